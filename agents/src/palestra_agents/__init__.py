@@ -1,1 +1,1 @@
-"""A Palestra plugin; see `plugin.py` for what it gives."""
+"""Agents for Palestra; `plugin.py` registers them."""

@@ -1,4 +1,4 @@
-"""A seat that is left out, so that a team can be played with and without each of its members."""
+"""An agent for a seat that is left out, to play a team with and without each of its members."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from typing import Annotated, Any
 from palestra import Agent, Decision, Meta, Turn, agent, make_agent
 from palestra.kernel.rng import check_seed
 
-STREAM = 11  # of random numbers, apart from other agents of the same seed
+STREAM = 11  # random stream, separate from other agents of the same seed
 
 
-@agent("absent", summary="Stands in for a player who is left out: does nothing where it can.")
+@agent(
+    "absent", summary="Stands in for a player who is left out: does nothing if the game allows it."
+)
 class Absent(Agent):
-    """Does nothing, in games that have such an action; elsewhere plays as `target`.
+    """Does nothing in games that have such an action; otherwise plays as `target`.
 
-    It reports the fact `absent`, by which estimators tell who took part: play a task with every
+    It reports the fact `absent`, which tells estimators who took part. Play a task with every
     coalition of a team, as in `--agents mcts,absent,mcts`.
     """
 
     def __init__(
         self,
         *,
-        target: Annotated[str, Meta(description="who plays where nothing cannot be done")] = "",
+        target: Annotated[
+            str, Meta(description="agent that plays in games without an action that does nothing")
+        ] = "",
         **options: Any,
     ) -> None:
         self._stand_in = make_agent(target or "random", **options)
@@ -49,5 +53,5 @@ class Absent(Agent):
 
 
 def _nothing(turn: Turn, seed: int) -> Any:
-    """The action of a seat that does nothing, as it knows the game; None if there is none."""
+    """The action that does nothing, from the seat's view of the game; None if there is none."""
     return turn.fork(turn.rng(seed, STREAM)).noop(turn.seat)

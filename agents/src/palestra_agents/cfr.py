@@ -2,7 +2,7 @@
 
 CFR+ (Tammelin, "Solving large imperfect information games using CFR+", 2014) over the tree of
 `palestra_agents.exploitability`: regrets are kept non-negative and the average strategy is
-weighted by iteration. The average strategy of a two-player zero-sum game tends to equilibrium
+weighted by iteration. In two-player zero-sum games the average strategy converges to an equilibrium
 (Zinkevich, Johanson, Bowling and Piccione, NIPS 2007).
 """
 
@@ -21,28 +21,28 @@ from palestra_agents.exploitability import play, require_solvable
 
 @dataclass(slots=True)
 class InformationSet:
-    """Regrets and strategy weights by action; `gains` are regrets not yet taken in."""
+    """Regrets and strategy weights by action; `gains` are regrets not yet added."""
 
     gains: dict[Any, float] = field(default_factory=dict)
     regrets: dict[Any, float] = field(default_factory=dict)
     weights: dict[Any, float] = field(default_factory=dict)
 
     def strategy(self, actions: Sequence[Any]) -> dict[Any, float]:
-        """In proportion to regret; uniform while there is none."""
+        """The current strategy: proportional to regret, or uniform if there is none."""
         total = sum(self.regrets.get(action, 0.0) for action in actions)
         if total <= 0.0:
             return dict.fromkeys(actions, 1 / len(actions))
         return {action: self.regrets.get(action, 0.0) / total for action in actions}
 
     def take_in(self) -> None:
-        """Add this pass's gains; regrets never fall below zero, which is the + of CFR+."""
+        """Add this pass's gains and clip regrets at zero, which is the + of CFR+."""
         for action, gain in self.gains.items():
             self.regrets[action] = max(0.0, self.regrets.get(action, 0.0) + gain)
         self.gains.clear()
 
 
 class Solver:
-    """CFR+ on one game; `run` may be called again to go on."""
+    """CFR+ on one game; call `run` again to continue."""
 
     def __init__(self, game: Game[Any, Any]) -> None:
         self.game = game
@@ -99,7 +99,7 @@ class Solver:
 
 @lru_cache(maxsize=8)
 def solve(game: Game[Any, Any], iterations: int) -> dict[bytes, dict[Any, float]]:
-    """The average strategy after `iterations` of CFR+, computed once a process."""
+    """The average strategy after `iterations` of CFR+, computed once per process."""
     return Solver(game).run(iterations)
 
 
@@ -110,7 +110,7 @@ def solve(game: Game[Any, Any], iterations: int) -> dict[bytes, dict[Any, float]
     summary="Counterfactual regret minimisation; near-equilibrium in small games.",
 )
 class CFRAgent(ScriptedAgent):
-    """Plays the average strategy of `iterations` rounds of CFR+, and reports it.
+    """Plays and reports the average strategy after `iterations` iterations of CFR+.
 
     Its fact `strategy` has the probability of every action.
     """
@@ -120,7 +120,7 @@ class CFRAgent(ScriptedAgent):
     def __init__(
         self,
         *,
-        iterations: Annotated[int, Meta(ge=1, description="rounds of CFR+")] = 1_000,
+        iterations: Annotated[int, Meta(ge=1, description="iterations of CFR+")] = 1_000,
         seed: int | None = None,
     ) -> None:
         super().__init__(seed=seed)

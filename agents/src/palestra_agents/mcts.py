@@ -1,11 +1,10 @@
 """Monte-Carlo tree search over forks, for any game.
 
 UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006), one return a seat.
-A deterministic game of perfect information is forked once at the root. Where there is chance or
-hidden information every simulation starts from a fresh fork with future chance and hidden facts
-redrawn, and statistics are kept by what the acting seat sees (information-set MCTS, Cowling,
-Powley and Whitehouse, 2012). Seats that move at once choose on their own statistics (decoupled
-UCT).
+A deterministic game of perfect information is forked once at the root. With chance or hidden
+information every simulation starts from a fresh fork with future chance and hidden facts redrawn,
+and statistics are kept by the acting seat's view (information-set MCTS, Cowling, Powley and
+Whitehouse, 2012). Seats that move simultaneously choose by their own statistics (decoupled UCT).
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import Annotated, Any
 from palestra import Decision, Episode, Meta, Rng, ScriptedAgent, Turn, agent
 
 MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
-FORCED = 8  # a turn with one action is searched with so many times fewer playouts, for its value
+FORCED = 8  # a turn with a single action gets this many times fewer playouts, only for its value
 
 
 @dataclass(slots=True)
 class Choice:
-    """What one action of one seat has been worth."""
+    """The returns of one action of one seat."""
 
     visits: int = 0
     value: float = 0.0
@@ -79,10 +78,10 @@ class MCTSAgent(ScriptedAgent):
     def __init__(
         self,
         *,
-        simulations: Annotated[int, Meta(ge=1, description="playouts a move")] = 200,
-        c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 0.7,
-        playouts: Annotated[int, Meta(ge=1, description="random playouts a new leaf")] = 1,
-        depth: Annotated[int, Meta(ge=1, description="most steps of a playout")] = 1_000,
+        simulations: Annotated[int, Meta(ge=1, description="playouts per move")] = 200,
+        c: Annotated[float, Meta(ge=0, description="exploration constant of UCT")] = 0.7,
+        playouts: Annotated[int, Meta(ge=1, description="random playouts per new leaf")] = 1,
+        depth: Annotated[int, Meta(ge=1, description="most steps in a playout")] = 1_000,
         seed: int | None = None,
     ) -> None:
         super().__init__(seed=seed)
@@ -92,7 +91,7 @@ class MCTSAgent(ScriptedAgent):
     def choose(self, turn: Turn) -> Any:
         actions = turn.legal_actions
         if not actions:
-            return turn.sample(self.rng)  # nothing but free text
+            return turn.sample(self.rng)  # only free-text actions
         search = Search(turn, self.rng, self._c, self._playouts, self._depth)
         forced = len(actions) == 1
         for _ in range(max(1, self._simulations // FORCED) if forced else self._simulations):
@@ -156,7 +155,7 @@ class Search:
         return node.select(actions, self._c, self._low, self._high, self._rng)
 
     def _value(self, episode: Episode) -> list[float]:
-        """Mean returns of random playouts from here, one a seat."""
+        """Mean returns of random playouts from here, one per seat."""
         if episode.over:
             totals = list(episode.returns)
         else:
@@ -171,5 +170,5 @@ class Search:
 
 
 def is_uncertain(turn: Turn) -> bool:
-    """Whether looking ahead twice from here could show two different worlds."""
+    """Whether two forks from here could differ, by chance or hidden information."""
     return not turn.game.perfect_information or not turn.game.deterministic

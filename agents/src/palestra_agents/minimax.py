@@ -1,7 +1,7 @@
 """Alpha-beta search for two-player zero-sum games of perfect information.
 
-Exact where the game is small enough to search to its end (tic-tac-toe), to a given depth
-otherwise, where unfinished positions count as even.
+It is exact if the game is small enough to search to its end (tic-tac-toe). Otherwise it searches to
+a given depth and counts unfinished positions as even.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palestra import (
 )
 
 EXACT, AT_LEAST, AT_MOST = 0, 1, 2
-MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does not depend on it
+MOST_KEPT = 500_000  # most positions kept between moves, about 150 MB; results do not depend on it
 
 
 @agent(
@@ -31,10 +31,11 @@ MOST_KEPT = 500_000  # positions between moves, some 150 MB; what was found does
     summary="Alpha-beta; exact for small games.",
 )
 class MinimaxAgent(ScriptedAgent):
-    """Plays a best move; equally good ones are drawn at random.
+    """Plays a best move; ties are broken at random.
 
-    Reports the facts `value`, what it will still be paid, and `candidates`: every move with its
-    worth, exact for the best ones and at most that for the others, which are cut off.
+    Reports the facts `value`, its expected future return, and `candidates`: every move with its
+    value, which is exact for the best moves and an upper bound for the others, whose search is cut
+    off.
     """
 
     stream = 4
@@ -42,7 +43,7 @@ class MinimaxAgent(ScriptedAgent):
     def __init__(
         self,
         *,
-        depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 1_000,
+        depth: Annotated[int, Meta(ge=1, description="search depth, in moves")] = 1_000,
         seed: int | None = None,
     ) -> None:
         super().__init__(seed=seed)
@@ -74,7 +75,7 @@ Table = dict[tuple[bytes, int], tuple[int, float]]
 
 
 def require_searchable(game: Game[Any, Any]) -> None:
-    """Refuse a game minimax is not defined for, saying why."""
+    """Raise `InvalidOption` for a game that minimax is not defined for."""
     why = ""
     if game.num_players != 2:
         why = f"it has {game.num_players} players"
@@ -103,7 +104,7 @@ def value(game: Game[Any, Any], depth: int = 1_000) -> float:
 def _search(
     episode: Episode, depth: int, alpha: float, beta: float, seat: int, table: Table
 ) -> float:
-    """What `seat`, to act or not, can still get from here; negamax with a table of bounds."""
+    """The value of a state to `seat`, to act or not; negamax with a transposition table."""
     if episode.over:
         return episode.returns[seat]
     if depth == 0:

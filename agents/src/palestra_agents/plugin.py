@@ -1,4 +1,4 @@
-"""What this plugin gives, as its modules declare it (see catalogue.json)."""
+"""The plugin's hooks, which register what its modules declare (see catalogue.json)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Asking a second policy about every decision of a first, while the game goes on.
+"""An agent that asks a second policy about every decision of a first.
 
-What it says is reported as facts of the decision: nothing is played otherwise, and no seat sees it.
-Whatever looks ahead does so on forks in which hidden facts and future chance are drawn anew.
+Its answers are reported as facts of the decision: they do not change play, and no seat sees them.
+Lookahead uses forks in which hidden facts and future chance are redrawn.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from palestra import (
 from palestra.agents.budget import Usage
 from palestra.kernel.rng import Rng
 
-STREAM = 12  # of random numbers, apart from other agents of the same seed
-LEAST = 1e-12  # a chance of 0 still has this one
+STREAM = 12  # random stream, separate from other agents of the same seed
+LEAST = 1e-12  # lower bound of probabilities, to take logarithms
 AS_GOOD = 1e-9
-LIMIT = 1_000  # steps of an end that is played
+LIMIT = 1_000  # most steps in a continuation
 
 
-@agent("probe", summary="Another agent, about whose every decision a second policy is asked.")
+@agent("probe", summary="Another agent, with a second policy asked about each of its decisions.")
 class Probe(Agent):
-    """Plays as `target`, and reports what the policy `by` says of every decision.
+    """Plays as `target`, and reports what the policy `by` says about every decision.
 
-    Facts, where `by` reports what they take: its `value` and `candidates`; `verdicts`, whether no
-    move it weighed is better than the one played; `ratio`, its probability of the move over that
-    with which it was played (its `strategy` and the decision's log-probability). With a `reference`
-    policy, `implicit`: `beta` times the logarithm of the move's probability by `by` over that by
-    the reference. With `tries`, `by` plays so many ends from after the decision: `correctness` is
-    the share that is won, `confidence` the share that ends as most do, as in "Step Potential
-    Advantage Estimation".
+    The facts, as far as `by` reports their inputs, are: its `value` and `candidates`; `verdicts`,
+    whether it rates no move higher than the one played; `ratio`, its probability of the move
+    divided by that with which it was played (from its `strategy` and the decision's
+    log-probability). With a `reference` policy, `implicit` is `beta` times the logarithm of the
+    move's probability under `by` divided by that under the reference. With `tries`, `by` plays that
+    many continuations from after the decision: `correctness` is the share that is won, `confidence`
+    the share with the most frequent outcome, as in "Step Potential Advantage Estimation".
 
     Options that are not its own are the target's: `probe:random,by=minimax`.
     """
@@ -52,10 +52,14 @@ class Probe(Agent):
         target: Annotated[str, Meta(description="the agent that plays")] = "",
         by: Annotated[str | Agent, Meta(description="the policy that is asked")] = "",
         reference: Annotated[
-            str | Agent, Meta(description="the policy that `by` is compared with")
+            str | Agent, Meta(description="reference policy that `by` is compared with")
         ] = "",
-        beta: Annotated[float, Meta(description="weight of the logarithm of chances")] = 1.0,
-        tries: Annotated[int, Meta(ge=0, description="ends played after every decision")] = 0,
+        beta: Annotated[
+            float, Meta(description="factor of the log-probability ratio `implicit`")
+        ] = 1.0,
+        tries: Annotated[
+            int, Meta(ge=0, description="continuations played after every decision")
+        ] = 0,
         player: Agent | None = None,
         **options: Any,
     ) -> None:
@@ -88,7 +92,7 @@ class Probe(Agent):
         return {"implicit": self._beta * log(chances[0] / chances[1])}
 
     def _ends(self, turn: Turn, decision: Decision) -> dict[str, float]:
-        """How ends go that `by` plays after a decision."""
+        """The outcomes of continuations that `by` plays after a decision."""
         rng = turn.rng(self._seed, STREAM)
         ends: list[tuple[Any, float]] = []
         for number in range(1, self._tries + 1):
@@ -97,7 +101,7 @@ class Probe(Agent):
                 action = decision.action
                 if action is None:
                     action = twin.parse(turn.seat, decision.text or "")
-            except InvalidAction:  # it will be refused
+            except InvalidAction:  # the move will be refused
                 return {}
             decision.usage += self._finish(twin, {turn.seat: action}, rng, number)
             ends.append(_end(twin, turn.seat))
@@ -108,7 +112,7 @@ class Probe(Agent):
         return {"confidence": commonest / len(ends), "correctness": won / len(ends)}
 
     def _finish(self, twin: Episode, actions: dict[int, Any], rng: Rng, number: int) -> Usage:
-        """Play a fork to its end, everybody as `by`, from the actions that are chosen already."""
+        """Play a fork to its end with `by` in every seat, starting with actions already chosen."""
         used, keys = Usage(), set[int]()
         for _ in range(LIMIT):
             for seat in twin.to_act:
@@ -145,7 +149,7 @@ class Probe(Agent):
 
 
 def judged(move: str, decision: Decision, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What a policy's facts say of a move that was played."""
+    """A policy's facts about a move that was played."""
     found: dict[str, Any] = {}
     if "value" in said:
         found["value"] = said["value"]
@@ -159,7 +163,7 @@ def judged(move: str, decision: Decision, said: Mapping[str, Any]) -> dict[str, 
 
 
 def _written(turn: Turn, decision: Decision) -> str:
-    """A decision as the game writes it; the text as it is where it is no move."""
+    """A decision as the game writes it; text that is not a move is unchanged."""
     if decision.action is not None:
         return turn.action_text(decision.action)
     try:
@@ -169,7 +173,7 @@ def _written(turn: Turn, decision: Decision) -> str:
 
 
 def _action(twin: Episode, seat: int, decision: Decision, rng: Rng) -> Any:
-    """What a decision plays; a random legal move where that is none."""
+    """The action of a decision; a random legal move if it is not valid."""
     if decision.action is not None:
         return decision.action
     try:
@@ -179,7 +183,7 @@ def _action(twin: Episode, seat: int, decision: Decision, rng: Rng) -> Any:
 
 
 def _end(twin: Episode, seat: int) -> tuple[Any, float]:
-    """How an episode ended for a seat, and how far it is won: 1, or 1/2 for a draw."""
+    """The outcome of an episode for a seat, and its score: 1 for a win, 1/2 for a draw."""
     outcome = twin.outcome
     if outcome is None:
         return None, 0.0

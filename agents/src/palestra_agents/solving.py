@@ -1,4 +1,4 @@
-"""`palestra solve`: the equilibrium of a small game, and how far from it one stands."""
+"""`palestra solve`: the equilibrium of a small game, and the distance from it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def solve_command(
 def _strategy(
     rules: Game[Any, Any], solver: Solver, policy: Mapping[bytes, Mapping[Any, float]]
 ) -> Table:
-    """What to play at the first information sets, in the players' own words."""
+    """The strategy at the first information sets, in words."""
     table = Table("seat", "sees", "plays")
     shown: set[bytes] = set()
 

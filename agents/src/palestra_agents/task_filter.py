@@ -2,8 +2,8 @@
 
 The dynamic task generation of Open Ended Learning Team et al., "Open-Ended Learning Leads to
 Generally Capable Agents", 2021 (arXiv:2107.12808): a task is proposed, played a few times by the
-agent and by a control policy, and kept by what they were paid. A task is a seed of an environment
-(what is dealt), a seat, and who plays the other seats.
+agent and by a control policy, and kept or rejected by their returns. A task is a seed of an
+environment (what is dealt), a seat, and who plays the other seats.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Policy = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class TaskFilter:
-    """A task is kept where all three hold for the returns of `episodes` episodes of either:
+    """A task is kept if all three conditions hold for the returns of `episodes` episodes of each:
 
         P(agent > good) < solved               it is not too easy,
-        P(agent > control + margin) > better   nor too hard,
-        E(control) < free                      nor paid without doing much.
+        P(agent > control + margin) > better   it is not too hard,
+        E(control) < free                      it does not pay much for doing little.
 
-    Episodes of agent and control are compared each with each. A trainer draws `candidates` seeds
-    every `every` updates, and trains on the tasks kept until the next draw.
+    Every episode of the agent is compared with every episode of the control. A trainer draws
+    `candidates` seeds every `every` updates, and trains on the tasks kept until the next draw.
     """
 
     good: float
@@ -58,7 +58,7 @@ class TaskFilter:
                 raise InvalidOption(f"{name} must be a return, which is a number, not {value!r}")
 
     def criteria(self, agent: ArrayLike, control: ArrayLike) -> dict[str, Array]:
-        """What each criterion says of returns (tasks, episodes, …): truth values (tasks, …)."""
+        """The truth of each criterion, of shape (tasks, …), for returns (tasks, episodes, …)."""
         paid, base = np.asarray(agent, float), np.asarray(control, float)
         if paid.ndim < 2 or paid.shape[:1] + paid.shape[2:] != base.shape[:1] + base.shape[2:]:
             raise InvalidOption(
@@ -109,8 +109,8 @@ def filter_tasks(
         counts = ", ".join(f"{passed.sum()} are {name}" for name, passed in criteria)
         raise InvalidOption(
             f"none of {kept.size} tasks (seeds and seats) is kept: {counts}. The agent was paid "
-            f"{paid[0].mean():.3g} on average and the control {paid[1].mean():.3g}; change what "
-            "holds for the fewest: good and solved, margin and better, or free"
+            f"{paid[0].mean():.3g} on average and the control {paid[1].mean():.3g}; relax the "
+            f"criterion that fewest tasks meet: good and solved, margin and better, or free"
         )
     return kept
 

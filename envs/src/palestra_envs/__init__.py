@@ -1,1 +1,1 @@
-"""A Palestra plugin; see `plugin.py` for what it gives."""
+"""Environments for Palestra; `plugin.py` registers them."""

@@ -1,1 +1,1 @@
-"""A Palestra plugin; see `plugin.py` for what it gives."""
+"""Renderers for Palestra; `plugin.py` registers them."""

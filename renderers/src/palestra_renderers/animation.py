@@ -15,7 +15,7 @@ from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
 Progress = Callable[[int, int], None]
 FRAME_MS, LAST_MS = 500, 2_500
 FILM_SIZE = (720, 720)
-FILM_FPS = 10  # pictures stay longer by being repeated, so that any player can seek
+FILM_FPS = 10  # pictures are repeated to stay longer, so that any player can seek
 STRIP_SIZE, STRIP_FRAMES = (320, 320), 24
 
 
@@ -32,7 +32,7 @@ def record_frames(
 def save_gif(
     path: Path, frames: Sequence[Frame], *, frame_ms: int = FRAME_MS, last_ms: int = LAST_MS
 ) -> Path:
-    """Write frames as a looping GIF; the last one stays longer. Nothing half written remains."""
+    """Write frames as a looping GIF; the last one stays longer. The file is written atomically."""
     images = [Image.fromarray(frame).quantize(64, dither=Image.Dither.NONE) for frame in frames]
     times = [frame_ms] * (len(images) - 1) + [last_ms]
     with whole_file(path) as draft:
@@ -65,7 +65,7 @@ def save_strip(path: Path, frames: Sequence[Frame], *, columns: int = 4) -> Path
 def save_film(
     path: Path, frames: Iterable[Frame], *, frame_ms: int = FRAME_MS, last_ms: int = LAST_MS
 ) -> Path:
-    """Write frames as an MP4 (H.264); the last one stays longer. Nothing half written remains."""
+    """Write frames as an MP4 (H.264); the last one stays longer. The file is written atomically."""
     with whole_file(path) as draft:
         _encode(draft, frames, frame_ms, last_ms)
     return path
@@ -89,7 +89,7 @@ def _encode(path: Path, frames: Iterable[Frame], frame_ms: int, last_ms: int) ->
 
 
 def _film_writer(path: Path, frame: Frame) -> Any:
-    """What takes frames of this size, one by one, and encodes them."""
+    """An encoder that takes frames of this size one by one."""
     try:
         import imageio_ffmpeg
     except ImportError as error:
@@ -115,7 +115,7 @@ def _first(
     progress: Progress | None,
     size: tuple[int, int] = SIZE,
 ) -> Iterator[Frame]:
-    """The frames of the first record, telling how many are done."""
+    """The frames of the first record, with progress output."""
     for number, frame in enumerate(record_frames(records[0], viewer, size)):
         if progress:
             progress(number, len(records[0].steps))
@@ -123,7 +123,7 @@ def _first(
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most `most` of `count` places, the first and the last among them, evenly apart."""
+    """At most `most` evenly spaced indices below `count`, including the first and the last."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -158,7 +158,7 @@ def export_strip(
     viewer: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Mode "strip": the first record as one picture of moments that are evenly apart."""
+    """Mode "strip": the first record as one picture of evenly spaced moments."""
     wanted = set(spread(len(records[0].steps) + 1, STRIP_FRAMES))
     frames = _first(records, viewer, progress, STRIP_SIZE)
     return save_strip(path, [frame for number, frame in enumerate(frames) if number in wanted])

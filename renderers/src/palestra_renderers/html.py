@@ -1,4 +1,4 @@
-"""Records as one self-contained page: timeline, board, transcripts, rewards, table of turns."""
+"""Records as one self-contained page: timeline, board, transcripts, rewards and turns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT_LIMIT = 2_000
 
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
-    """What the page shows of one record; for a seat, only what that seat may know."""
+    """The page's data for one record; for a seat, only what that seat may know."""
     frames, shown, seats = [], 0, range(len(record.players))
     for number, episode in enumerate(retrace(record)):
         events = new_events(episode, viewer, shown)
@@ -41,7 +41,7 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
         shown = len(episode.events) if viewer is None else episode.cursor(viewer)
     return {
         "env": record.env,
-        "seed": record.seed if viewer is None else None,  # whoever has it can deal again
+        "seed": record.seed if viewer is None else None,  # whoever knows it can deal again
         "players": list(record.players),
         "agents": [clean(agent, 80) for agent in record.agents],
         "colours": ["#{:02x}{:02x}{:02x}".format(*seat_colour(s)) for s in range(-1, 8)],
@@ -67,7 +67,7 @@ def new_events(episode: Episode, viewer: int | None, since: int) -> list[list[An
 def turn_data(
     record: EpisodeRecord, number: int, viewer: int | None, episode: Episode
 ) -> list[dict[str, Any]]:
-    """What happened in one step: what was played, what it paid, what it took."""
+    """One step: the actions, the rewards, and the resources used."""
     if number < 0:
         return []
     step = record.steps[number]
@@ -76,7 +76,7 @@ def turn_data(
     rows = []
     for turn in step.turns:
         own = viewer in (None, turn.seat)
-        shown = own or open_to_all  # else the events tell what they may know
+        shown = own or open_to_all  # otherwise the events tell what they may know
         rows.append(
             {
                 "player": turn.seat,
@@ -147,7 +147,7 @@ def export(
 
 
 def _page(episodes: list[dict[str, Any]]) -> str:
-    """The page; its policy names the hash of its script, so that a browser runs no other."""
+    """The page; its security policy names the hash of its script, so a browser runs no other."""
     data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
     script = f'\n"use strict";\nconst EPISODES = {data};\n{_asset("replay.js")}\n'
     digest = b64encode(sha256(script.encode()).digest()).decode()

@@ -16,17 +16,17 @@ from palestra_renderers.typed_moves import help_lines, legal_line, read_move
 
 Ask = Callable[[str], str]
 HELP = ("?", "help", "rules", "hint")
-EVENT_LIMIT = 2_000  # letters of one event that are shown
+EVENT_LIMIT = 2_000  # most characters shown of one event
 
 
 class Seat(Protocol):
-    """Where a person sits."""
+    """The interface of one person: a terminal or a window."""
 
     def ask(self, turn: Turn) -> str:
-        """The move that was chosen, as the game writes it; KeyboardInterrupt if they leave."""
+        """The chosen move, as the game writes it; raises KeyboardInterrupt if the person leaves."""
 
     def end(self, turn: Turn) -> None:
-        """Show how it ended; `turn` was the last."""
+        """Show the outcome; `turn` was the last."""
 
     def close(self) -> None:
         """End: no further turn follows."""
@@ -38,14 +38,14 @@ class Seat(Protocol):
     summary="A person at the terminal, or in a window: human:window=true.",
 )
 class HumanAgent(Agent):
-    """Asks a person for every move; an illegal one is explained and asked again.
+    """Asks a person for every move; explains an illegal one and asks again.
 
     With window=true the person clicks and types in a pygame window. Ctrl-D, Ctrl-C or closing the
-    window raises KeyboardInterrupt, as whoever interrupts a run does.
+    window raises KeyboardInterrupt, as interrupting a run does.
     """
 
     def __init__(
-        self, window: Annotated[bool, Meta(description="play in a window")] = False
+        self, window: Annotated[bool, Meta(description="whether to play in a window")] = False
     ) -> None:
         self._place: Seat = _window() if window else Terminal()
         self._last: dict[int, Turn] = {}
@@ -73,7 +73,7 @@ def _window() -> Seat:
 
 
 class Terminal:
-    """A person who reads and types."""
+    """A person who reads and types in a terminal."""
 
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
         self._console = console or Console(highlight=False)
@@ -104,7 +104,7 @@ class Terminal:
         }
 
     def close(self) -> None:
-        """The terminal is not ours to close."""
+        """Do nothing: the terminal stays open."""
 
     def _read(self, prompt: str) -> str:
         """The next line that is not empty."""
@@ -118,7 +118,7 @@ class Terminal:
                 return line
 
     def _show(self, turn: Turn) -> None:
-        """What is new to this seat, and the position."""
+        """Print what is new to this seat, and the position."""
         key = (turn.episode_id, turn.seat, turn.life)
         events = turn.transcript
         self._console.print(Rule(f"{turn.env}, turn {turn.steps_played}", style="dim"))

@@ -1,4 +1,4 @@
-"""Colours that stay apart for colour-blind eyes (Okabe and Ito, "Color Universal Design", 2008)."""
+"""Colours that the colour-blind can tell apart (Okabe and Ito, "Color Universal Design", 2008)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scene as pixels, drawn with pygame; imported on use, without a screen and without sound."""
+"""A scene as pixels, drawn with pygame, which is imported on use, without screen or sound."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from palestra_renderers.widgets import draw_widgets
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
-MARGIN = 40  # beside and above a board, for its labels
+MARGIN = 40  # space beside and above a board, for its labels
 SHOWN_EVENTS = 24  # the most events that fit a picture
 
 
@@ -54,7 +54,7 @@ class Painter:
         return left + column * cell + cell // 2, top + row * cell + cell // 2
 
     def paint(self, scene: Scene, status: Sequence[str], events: Sequence[str]) -> None:
-        """The scene above, then the events as far as there is room, below a panel of seats."""
+        """The scene at the top, then as many events as fit, and a panel of seats at the bottom."""
         width, height = self.size
         self.surface.fill(BACKGROUND)
         self._place = (0, 0, 0, 0, 0)
@@ -83,7 +83,7 @@ class Painter:
             self._paragraph(events[:-1], left, y + line // 2, top, line, NEUTRAL)
 
     def write_page(self, texts: Sequence[str]) -> None:
-        """Text from the top, instead of a scene; smaller where it would not fit."""
+        """Text from the top, instead of a scene; in smaller letters if it would not fit."""
         width, height = self.size
         self.surface.fill(BACKGROUND)
         for line in (20, 16, 13):
@@ -128,7 +128,7 @@ class Painter:
         return y + line * len(shown)
 
     def _grid(self, grid: Grid, top: int, room: int) -> int:
-        """Draw a grid in the room there is; returns its height."""
+        """Draw a grid in the space available; returns its height."""
         rows, columns = len(grid.cells), max(len(row) for row in grid.cells)
         margin = 18 if grid.column_labels or grid.row_labels else 0
         width = self.size[0]
@@ -155,7 +155,7 @@ class Painter:
     def _board(self, grid: Grid, rows: int, columns: int, cell: int) -> Any:
         """The empty board with its labels in a `MARGIN`, drawn once.
 
-        It has holes where there are labels for columns only, else ruled cells.
+        It has holes if only the columns have labels, otherwise ruled cells.
         """
         key = (rows, columns, cell, grid.checkered, grid.column_labels, grid.row_labels)
         if key not in self._boards:
@@ -289,15 +289,15 @@ class RgbRenderer:
         return self._painter.array()
 
     def close(self) -> None:
-        """Surfaces are plain memory."""
+        """Do nothing: surfaces are plain memory."""
 
 
 def paint_episode(
     painter: Painter, episode: Episode, viewer: int | None, names: Sequence[str] = ()
 ) -> None:
-    """Paint where an episode stands, for one seat or for a spectator who sees all."""
+    """Paint the current state of an episode, for one seat or for a spectator who sees all."""
     end = ending(episode)
-    # an array game writes its log only when asked: no picture asks for it
+    # an array game writes its log only on request, and no picture requests it
     events = event_lines(episode, viewer)[-SHOWN_EVENTS:] if episode.log_is_ready else []
     events += [end] if end else []
     painter.paint(episode.scene(viewer), status_lines(episode, names, viewer), events)

@@ -1,4 +1,4 @@
-"""A scene as plain text, and text from others made safe to show."""
+"""A scene as plain text, and untrusted text made safe to show."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ LINE_LIMIT = 400
 def clean(text: str, limit: int = LINE_LIMIT) -> str:
     """One line of text, with control characters and direction marks shown as `\\u{…}`.
 
-    It is clipped to `limit` characters. What a player says may hold terminal escapes or a hundred
-    thousand letters; nothing of it may move the cursor, change colours or flood the screen.
+    It is clipped to `limit` characters. A player's message may contain terminal escapes or a
+    hundred thousand letters; it must not move the cursor, change colours or flood the screen.
     """
-    if len(text) <= limit and text.isprintable():  # no such character, as a rule
+    if len(text) <= limit and text.isprintable():  # usually there is no such character
         return text
     shown = printable(text[: limit + 1]).replace("\n", "\\n")
     return shown if len(shown) <= limit else f"{shown[:limit]}…"
 
 
 def grid_lines(grid: Grid) -> list[str]:
-    """Rows of a grid, two columns a cell, with its labels."""
+    """Rows of a grid, two columns per cell, with its labels."""
     wide = max([1, *(len(p.glyph) for row in grid.cells for p in row if p)])
     margin = max([0, *(len(label) for label in grid.row_labels)])
     lines = []
@@ -58,7 +58,7 @@ def scene_lines(scene: Scene) -> list[str]:
 
 
 def widget_line(widget: Widget) -> str:
-    """A widget in words: what it is and its number, if that can be acted on."""
+    """A widget in words: its kind, and its number if it can be acted on."""
     text = clean(widget.text)
     if widget.kind == "field":
         text = f"{text}: [{clean(widget.value)}]"
@@ -73,10 +73,10 @@ def widget_line(widget: Widget) -> str:
 
 
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
-    """What a seat has been paid so far; None where `viewer` need not know.
+    """A seat's return so far; None if `viewer` must not see it.
 
-    What another seat is paid may reveal what it hides, so it is shown at the end. So is what was
-    paid before a newcomer came.
+    Another seat's rewards may reveal its hidden information, so they are shown only at the end. The
+    same holds for rewards from before a newcomer came.
     """
     if viewer is not None and episode.life(viewer) and not episode.over:
         return episode.paid(seat, episode.life(seat)) if seat == viewer else None
@@ -85,7 +85,7 @@ def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | Non
 
 
 def seat_title(episode: Episode, seat: int, names: Sequence[str], viewer: int | None) -> str:
-    """Player, agent, and what the seat has been paid."""
+    """Player, agent, and the seat's return so far."""
     name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
     paid = shown_return(episode, seat, viewer)
     return f"{episode.players[seat]}{name}{'' if paid is None else f': {paid:.4g}'}"
@@ -94,7 +94,7 @@ def seat_title(episode: Episode, seat: int, names: Sequence[str], viewer: int | 
 def status_lines(
     episode: Episode, names: Sequence[str] = (), viewer: int | None = None
 ) -> list[str]:
-    """Who sits where, what each has been paid, whose turn it is."""
+    """The seats, their returns so far, and whose turn it is."""
     return [
         f"{'>' if seat in episode.to_act else ' '} {seat_title(episode, seat, names, viewer)}"
         for seat in range(len(episode.players))
@@ -102,7 +102,7 @@ def status_lines(
 
 
 def ending(episode: Episode) -> str:
-    """How it ended, in one line; empty while it goes on."""
+    """The outcome in one line; empty while the episode goes on."""
     outcome = episode.outcome if episode.over else None
     if outcome is None:
         return ""
@@ -122,11 +122,11 @@ class AnsiRenderer:
         return "\n".join([*lines, end] if end else lines) + "\n"
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
 
 
 def event_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:
-    """Every event the viewer may know; a spectator also reads whom private ones are for."""
+    """Every event the viewer may know; a spectator also sees who private ones are for."""
     if viewer is not None:
         return [clean(event.text, limit) for event in episode.transcript(viewer)]
     lines = []

@@ -1,4 +1,4 @@
-"""What every seat sees: the part of a picture in which all seats' pictures agree."""
+"""The public part of a picture, in which all seats' pictures agree."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def _alike(one: Grid, other: Grid) -> bool:
 
 
 def _common_hands(hands: Sequence[Hands]) -> Hands:
-    """Cards that all see alike, the others face down; a hand of which even the size differs, none.
+    """Cards that all see alike, with others face down; hands that differ in size are left out.
 
-    Hands are matched by their place, because a seat may call its own "you".
+    Hands are matched by position, because a seat's own hand may be called "you".
     """
     shown = []
     for place in zip(*hands, strict=False):

@@ -1,4 +1,4 @@
-"""The one window pygame has: opened on use, resized, closed, and what is pressed in it."""
+"""The single pygame window: opened on use, resized and closed, with its input events."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Screen:
 
     @property
     def seen(self) -> bool:
-        """Whether anybody can see it: not with SDL's dummy and offscreen drivers."""
+        """Whether the window is visible: not with SDL's dummy and offscreen drivers."""
         return pygame().display.get_driver() not in ("dummy", "offscreen")
 
     def events(self) -> Iterator[Any]:
-        """What happened since the last look; a window that is closed says so last."""
+        """The events since the last call; the last one says if the window was closed."""
         module = pygame()
         if not module.display.get_init():
             self.is_open = False
@@ -67,7 +67,7 @@ class Screen:
         pygame().display.flip()
 
     def rest(self, seconds: float = 0.02) -> None:
-        """Let the machine do something else for a moment."""
+        """Sleep for a moment."""
         pygame().time.wait(max(1, int(seconds * 1000)))
 
     def save(self, path: Path) -> Path:

@@ -28,7 +28,7 @@ class SeatFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything a panel shows; `typed` is the line a person writes in, None if there is none."""
+    """Everything a panel shows; `typed` is the input line, None if there is none."""
 
     title: str
     subtitle: str
@@ -54,7 +54,7 @@ def seat_facts(
 
 
 def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
-    """What the last step paid a seat by term, and what its decisions took so far."""
+    """A seat's rewards in the last step by term, and the resources its decisions used so far."""
     terms = episode.step.rewards.get(seat, {}) if episode.steps_played else {}
     lines = [", ".join(f"{clean(term, 40)} {paid:+.4g}" for term, paid in terms.items())]
     if used.tokens:
@@ -65,7 +65,7 @@ def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
 
 
 def usage_by_seat(episode: Episode) -> list[Usage]:
-    """What the decisions in an episode's history took, where a runner noted it."""
+    """The resources used by the decisions in an episode's history, if a runner recorded them."""
     used = [Usage()] * episode.game.num_players
     for played in episode.history():
         for seat, note in (played.notes or {}).items():
@@ -101,7 +101,7 @@ class SidePanel:
             self._moves(facts.moves, x, y + 2, room, bottom - line // 2)
 
     def at(self, place: tuple[int, int]) -> str | None:
-        """The move whose button is there."""
+        """The move of the button at a point."""
         for (x, y, width, height), move in self.buttons:
             if x <= place[0] < x + width and y <= place[1] < y + height:
                 return move
@@ -115,7 +115,7 @@ class SidePanel:
         return y
 
     def _seats(self, seats: Sequence[SeatFacts], x: int, y: int, room: int, bottom: int) -> int:
-        """As many seats as there is room for, those who are to act first if it is not enough."""
+        """As many seats as fit; if not all do, those who are to act come first."""
         line = self.line
         lines = sum(1 + len(facts.details) for facts in seats)
         brief = lines * line > (bottom - y) * 2 // 3
@@ -153,7 +153,7 @@ class SidePanel:
             across += width + 5
 
     def _entry(self, facts: Facts, x: int, bottom: int, room: int) -> int:
-        """The line that is typed and what is said about it; returns where they start."""
+        """The input line and the message about it; returns where they start."""
         line = self.line
         notes = wrap(clean(facts.note), letters(room, line))[:6] if facts.note else []
         top = bottom - line * (len(notes) + 2)
@@ -170,5 +170,5 @@ def line_gap(line: int) -> int:
 
 
 def letters(room: int, line: int) -> int:
-    """About how many letters of a line's height fit a width."""
+    """The approximate number of letters of this height that fit a width."""
     return max(8, room * 5 // (2 * line))

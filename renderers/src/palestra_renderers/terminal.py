@@ -1,4 +1,4 @@
-"""A live board in the terminal; plain text where it is not one."""
+"""A live board in the terminal; plain text if the output is not a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palestra_renderers.plain import (
     status_lines,
 )
 
-DISCS = "●○◆◇▲△■□"  # one a seat: colour is not all that tells them apart
+DISCS = "●○◆◇▲△■□"  # one per seat, so that colour is not the only difference
 SYMBOLS = {"disc": DISCS[0], "mark": "", "tile": "", "card": "", "square": "■"}
 SHOWN_EVENTS = 6
 
@@ -39,7 +39,7 @@ class TerminalRenderer:
         self._episode = 0
 
     def draw(self, episode: Episode, viewer: int | None) -> None:
-        """Show where the episode stands; the last call of an episode leaves the picture up."""
+        """Show the current state; the last call of an episode leaves the picture on the screen."""
         if self._episode != id(episode) or not episode.steps_played:
             self._events, self._position, self._episode = [], 0, id(episode)
         events = event_lines(episode, viewer)[self._position :]

@@ -1,4 +1,4 @@
-"""What a person types, as a move: exact, shortened, or in plain words for typed actions."""
+"""Parsing of typed moves: exact, shortened, or in plain words for typed actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOW = (
 
 
 def read_move(turn: Turn, typed: str) -> str:
-    """The legal move that is meant, as the game writes it; raises `InvalidAction`."""
+    """The legal move that a text means, as the game writes it; raises `InvalidAction`."""
     text = typed.strip()
     legal = turn.legal
     candidates = [text, *(_spoken(legal, text) if isinstance(legal, Grammar) else [])]
@@ -32,7 +32,7 @@ def read_move(turn: Turn, typed: str) -> str:
 
 
 def help_lines(turn: Turn) -> list[str]:
-    """Rules, the position in words, what is legal now, and how to type it."""
+    """The rules, the position in words, the legal moves, and how to type them."""
     position, told = turn.position, turn.game.rules_for(turn.seat).splitlines()
     if len(position) > SHOWN_LEGAL * 2:
         position = f"{position[: SHOWN_LEGAL * 2]} …"
@@ -40,13 +40,13 @@ def help_lines(turn: Turn) -> list[str]:
 
 
 def legal_line(turn: Turn) -> str:
-    """What may be played, in one line that fits a screen."""
+    """The legal moves, in one line that fits a screen."""
     legal = turn.legal_text
     return legal if len(legal) <= SHOWN_LEGAL else f"{legal[:SHOWN_LEGAL]} …"
 
 
 def _spoken(grammar: Grammar, text: str) -> list[str]:
-    """Typed actions that plain words may mean: the name of one and its fields in order."""
+    """Typed actions that plain words may mean: an action's name and its fields in order."""
     name, _, rest = text.partition(" ")
     meant = [(o, rest.strip()) for o in grammar if o.name.lower() == name.lower()]
     if len(grammar.options) == 1:

@@ -1,4 +1,4 @@
-"""A page's widgets as a browser would lay them out: text below text, links and buttons in rows."""
+"""A page's widgets, laid out as in a browser: text in lines, links and buttons in rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Box = tuple[int, int, int, int]
 
 
 def draw_widgets(surface: Any, widgets: Sequence[Widget], box: Box, line: int) -> int:
-    """Draw from the top of a box (left, top, right, bottom) what fits; returns where it ends."""
+    """Draw as much as fits from the top of a box (left, top, right, bottom); returns its end."""
     left, y, right, bottom = box
     x, height, depth = left, 0, 0
     for index, widget in enumerate(widgets):
@@ -41,7 +41,7 @@ def draw_widgets(surface: Any, widgets: Sequence[Widget], box: Box, line: int) -
 
 
 def _picture(widget: Widget, line: int, room: int) -> Any:
-    """One widget, as wide as it needs to be and no wider than there is room."""
+    """One widget, as wide as it needs to be, up to the space available."""
     module = pygame()
     size = line * 5 // 4 if widget.kind == "heading" else line
     ink = {"link": LINK, "button": WHITE}.get(widget.kind, INK)

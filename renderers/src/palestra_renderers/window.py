@@ -16,7 +16,7 @@ from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SidePanel, seat_facts, usage_by_seat
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-KEPT = 1_000  # moments one can go back
+KEPT = 1_000  # number of moments kept for going back
 KEYS = (
     "space pause, arrows step and back",
     "+ - speed, v view, h secrets",
@@ -54,16 +54,16 @@ class WindowRenderer:
     # What a renderer does
 
     def draw(self, episode: Episode, viewer: int | None) -> None:
-        """Show where the episode stands; returns when the next moment may come.
+        """Show the current state; returns when the next moment may come.
 
-        With a `viewer` only what that seat may know is shown, whatever is pressed.
+        With a `viewer` only what that seat may know is shown, whatever key is pressed.
         """
         if self._left:
             return
         if self._episode != id(episode) or not episode.steps_played:
             self._film.clear()
             self._episode = id(episode)
-        _ = episode.log  # written once, so that every fork has it
+        _ = episode.log  # written once, so that every fork has the log
         self._film.append(episode.fork())
         self._shown = len(self._film) - 1
         self._locked = viewer is not None
@@ -73,7 +73,7 @@ class WindowRenderer:
         self._wait()
 
     def stay(self) -> None:
-        """Keep the window until it is closed; returns at once where nobody can see it."""
+        """Keep the window until it is closed; returns at once if it is not visible."""
         self.paused = True
         while self._screen.is_open and self._screen.seen:
             self._attend()
@@ -87,7 +87,7 @@ class WindowRenderer:
     # Time
 
     def _wait(self) -> None:
-        """Attend to the window until the moment that is shown has had its time."""
+        """Handle window events until the current moment has been shown for its time."""
         due = time.monotonic() + self.pause / self.speed
         while True:
             self._attend()
@@ -108,7 +108,7 @@ class WindowRenderer:
                 self._screen.rest()
 
     def _attend(self) -> None:
-        """Do what was pressed, one event after another, up to a step that was asked for."""
+        """Handle events one after another, up to a requested step."""
         for event in self._screen.events():
             if event.type == pygame().KEYDOWN:
                 self._press(event.key, event.unicode)
@@ -141,7 +141,7 @@ class WindowRenderer:
             self._note = f"saved {self._screen.save(self._picture_path())}"
 
     def _next_view(self) -> None:
-        """The next seat's view, after the last the spectator's."""
+        """Switch to the next seat's view; after the last, to the spectator's."""
         if self._locked:
             return
         seats = self._film[-1].game.num_players
@@ -179,7 +179,7 @@ class WindowRenderer:
     def _facts(self, moment: Episode, hidden: bool) -> Facts:
         who = "everything" if self.view is None else f"as {moment.players[self.view]}"
         state = "paused" if self.paused else f"speed {self.speed:g}x"
-        viewer = -1 if hidden else self.view  # no seat's own details where secrets are hidden
+        viewer = -1 if hidden else self.view  # no private details of seats if secrets are hidden
         heading, moves = self._choices(moment)
         return Facts(
             name_of(moment),
@@ -191,7 +191,7 @@ class WindowRenderer:
         )
 
     def _choices(self, moment: Episode) -> tuple[str, tuple[str, ...]]:
-        """Whose legal moves are listed: the viewer's, or those of the first to act."""
+        """The seat whose legal moves are listed: the viewer's, or the first to act."""
         seats = [s for s in moment.to_act if self.view in (None, s)]
         if not seats or (self.view is None and not self.secrets):
             return "", ()
@@ -200,12 +200,12 @@ class WindowRenderer:
 
 
 def written_moves(episode: Episode, seat: int) -> tuple[str, ...]:
-    """Legal moves as they are written, or the grammar in one line where they are not numbered."""
+    """Legal moves as written, or the grammar in one line if they are not numbered."""
     return tuple(clean(text, 200) for text in episode.legal_texts(seat)) or (
         clean(episode.legal_text(seat)),
     )
 
 
 def name_of(episode: Episode) -> str:
-    """The environment's id, or the game's class name where it has none."""
+    """The environment's id, or the game's class name if it has none."""
     return episode.spec.id if episode.spec else type(episode.game).__name__

@@ -16,7 +16,7 @@ from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
 from palestra_renderers.typed_moves import help_lines, read_move
 
 KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
-GRAMMAR = 240  # letters of a grammar that are shown
+GRAMMAR = 240  # most characters shown of a grammar
 
 
 class WindowSeat:
@@ -48,7 +48,7 @@ class WindowSeat:
             self.screen.rest()
 
     def end(self, turn: Turn) -> None:
-        """Show how it ended until a key is pressed; at once where nobody can see it."""
+        """Show the outcome until a key is pressed; returns at once if the window is not visible."""
         self._helping, self._note = False, "It is over. Press a key."
         self.paint(turn, waiting=True)
         module = pygame()
@@ -63,10 +63,10 @@ class WindowSeat:
     def _events(self) -> list[Any]:
         return list(self.screen.events())
 
-    # What was done
+    # Input
 
     def _take(self, turn: Turn, event: Any) -> str | None:
-        """One event; a legal move if it made one."""
+        """Handle one event; returns a legal move if it completed one."""
         module = pygame()
         if event.type == module.KEYDOWN:
             return self._press(turn, event.key, event.unicode)
@@ -91,7 +91,7 @@ class WindowSeat:
         return None
 
     def _click(self, turn: Turn, place: tuple[int, int]) -> str | None:
-        """A button plays its move; cells write their names until these are a move."""
+        """Handle a click: a button plays its move; cells add their names until they form a move."""
         self._helping = False
         button = self.panel.at(place)
         if button is not None:
@@ -113,7 +113,7 @@ class WindowSeat:
         return None
 
     def _play(self, turn: Turn, text: str) -> str | None:
-        """A move if it is legal, else the reason why not."""
+        """Play a move if it is legal; otherwise show the reason why not."""
         if not text.strip():
             return None
         try:
@@ -125,7 +125,7 @@ class WindowSeat:
     # Looks
 
     def paint(self, turn: Turn, *, waiting: bool = False) -> None:
-        """The seat's view, the moves that go with what is typed, or the rules."""
+        """Paint the seat's view with the moves that match the input, or the rules."""
         surface = self.screen.open(f"Palestra: {turn.env}")
         width, height = self.screen.size
         beside = min(340, width * 2 // 5)
@@ -165,15 +165,15 @@ class WindowSeat:
 
 
 def bare(text: str) -> str:
-    """Letters and digits only: how clicks on two cells and a move such as "a2-a3" are compared."""
+    """Letters and digits only, to compare clicks on two cells with a move such as "a2-a3"."""
     return re.sub(r"[\W_]", "", text).lower()
 
 
 def moves_from(moves: Sequence[str], typed: str) -> list[str]:
-    """Moves that begin with what is typed."""
+    """Moves that begin with the input."""
     return [move for move in moves if bare(move).startswith(bare(typed))]
 
 
 def moves_with(moves: Sequence[str], typed: str) -> list[str]:
-    """Moves that begin with what is typed, or else have it somewhere."""
+    """Moves that begin with the input or, if none does, contain it."""
     return moves_from(moves, typed) or [move for move in moves if bare(typed) in bare(move)]

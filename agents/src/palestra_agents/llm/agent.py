@@ -35,11 +35,11 @@ MODES = ("free", "choice", "score")
 HISTORIES = ("conversation", "position", "bare")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
 SEEDS = 1 << 31
-STREAM = 8  # of random numbers, apart from other agents of the same seed
+STREAM = 8  # random stream, separate from other agents of the same seed
 
 
 class OpenRequest(msgspec.Struct, eq=False, gc=False):
-    """A turn put to the model, and what the model may answer."""
+    """A turn put to the model, and the replies that the model may give."""
 
     turn: Turn
     talk: Conversation
@@ -55,19 +55,18 @@ class LLMAgent(Agent):
     """Plays with the model `target`, a URI such as `vllm:…`, `openai:…@…`, `local:` or `echo:`.
 
     mode: "free": the reply is text, which the game parses; a refused reply is asked again with
-    the reason, as often as the run's policy allows. "choice": the model can only write a legal
-    move (a pattern holds it to the grammar of a typed action); a model that cannot be held at all
-    is refused, and a turn or a server that cannot is played as "free", with a warning and
-    `sampling["held"]` false on the record. "score": the legal move that the
-    model finds likeliest a token is played; moves must be listable.
-    prompt: "chat" uses the model's chat template; "raw" is one text to be continued, which small
-    models follow better. examples: so many demonstration turns of the agent `teacher` stand
-    before the first question. history: "conversation", "position" (every turn stands alone: rules
-    and position) or "bare" (the position alone), for games that the position says all of. A
-    conversation that outgrows the model's context loses its oldest
-    half; `dropped` counts those messages. adapter is a LoRA folder, keep_tokens records the exact
-    tokens of every decision. Other options go to the model, and so does `model.NAME`, for one that
-    is called as one of these.
+    the reason, as often as the run's policy allows. "choice": decoding is constrained to legal
+    moves (to the grammar of typed actions, by a pattern). A model without constrained decoding is
+    refused; if a turn or a server does not support it, the turn is played as "free", with a warning
+    and `sampling["held"]` false on the record. "score": plays the legal move with the highest mean
+    log-probability per token; moves must be listable. prompt: "chat" uses the model's chat
+    template; "raw" is one text to continue, which small models follow better. examples: the number
+    of demonstration turns by the agent `teacher` before the first question. history:
+    "conversation", "position" (every turn stands alone: rules and position) or "bare" (the position
+    alone); the last two suit games whose position says everything. A conversation that outgrows the
+    model's context loses its oldest half; `dropped` counts those messages. adapter is a LoRA
+    folder, keep_tokens records the exact tokens of every decision. Other options go to the model;
+    write `model.NAME` for a model option with the same name as one of these.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class LLMAgent(Agent):
         self._count, self._teacher = examples, teacher
         self._history = history
         self._max_tokens, self._temperature = max_tokens, temperature
-        self._fixed = seed is not None  # a seed that was asked for outlasts reseed
+        self._fixed = seed is not None  # a seed given as an option survives reseed()
         self._seed = check_seed(seed)
         self._adapter, self._keep = adapter, keep_tokens
         price = price_of(self._model.name)
@@ -116,7 +115,7 @@ class LLMAgent(Agent):
         self._require(adapter is not None, "adapter", "adapter")
 
     def _require(self, wanted: bool, ability: Ability | tuple[Ability, ...], option: str) -> None:
-        """Raise `InvalidOption` if what is wanted takes an ability the model does not have."""
+        """Raise `InvalidOption` if an option needs an ability that the model does not have."""
         able = {ability} if isinstance(ability, str) else set(ability)
         if wanted and not able & self._model.abilities:
             raise InvalidOption(
@@ -129,7 +128,7 @@ class LLMAgent(Agent):
         try:
             replies = self._replies(asked)
         except Exception:
-            for item in asked:  # the same turns may be put again, one by one
+            for item in asked:  # the same turns may be asked again, one by one
                 item.talk.take_back()
             raise
         answers = [self._answer(item, reply) for item, reply in zip(asked, replies, strict=True)]
@@ -141,7 +140,7 @@ class LLMAgent(Agent):
         raise Undecided(turns, answers)
 
     def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
-        """What the model says to each, in conversations shortened to what it can hold."""
+        """The model's reply to each request, with conversations shortened to its context."""
         replies = self._chat(asked)
         while True:
             long = [i for i, r in enumerate(replies) if isinstance(r, Reply) and r.overflow]
@@ -157,7 +156,7 @@ class LLMAgent(Agent):
                 replies[i] = reply
 
     def _chat(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
-        """One reply each, or the error that stands in its place."""
+        """One reply per request, or the error in its place."""
         try:
             return list(self._model.chat([item.request for item in asked]))
         except ModelError as error:
@@ -210,7 +209,7 @@ class LLMAgent(Agent):
         return self._examples[kind]
 
     def _held(self, turn: Turn) -> dict[str, Any]:
-        """The fields of a request that hold its reply to the legal moves, by list or pattern."""
+        """The request fields that constrain the reply to legal moves, by list or pattern."""
         freely = {"max_tokens": self._max_tokens, "stop": self._style.stop}
         if self._mode == "free":
             return freely
@@ -266,7 +265,7 @@ class LLMAgent(Agent):
         )
 
     def _was_held(self, item: OpenRequest, reply: Reply) -> bool:
-        """Whether a reply under mode=choice is one of what was allowed; warns once if not."""
+        """Whether a reply under mode=choice is an allowed one; warns once if not."""
         request, text = item.request, reply.text
         if request.choices is not None:
             held = text.strip() in map(str.strip, request.choices)
@@ -299,7 +298,7 @@ class LLMAgent(Agent):
 
 
 def _weighed(moves: Sequence[str], scores: Sequence[Score], best: int) -> dict[str, Any]:
-    """The probability of each move that was weighed, among them all, and that of its tokens."""
+    """The normalised probability of each scored move, and that of its tokens."""
     logs = np.array([score.logprob for score in scores])
     chances = np.exp(logs - logs.max())
     named = zip(map(str.strip, moves), (chances / chances.sum()).tolist(), strict=True)
@@ -310,9 +309,9 @@ def _weighed(moves: Sequence[str], scores: Sequence[Score], best: int) -> dict[s
 def _sampling(
     mode: str, temperature: float, max_tokens: int, seed: int | None, held: bool
 ) -> dict[str, Any]:
-    """What a record says of a decision's settings; decisions under the same settings share it.
+    """A decision's settings for the record; decisions with the same settings share them.
 
-    `held` is false, and recorded, where mode=choice could not hold the reply.
+    `held` is false if mode=choice could not constrain the reply.
     """
     settings: dict[str, Any] = {"mode": mode, "temperature": temperature, "max_tokens": max_tokens}
     settings |= {} if seed is None else {"seed": seed}

@@ -1,4 +1,4 @@
-"""Demonstration turns: what a reference agent did, asked in the environment's own words."""
+"""Demonstration turns: the environment's questions and a reference agent's answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from palestra.kernel.game import Game
 from palestra.llm.conversation import Example
 from palestra.runner.runner import Runner
 
-FAR = 1 << 30  # demonstrations start from seeds that no run of ordinary size reaches
+FAR = 1 << 30  # demonstrations use seeds beyond those of runs of ordinary size
 EPISODES = 200
 
 
 def demonstrate(game: Game[object, object], teacher: str, count: int) -> list[Example]:
     """`count` different turns of `teacher` playing every seat of `game`, in the order played.
 
-    Raises `InvalidOption` where so many different questions do not come up.
+    Raises `InvalidOption` if the games do not have that many different questions.
     """
     witness = _Witness(make_agent(teacher), count)
     witness.reseed(FAR)

@@ -1,4 +1,4 @@
-"""Models that do not think, for tests and for a first try of the plumbing.
+"""Models without a network, for tests and for trying out the setup.
 
 `echo:` replies with the first choice it is given, or repeats the last message's last word;
 `echo:some text` always says that.
@@ -37,6 +37,6 @@ class EchoModel(Model):
         return Reply(text, usage, logprob=0.0, model=self.name, scores=scores)
 
     def _score(self, text: str) -> Score:
-        """A continuation it would say is certain; the others get likelier the shorter they are."""
+        """The continuation it would say is certain; of the others, shorter ones are likelier."""
         words = max(1, len(text.split()))
         return Score(0.0 if text.strip() == self._line else -float(len(text)), words)

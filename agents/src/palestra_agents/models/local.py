@@ -1,8 +1,8 @@
 """`local:`: a small model through transformers, on any build of torch, constrained by llguidance.
 
 `local:` alone is the embedded SmolLM2-135M-Instruct; `local:FOLDER` any causal model in the format
-of transformers. Conversations are answered one after another, each from its own key-value cache,
-so that a turn reads only what is new to it. For many games at once there is `vllm:`.
+of transformers. Conversations are answered one after another, each from its own key-value cache, so
+that a turn processes only its new tokens. For many games at once use `vllm:`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from palestra.llm.tokens import read_prompt, token_ids
 
 from palestra_agents.models.weights import NAME, embedded_model
 
-# threads that wait without spinning: twelve times quicker when another process is busy
+# threads that wait without spinning: twelve times faster if another process is busy
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 try:
@@ -34,13 +34,13 @@ try:
 except ImportError as error:
     raise MissingExtra(f"{error.name} (for local: models)", "palestra-agents[local]") from error
 
-KEPT = 4  # conversations whose cache is kept
-SHARED = 32  # a prefix of fewer tokens is read again rather than copied from another conversation
+KEPT = 4  # number of conversations whose cache is kept
+SHARED = 32  # least shared tokens worth copying from another conversation
 
 
 @dataclass(slots=True)
 class Kept:
-    """What the model has read, and its key-value cache after reading it."""
+    """The tokens of a conversation, and the key-value cache after them."""
 
     ids: list[int]
     cache: Any
@@ -107,7 +107,7 @@ class LocalModel(Model):
 
     @cached_property
     def _guide(self) -> Any:
-        """What holds replies to patterns; not every tokenizer can be held."""
+        """The object that constrains replies to patterns; not every tokenizer supports it."""
         try:
             return llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
         except ValueError as error:
@@ -115,10 +115,10 @@ class LocalModel(Model):
                 f"{self.name} cannot be held to a pattern: {error}; say mode=free"
             ) from error
 
-    # Reading once: key-value caches
+    # Key-value caches
 
     def _recall(self, ids: list[int]) -> tuple[Kept, int]:
-        """The state that has read most of `ids`, and how many tokens it need not read again."""
+        """The cache with the longest prefix of `ids`, and the length of that prefix."""
         best, common = None, 0
         for kept in self._kept:
             length = min(_common(kept.ids, ids), len(ids) - 1)
@@ -141,7 +141,7 @@ class LocalModel(Model):
             del state.ids[length:]
 
     def _forward(self, state: Kept, ids: list[int]) -> Any:
-        """Read more tokens; log-probabilities of what may follow each, shape (len(ids), words)."""
+        """Process more tokens; returns next-token log-probabilities of shape (len(ids), words)."""
         made = self._net(
             input_ids=torch.tensor([ids], device=self._device),
             past_key_values=state.cache,
@@ -150,7 +150,7 @@ class LocalModel(Model):
         state.ids.extend(ids)
         return torch.log_softmax(made.logits[0].float(), dim=-1)
 
-    # Writing and weighing
+    # Generation and scoring
 
     def _write(
         self, state: Kept, ids: list[int], request: Request
@@ -190,7 +190,7 @@ class LocalModel(Model):
         return _Free()
 
     def _weigh(self, state: Kept, ids: list[int], continuation: list[int]) -> Score:
-        """How likely a continuation is, token after token."""
+        """The log-probability of each token of a continuation."""
         done = len(ids) - 1
         self._cut(state, done)
         coming = [*ids[len(state.ids) :], *continuation[:-1]]
@@ -203,10 +203,10 @@ class LocalModel(Model):
 
 
 class _Listed:
-    """Holds a reply to listed choices, each in its usual tokens.
+    """Constrains a reply to listed choices, each in its usual tokenization.
 
-    Any other spelling of a choice would let greedy decoding set out for a word that is not in the
-    list: `L…` before `Paris`.
+    With other tokenizations, greedy decoding could start a word that is not in the list: `L…`
+    before `Paris`.
     """
 
     def __init__(self, choices: Sequence[list[int]], end: int) -> None:
@@ -229,7 +229,7 @@ class _Listed:
 
 
 class _Patterned:
-    """Holds a reply to a regular expression."""
+    """Constrains a reply to a regular expression."""
 
     def __init__(self, guide: Any, pattern: str, vocabulary: int) -> None:
         grammar = llguidance.LLMatcher.grammar_from_regex(pattern)
@@ -253,7 +253,7 @@ class _Patterned:
 
 
 class _Free:
-    """Holds a reply to nothing."""
+    """Leaves a reply unconstrained."""
 
     done = False
 
@@ -272,7 +272,7 @@ def _pick(scores: Any, temperature: float, generator: Any) -> int:
 
 
 def _common(one: list[int], other: list[int]) -> int:
-    """How many tokens two texts begin with alike."""
+    """The length of the common prefix of two token sequences."""
     for index, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return index

@@ -1,9 +1,8 @@
 """`openai:<model>@<base_url>`: any server that speaks OpenAI's chat completions.
 
-Requests go out in parallel, from one thread however many there are. What may pass (a time-out, 429,
-5xx, a lost connection) is tried again with growing pauses, as long as the server asks for where it
-says so. The key comes from OPENAI_API_KEY, the address, where none is given, from OPENAI_BASE_URL
-or the library's default.
+Requests run in parallel from a single thread. Transient errors (a time-out, 429, 5xx, a lost
+connection) are retried with growing pauses, or after the time the server asks for. The key comes
+from OPENAI_API_KEY; the address, if none is given, from OPENAI_BASE_URL or the library's default.
 """
 
 from __future__ import annotations
@@ -31,20 +30,19 @@ except ImportError as error:
 LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 STRUCTURED = ("schema", "vllm", "none")
 MOVE = "move"
-MOST_BYTES = 32 * 2**20  # of one answer; what is longer is no completion
-LONGEST_PAUSE = 60.0  # seconds that a server may ask us to wait
-FIRST_PAUSE, GROWN_PAUSE = 0.5, 8.0  # where it does not say how long
+MOST_BYTES = 32 * 2**20  # limit for one answer; no completion is longer
+LONGEST_PAUSE = 60.0  # most seconds that a server may ask us to wait
+FIRST_PAUSE, GROWN_PAUSE = 0.5, 8.0  # pauses if the server names none
 Result = TypeVar("Result")
 
 
 class OpenAIModel(Model):
     """`target` is `model@base_url` or only `model`.
 
-    concurrency: requests in flight at once. per_minute: at most so many requests are started in a
-    minute. timeout: seconds an answer may take from the first byte sent to the last one read.
-    retries: how often one is asked for again. structured: how a reply is held to the legal moves.
-    "schema" (a JSON schema, which most servers know), "vllm" (vLLM's own fields, which also know
-    patterns) or "none".
+    concurrency: most requests in flight at once. per_minute: most requests started in a minute.
+    timeout: seconds from the first byte sent to the last byte of the answer. retries: most retries
+    of a request. structured: how a reply is constrained to legal moves: "schema" (a JSON schema,
+    which most servers support), "vllm" (vLLM's own fields, which also support patterns) or "none".
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices"})
@@ -86,7 +84,7 @@ class OpenAIModel(Model):
                 api_key=self._key,
                 base_url=self._url or None,
                 timeout=self._timeout,
-                max_retries=0,  # tried again here, under a limit of time for the whole answer
+                max_retries=0,  # retries happen here, within one time limit for the whole answer
                 http_client=_Bounded(),
             )
             self._slots = asyncio.Semaphore(self._concurrency)
@@ -102,7 +100,7 @@ class OpenAIModel(Model):
         return await asyncio.gather(*map(self._ask, requests))
 
     async def _ask(self, request: Request) -> Reply | ModelError:
-        """The reply to one request, or why there is none; other requests never hear of it."""
+        """The reply to one request, or the error, which does not affect other requests."""
         try:
             async with self._slots:
                 await asyncio.sleep(self._pace.pause())
@@ -118,7 +116,7 @@ class OpenAIModel(Model):
             return ModelError(f"{self.name} {said}")
 
     def _problem(self, error: Exception) -> str:
-        """What went wrong with a request, and what to do about it."""
+        """An error message for a failed request: the problem and what to do."""
         if isinstance(error, openai.AuthenticationError):
             return "refused the key; check OPENAI_API_KEY"
         if isinstance(error, openai.RateLimitError):
@@ -133,7 +131,7 @@ class OpenAIModel(Model):
         return f"failed: {shown(str(error), 500)}"
 
     async def _answer(self, body: dict[str, Any]) -> bytes:
-        """What the server says to a request, asked again while that may help."""
+        """The server's answer to a request, retried while that may help."""
         attempt = 0
         while True:
             try:
@@ -165,7 +163,7 @@ class OpenAIModel(Model):
         return body | self._held(request)
 
     def _held(self, request: Request) -> dict[str, Any]:
-        """The fields that hold a reply to choices or to a pattern."""
+        """The request fields that constrain a reply to choices or a pattern."""
         if self._structured == "vllm" and (request.choices or request.pattern):
             held = {"choice": request.choices} if request.choices else {"regex": request.pattern}
             return {"extra_body": {"structured_outputs": held}}
@@ -200,14 +198,14 @@ class OpenAIModel(Model):
         )
 
     def close(self) -> None:
-        """Drop what is still asked for, and close all connections."""
+        """Cancel open requests and close all connections."""
         if self._loop is not None:
             self._loop.close(self._client.close())
             self._loop = None
 
 
 class _Loop:
-    """One thread with an event loop, for coroutines of callers that may have a loop themselves."""
+    """A thread with an event loop, for callers that may already run a loop of their own."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -217,7 +215,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """The result of `work`; it is cancelled where the caller is interrupted."""
+        """Run `work` and return its result; cancel it if the caller is interrupted."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -226,7 +224,7 @@ class _Loop:
             raise
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
-        """Cancel what runs, do `last` and end the thread."""
+        """Cancel running tasks, run `last`, and end the thread."""
         asyncio.run_coroutine_threadsafe(self._finish(last), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -245,7 +243,7 @@ class _TooMuch(Exception):
 
 
 class _Bounded(openai.DefaultAsyncHttpxClient):
-    """An HTTP client that reads an answer as it comes and gives up where it is too long."""
+    """An HTTP client that streams an answer and gives up if it is too long."""
 
     async def send(self, request: Any, *, stream: bool = False, **settings: Any) -> Any:
         response = await super().send(request, stream=True, **settings)
@@ -268,7 +266,7 @@ class _Bounded(openai.DefaultAsyncHttpxClient):
 
 
 class _Pace:
-    """Lets requests start evenly, at most so many a minute."""
+    """Spaces requests evenly, up to a number per minute."""
 
     def __init__(self, per_minute: float | None) -> None:
         if per_minute is not None and per_minute <= 0:
@@ -286,7 +284,7 @@ class _Pace:
         return start - now
 
 
-# What is read of an answer; other fields are let pass
+# The parts of an answer that are read; other fields are ignored
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
@@ -347,7 +345,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _pause(error: Exception, attempt: int) -> float:
-    """Seconds to wait before asking again: as many as the server says, within reason."""
+    """Seconds to wait before a retry: the server's number, up to a limit."""
     if isinstance(error, openai.APIStatusError):
         for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             with contextlib.suppress(KeyError, ValueError):
@@ -358,7 +356,7 @@ def _pause(error: Exception, attempt: int) -> float:
 
 
 def _move_in(text: str) -> str:
-    """The move of a schema's object; text that is none (cut off, say) is left for the game."""
+    """The move in a schema's object; other text (cut off, for example) is left to the game."""
     with contextlib.suppress(ValueError, TypeError, KeyError):
         return str(json.loads(text, strict=False)[MOVE])
     return text

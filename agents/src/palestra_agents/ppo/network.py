@@ -1,4 +1,4 @@
-"""The policy and value network, and how it meets observations and masks."""
+"""The policy and value network, and its handling of observations and masks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PolicyValue(nn.Module):
 
 
 def _layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    """A linear layer with orthogonal weights, as PPO is usually started."""
+    """A linear layer with orthogonal initialisation, as usual for PPO."""
     layer = nn.Linear(inputs, outputs)
     nn.init.orthogonal_(layer.weight, gain)
     nn.init.zeros_(layer.bias)

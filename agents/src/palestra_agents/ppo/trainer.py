@@ -1,8 +1,8 @@
-"""PPO with one policy in every seat: self-play where seats are rivals, sharing where they are not.
+"""PPO with one policy in every seat: self-play between rivals, parameter sharing in teams.
 
 Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal policy optimization algorithms", 2017,
 with the details of Huang et al., "The 37 implementation details of PPO", 2022. Each seat of each
-lane is a stream of its own: a decision is paid what comes in until the same seat decides again.
+lane is its own stream: a decision's reward is everything paid until the same seat decides again.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CHECKPOINT = "policy.pt"
 class Settings:
     """`horizon` steps of `num_envs` lanes make one update of `epochs` passes over `minibatches`.
 
-    In a share `random_rivals` of the lanes of a two-player zero-sum game one seat plays at random,
-    so that the policy also learns what its own kind would never do to it.
+    In two-player zero-sum games one seat plays at random in a share `random_rivals` of the lanes,
+    so that the policy also learns to answer moves that it would never play itself.
     """
 
     num_envs: int = 256
@@ -62,7 +62,7 @@ class Settings:
 
 @dataclass
 class Rollout:
-    """What happened in one horizon: arrays of (T, N, P, …)."""
+    """The data of one horizon: arrays of shape (T, N, P, …)."""
 
     observations: Tensor
     masks: Tensor
@@ -72,11 +72,11 @@ class Rollout:
     values: Tensor
     rewards: Tensor
     ended: Tensor  # the seat's episode is over after this step
-    bootstrap: Tensor  # value of the last sight where it ended by truncation, else 0
+    bootstrap: Tensor  # value of the last observation if the episode was truncated, else 0
 
 
 class Trainer:
-    """One run: `update` until `steps` is enough, `save` and `load` to go on another day."""
+    """A training run: `update` until `steps` is enough; `save` and `load` to resume it later."""
 
     def __init__(
         self,
@@ -90,10 +90,10 @@ class Trainer:
         if not isinstance(rules, ArrayGame):
             raise InvalidOption(f"{env} is not an array game; PPO trains on those")
         self.env, self.options, self.settings, self.tasks = env, dict(options), settings, tasks
-        self.rewards = tuple(rewards)  # step shapers to pay; the game's own terms where empty
+        self.rewards = tuple(rewards)  # step shapers that pay; the game's own terms if empty
         self.game, self.steps, self.updates = rules, 0, 0
-        self.curve: list[dict[str, float]] = []  # a row for every report so far
-        self.returns: list[float] = []  # of seats, in the last update in which episodes ended
+        self.curve: list[dict[str, float]] = []  # one row per report so far
+        self.returns: list[float] = []  # of seats, in the last update with finished episodes
         torch.manual_seed(settings.seed)
         space: Any = rules.observation_space(0)
         self.network = PolicyValue(space, rules.num_actions, settings.hidden)
@@ -126,7 +126,7 @@ class Trainer:
 
     @torch.no_grad()
     def choose_tasks(self, tasks: TaskFilter) -> None:
-        """Draw seeds, and keep those with a seat worth training on."""
+        """Draw seeds and keep those with a seat worth training on."""
         seeds = torch.randint(2**62, (tasks.candidates,))
         options = self.options
         fit = filter_tasks(self.env, seeds.tolist(), tasks, agent=self.policy, options=options)
@@ -137,13 +137,13 @@ class Trainer:
             self._deal(np.ones(self.settings.num_envs, bool))
 
     def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """What the policy plays in all seats (N, P)."""
+        """Actions of the policy in all seats, of shape (N, P)."""
         seen = torch.from_numpy(observations.astype(np.float32))
         chances = self.evaluate(seen, torch.from_numpy(masks.copy()))[0].exp()
         return torch.multinomial(chances.flatten(0, 1), 1).reshape(masks.shape[:2]).numpy()
 
     def _deal(self, lanes: np.ndarray) -> None:
-        """Deal these lanes (N,) anew, from the tasks that were kept if there is a filter."""
+        """Start new episodes in these lanes (N,), from the kept tasks if there is a filter."""
         if self.kept is None:
             self.batch.reset(lanes=lanes)
             return
@@ -169,7 +169,7 @@ class Trainer:
         return losses
 
     def views(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Copies of what every seat sees, may do, and whether it is asked."""
+        """Copies of all seats' observations, legal masks, and whether they are to act."""
         batch = self.batch
         seen = torch.from_numpy(batch.observations.astype(np.float32))
         masks = torch.from_numpy(batch.masks.copy())
@@ -198,7 +198,7 @@ class Trainer:
         return Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
 
     def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Play; rewards, which seats have ended, and what a truncated seat still stood to get."""
+        """Play a step; returns rewards, which seats have ended, and values of truncated seats."""
         batch = self.batch
         _, rewards, terminated, truncated, _ = batch.step(actions.numpy())
         ended = torch.from_numpy(terminated | truncated)
@@ -253,8 +253,8 @@ class Trainer:
     # Checkpoints
 
     def save(self, folder: Path) -> Path:
-        """Write everything needed to play and to go on; the old checkpoint stays until then."""
-        written = io.BytesIO()  # a full disk is no OSError to torch
+        """Write everything needed to play and to resume; the old checkpoint stays until then."""
+        written = io.BytesIO()  # torch does not raise OSError for a full disk
         torch.save(
             {
                 "format": FORMAT,
@@ -280,9 +280,9 @@ class Trainer:
 
     @classmethod
     def load(cls, folder: Path) -> Trainer:
-        """A run as it was saved, ready to go on; the same updates follow as without the break.
+        """Load a saved run; the same updates follow as without the interruption.
 
-        With step shapers, the episodes that were being played are dealt anew.
+        With step shapers, episodes in progress are restarted.
         """
         kept = read_checkpoint(folder)
         tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
@@ -292,7 +292,7 @@ class Trainer:
         if kept_bytes.nbytes != trainer.batch.lanes.nbytes:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
         lanes = kept_bytes.view(trainer.batch.lanes.dtype)
-        if rewards:  # what shapers remember of an episode is not kept: all are begun anew
+        if rewards:  # shapers' memories of episodes are not saved: restart all episodes
             trainer.batch.reset(settings.seed + kept["updates"])
         else:
             trainer.batch.load(lanes.reshape(-1))
@@ -307,7 +307,7 @@ class Trainer:
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:
-    """What `Trainer.save` wrote; `folder` may name the file itself."""
+    """Read what `Trainer.save` wrote; `folder` may be the file itself."""
     path = folder / CHECKPOINT if folder.is_dir() else folder
     if not path.exists():
         raise InvalidOption(

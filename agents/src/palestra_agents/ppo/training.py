@@ -1,4 +1,4 @@
-"""A training run as `palestra train` shows it: progress, evaluation, a curve, checkpoints."""
+"""A training run of `palestra train`: progress, evaluation, learning curve, checkpoints."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")
 
 
 def read_settings(pairs: list[str]) -> Settings:
-    """PPO settings as name=value."""
+    """Parse PPO settings given as name=value."""
     return Settings(**_read_fields(pairs, Settings, "ppo has no setting"))
 
 
 def read_tasks(pairs: list[str]) -> TaskFilter | None:
-    """A task filter as name=value; None if nothing is given."""
+    """Parse a task filter given as name=value; None if nothing is given."""
     chosen = _read_fields(pairs, TaskFilter, "--filter has no")
     if chosen and "good" not in chosen:
-        raise InvalidOption("--filter needs good=RETURN: what a task pays who has mastered it")
+        raise InvalidOption(
+            "--filter needs good=RETURN, the return of a player who has mastered a task"
+        )
     return TaskFilter(**chosen) if chosen else None
 
 
 def _read_fields(pairs: list[str], kind: type, complaint: str) -> dict[str, Any]:
-    """Options by name, every one a field of the dataclass `kind`."""
+    """Parse options by name, each a field of the dataclass `kind`."""
     chosen = read_options(pairs)
     known = [field.name for field in fields(kind)]
     for name in chosen:
@@ -64,7 +66,7 @@ def begin(
     tasks: list[str],
     rewards: Sequence[str] = (),
 ) -> Trainer:
-    """A new run, for a folder without a policy: one that was trained is never overwritten."""
+    """Start a run in a folder without a policy; a trained policy is never overwritten."""
     if (folder / CHECKPOINT).exists():
         raise InvalidOption(
             f"{folder} holds a trained policy already; continue it with --resume, or choose "
@@ -81,7 +83,7 @@ def resume(
     tasks: list[str],
     rewards: Sequence[str] = (),
 ) -> Trainer:
-    """The run in a folder; what is typed again must be what it was begun with."""
+    """Resume the run in a folder; options given again must equal those it was started with."""
     trainer = Trainer.load(folder)
     _same(folder, {"environment": trainer.env}, {"environment": env})
     typed = trainer.options | read_options(options)
@@ -100,15 +102,15 @@ def _same(folder: Path, kept: dict[str, Any], typed: dict[str, Any]) -> None:
         if name not in kept or kept[name] != value:
             was = f"{name}={kept[name]!r}" if name in kept else f"no {name}"
             raise InvalidOption(
-                f"{folder} holds a run with {was}, not {value!r}; resume it with what it was begun "
-                "with, or train into another --out"
+                f"{folder} holds a run with {was}, not {value!r}; resume it with the options it "
+                f"was started with, or train into another --out"
             )
 
 
 def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> bool:
-    """Train to `steps`, saved at every report; False if Ctrl-C stopped it, after a last save.
+    """Train to `steps`, saving at every report; returns False if Ctrl-C stopped it.
 
-    The same policy follows however often the run was stopped, killed and resumed.
+    The result does not depend on how often the run was stopped, killed and resumed.
     """
     every = max(1, steps // reports)
     seconds, since = trainer.curve[-1]["seconds"] if trainer.curve else 0.0, perf_counter()
@@ -126,7 +128,7 @@ def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Con
             before = trainer.steps
             try:
                 losses = trainer.update(trainer.steps / steps)
-            except InvalidOption:  # no task is left to learn from
+            except InvalidOption:  # no task left to learn from
                 if trainer.updates:
                     trainer.save(folder)
                     console.print(f"Saved after {trainer.steps:,} of {steps:,} steps.")
@@ -151,7 +153,7 @@ def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Con
 
 @contextmanager
 def interrupted() -> Iterator[threading.Event]:
-    """Set by Ctrl-C, which otherwise does nothing: an update is finished before a run stops.
+    """An event set by Ctrl-C, so that the current update finishes before a run stops.
 
     A second Ctrl-C interrupts at once. Outside the main thread Ctrl-C is left alone.
     """
@@ -174,7 +176,7 @@ def interrupted() -> Iterator[threading.Event]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Networks this small run slower on more threads than one."""
+    """Use one thread: networks this small are slower on several."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -211,7 +213,7 @@ def wins_against_random(
 ) -> float:
     """The share of episodes won against random play, half of them from either seat.
 
-    It draws from a generator of its own, and so changes nothing in a run that goes on.
+    It uses its own generator, so it does not affect the training run.
     """
     own = torch.Generator().manual_seed(12_345)
     rules = game(env, **options)

@@ -1,4 +1,4 @@
-"""Measures of an emergent language: pairs of a meaning and the message said for it.
+"""Measures of an emergent language, over pairs of a meaning and its message.
 
 A meaning is a tuple of numbers, a message a sequence of tokens. `utterances` takes them from a
 record of `grid/SignalForaging-v0`: what each player knew at the start, and what they said first.
@@ -30,7 +30,7 @@ def utterances(record: EpisodeRecord, length: int) -> list[Pair]:
 
 
 def hamming(one: Sequence[int], other: Sequence[int]) -> int:
-    """At how many places two sequences differ; a place that only one of them has counts."""
+    """The number of positions at which two sequences differ, extra positions included."""
     differing = sum(a != b for a, b in zip(one, other, strict=False))
     return differing + abs(len(one) - len(other))
 
@@ -38,10 +38,10 @@ def hamming(one: Sequence[int], other: Sequence[int]) -> int:
 def topographic_similarity(pairs: Sequence[Pair]) -> float:
     """Spearman's correlation of distances of meanings (city-block) and of messages (Hamming).
 
-    It is 1 where similar things are said alike, about 0 for names without parts (Brighton and
+    It is 1 if similar meanings have similar messages, about 0 for arbitrary names (Brighton and
     Kirby, "Understanding linguistic evolution by visualizing the emergence of topographic
-    mappings", 2006). Not a number where all meanings, or all messages, are equally far apart.
-    Raises `MissingExtra` without scipy.
+    mappings", 2006). It is nan if all meanings, or all messages, are equally far apart. Raises
+    `MissingExtra` without scipy.
     """
     try:
         from scipy.stats import spearmanr
@@ -58,9 +58,9 @@ def topographic_similarity(pairs: Sequence[Pair]) -> float:
 
 
 def interchangeability(one: Sequence[Pair], other: Sequence[Pair]) -> float:
-    """Of the meanings that both players expressed, the share for which they said the same.
+    """The share of meanings expressed by both players for which they said the same.
 
-    Not a number where they have no meaning in common.
+    It is nan if they have no meaning in common.
     """
     words = {meaning: tuple(message) for meaning, message in one}
     shared = [(words[m], tuple(message)) for m, message in other if m in words]

@@ -1,4 +1,4 @@
-"""Kitchens as text: the five classic layouts, and a reader for a user's own.
+"""Kitchens as text: the five classic layouts, and a parser for user-defined ones.
 
 One character a cell: `X` counter, `P` pot, `O` onion dispenser, `D` dish dispenser, `S` serving
 station, a space for floor, and `1` to `4` for the floor on which a player starts. No floor is on
@@ -131,9 +131,9 @@ def layout_of(rows: int, columns: int, tiles: bytes) -> Layout:
 
 @lru_cache(maxsize=256)
 def read_layout(text: str) -> Layout:
-    """The layout of this name, or the one that a text of several lines draws.
+    """The layout with this name, or the one drawn by a multi-line text.
 
-    Raises `InvalidOption` for an unknown name and for a text that is no kitchen.
+    Raises `InvalidOption` for an unknown name and for a text that is not a valid kitchen.
     """
     if "\n" in text:
         return parse(text)
@@ -150,7 +150,7 @@ def read_layout(text: str) -> Layout:
 def parse(text: str) -> Layout:
     """Read a drawn kitchen, without blank lines around it and a common indent.
 
-    Raises `InvalidOption`, with line and column, where it is no kitchen.
+    Raises `InvalidOption`, with line and column, if it is not a valid kitchen.
     """
     lines = _dedent(text)
     width = len(lines[0]) if lines else 0
@@ -243,7 +243,7 @@ def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
 
 
 def _teams(layout: Layout, starts: tuple[int, ...]) -> list[frozenset[int]]:
-    """The regions that players can walk on, those that share a counter taken together."""
+    """The regions that players can walk on; regions that share a counter are merged."""
     teams = list({layout.regions[start] for start in starts})
     for counter in layout.cells_of(COUNTER):
         joined = [team for team in teams if layout.touches(team, counter)]

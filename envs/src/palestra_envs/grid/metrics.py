@@ -1,4 +1,4 @@
-"""Numbers over a record that studies of grid worlds report."""
+"""Metrics that studies of grid worlds report."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def margin(record: EpisodeRecord) -> float:
     unit="orders",
 )
 def break_even(record: EpisodeRecord) -> float:
-    """Orders of this margin that pay for a robot; infinite where the margin is not positive."""
+    """The number of orders that pay for a robot; infinite if the margin is not positive."""
     profit = margin(record)
     return float(record.options["robot_price"]) / profit if profit > 0 else math.inf

@@ -1,4 +1,4 @@
-"""Rewards for foragers on their way: they speed up learning and leave the best policy the same."""
+"""Reward shaping for foragers that speeds up learning without changing the optimal policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palestra_envs.grid.foraging.rules import place_of
 
 
 def distance_potential(game: Foraging, state: ForagingState, seat: int) -> float:
-    """Minus the cells to the nearest food left, divided by rows + columns; 0 once it is over.
+    """Minus the distance to the nearest food, divided by rows + columns; 0 after the end.
 
     Distances are Manhattan distances on the whole grid, whatever the player sees.
     """
@@ -31,9 +31,9 @@ def food_distance(step: Transition) -> dict[str, float]:
     """Potential-based: pays for coming nearer to the nearest food.
 
     Returns {"food-distance": gamma * phi(after) - phi(before)}, where phi is
-    `distance_potential`. Discounted and summed over an episode this comes to -phi of its
-    first state whatever was played, so no policy gains on another by it (Ng, Harada and Russell,
-    "Policy invariance under reward transformations", ICML 1999).
+    `distance_potential`. The discounted sum over an episode is -phi of its first state for every
+    policy, so the order of policies does not change (Ng, Harada and Russell, "Policy invariance
+    under reward transformations", ICML 1999).
     """
     if not isinstance(step.game, Foraging):
         name = type(step.game).__name__

@@ -1,4 +1,4 @@
-"""What grid games in which everybody takes a step at once share, outside their rules."""
+"""The common parts, outside the rules, of grid games with simultaneous steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WALL = Piece("#", shape="square", label="wall")
 
 
 class WalkersState(Record, Protocol):
-    """What the state of a game of walkers holds besides its own fields.
+    """The fields that the state of every game of walkers has.
 
     Games with collisions also have `blocked` by seat, see `palestra.grids.moving`.
     """
@@ -157,7 +157,7 @@ class Walkers(ArrayGame[StateT]):
         return events
 
     def hindered(self, after: StateT, seat: int) -> bool:
-        """Whether somebody came in the way of a player in the last step."""
+        """Whether another player blocked a player in the last step."""
         blocked = getattr(after, "blocked", None)  # games without collisions have no such field
         return blocked is not None and bool(blocked[seat])
 
@@ -188,7 +188,7 @@ class Walkers(ArrayGame[StateT]):
         )
 
     def watched_seats(self, seat: int | None) -> tuple[int, ...]:
-        """The seats whose own affairs a picture shows: one, or all for a spectator."""
+        """The seats whose private details a picture shows: one, or all for a spectator."""
         return tuple(range(self.num_players)) if seat is None else (seat,)
 
     def seats_shown(self, state: StateT, seat: int | None) -> list[int]:

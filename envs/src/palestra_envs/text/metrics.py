@@ -1,4 +1,4 @@
-"""Numbers over a record that studies of shared resources report."""
+"""Metrics that studies of shared resources report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palestra import EpisodeRecord, metric
 
 @metric("total-gain", measures=("text/*",))
 def total_gain(record: EpisodeRecord) -> float:
-    """Returns of all seats together."""
+    """The sum of all seats' returns."""
     return float(sum(record.returns))
 
 
@@ -37,6 +37,6 @@ def rounds_survived(record: EpisodeRecord) -> float:
 
 @metric("efficiency", measures=("text/Commons-v0",))
 def efficiency(record: EpisodeRecord) -> float:
-    """Total gain divided by the most that can be taken sustainably, half the capacity a round."""
+    """Total gain divided by the largest sustainable total, half the capacity per round."""
     rounds, capacity = int(record.options["rounds"]), int(record.options["capacity"])
     return total_gain(record) / (rounds * (capacity // 2))

@@ -1,4 +1,4 @@
-"""What the games of shared resources have in common: talk in turn, and amounts by player."""
+"""The common parts of shared-resource games: talk in turn, and amounts by player."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def talk_grammar(
 def proportional_shares(wanted: Sequence[int], stock: int) -> list[int]:
     """Share a stock in proportion to what players want, in whole units, by largest remainder.
 
-    Of equal remainders the lower seat comes first.
+    If remainders are equal, the lower seat comes first.
     """
     total = sum(wanted)
     whole = [n * stock // total for n in wanted]

@@ -1,4 +1,4 @@
-"""Trash: an inverted commons; something harmful grows, and clearing it away costs effort.
+"""Trash: an inverted commons, in which something harmful grows and clearing it costs effort.
 
 Some people share a house. In every round all players name, at once and sealed, how much trash they
 clear away; a unit costs one point of effort. If more than `limit` is left the house is given up and
@@ -96,7 +96,7 @@ class TrashState:
 class Trash(Talking, TextGame[TrashState]):
     """Housemates clear away trash that doubles every round; each unit costs effort.
 
-    Actions by number are Clear(0) to Clear(most), four lines to say, and Pass(). An observation is
+    Numbered actions are Clear(0) to Clear(most), four lines to say, and Pass(). An observation is
     an int32 vector: trash, rounds cleared, whether players talk now, turns of talk, own seat, what
     each player has cleared so far, and what each cleared last. A unit cleared costs 1; a round in
     which the house is kept pays `home`.
@@ -112,7 +112,7 @@ class Trash(Talking, TextGame[TrashState]):
         to one player only, or Pass() to say nothing.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=10, description="how many share the house")] = 5
+    num_players: Annotated[int, Meta(ge=2, le=10, description="number of players")] = 5
     rounds: Annotated[int, Meta(ge=1, le=1000, description="rounds of clearing")] = 12
     start: Annotated[
         int, Meta(ge=1, le=2000, description="trash before the first round, in units")
@@ -125,7 +125,12 @@ class Trash(Talking, TextGame[TrashState]):
         Meta(ge=0, le=2000, description="least trash at the start of a later round, in units"),
     ] = 20
     home: Annotated[
-        int, Meta(ge=0, le=1000, description="points each player is paid for a round in the house")
+        int,
+        Meta(
+            ge=0,
+            le=1000,
+            description="points paid to each player for every round in which the house is kept",
+        ),
     ] = 15
     talk: Annotated[bool, Meta(description="whether players talk after each clearing")] = True
     utterances: Annotated[
@@ -228,7 +233,7 @@ class Trash(Talking, TextGame[TrashState]):
         return max(self.least, 2 * left)
 
     def plan(self, trash: int, rounds: int) -> tuple[int, int]:
-        """The least that all together must clear to keep the house for so many rounds.
+        """The least that all together must clear to keep the house for this many rounds.
 
         Returns the amount to clear now and the amount for all rounds.
         """
@@ -330,10 +335,13 @@ class Tidier(ScriptedAgent[Trash]):
         *,
         policy: Annotated[
             Literal["farsighted", "needed", "idle"],
-            Meta(description="what to clear a share of: for all rounds, for this one, or nothing"),
+            Meta(
+                description="the amount of which it clears its share: for all rounds, for this "
+                "one, or nothing"
+            ),
         ] = "farsighted",
     ) -> None:
-        super().__init__(seed=0)  # it draws nothing
+        super().__init__(seed=0)  # it uses no randomness
         self._policy = policy
 
     def choose(self, turn: Turn[Trash]) -> TextAction:

@@ -1,1 +1,1 @@
-"""Economies that agents can live in; see `plugin.py` for what this plugin gives."""
+"""Economic environments for agents; `plugin.py` registers them."""

@@ -1,4 +1,4 @@
-"""Lines over time as a grid of cells, which every renderer can draw."""
+"""Line charts as a grid of cells, which every renderer can draw."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ROWS, COLUMNS = 12, 40
 def chart(
     lines: Mapping[str, Sequence[float]], *, rows: int = ROWS, columns: int = COLUMNS
 ) -> Grid | None:
-    """A grid with one square a column for every line, labelled with its name; None without points.
+    """A grid that shows each line as one square per column; None if there are no points.
 
-    A line's colour is its place in `lines`. Lines longer than `columns` are thinned, and keep their
-    last point. Where lines cross, the first is in front. Row labels are the values at the top, in
-    the middle and at the bottom.
+    Each line is labelled with its name and coloured by its index in `lines`. Lines longer than
+    `columns` are thinned and keep their last point. Where lines cross, the first one is drawn on
+    top. Row labels are the values at the top, in the middle and at the bottom.
     """
     shown = {name: thin(values, columns) for name, values in lines.items() if len(values)}
     if not shown:

@@ -1,4 +1,4 @@
-"""Many random numbers at once, from the generator of one state.
+"""Arrays of random numbers from the generator of one state.
 
 Each function advances the generator's counter, so that draws never overlap.
 """
@@ -34,7 +34,7 @@ def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
 
 
 def uniforms(rng: Rng, *shape: int) -> Any:
-    """Floats in (0, 1): those of `rng.random()` one by one, shifted by half a step."""
+    """`count` floats in (0, 1): the values of successive `rng.random()`, shifted by half a step."""
     count = int(np.prod(shape))
     words, _ = threefry_many(rng.key, rng.counter + np.arange(count, dtype=np.int64))
     rng.counter += count
@@ -42,7 +42,7 @@ def uniforms(rng: Rng, *shape: int) -> Any:
 
 
 def words(rng: Rng, count: int) -> Any:
-    """`count` random 32-bit words, two for every step of the generator, which is quickest."""
+    """`count` random 32-bit words; the fastest draw, with two words per step of the generator."""
     steps = (count + 1) // 2
     pair = threefry_many(rng.key, rng.counter + np.arange(steps, dtype=np.int64))
     rng.counter += steps
@@ -50,7 +50,7 @@ def words(rng: Rng, count: int) -> Any:
 
 
 def below(rng: Rng, chances: Any) -> Any:
-    """A draw for every chance: an array of booleans, each true with its chance."""
+    """One Bernoulli draw per chance: a boolean array of the same shape."""
     return words(rng, len(chances)) < np.asarray(chances) * 4294967296.0
 
 

@@ -17,7 +17,7 @@ ESCROW = "escrow"
 
 
 class PaymentRefused(PalestraError):
-    """A payment that is not made; the ledger is unchanged."""
+    """Raised for a payment that cannot be made; the ledger is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Ledger:
 
     balances: dict[str, int] = field(default_factory=lambda: {ISSUER: 0, ESCROW: 0})
     entries: list[Entry] = field(default_factory=list)
-    used: dict[str, int] = field(default_factory=dict)  # place in `entries` by reference
+    used: dict[str, int] = field(default_factory=dict)  # index in `entries` by reference
     held: dict[str, Entry] = field(default_factory=dict)  # in escrow, by reference
 
     def open(self, account: str, amount: int = 0) -> None:
@@ -49,7 +49,7 @@ class Ledger:
             self._enter(Entry(ISSUER, account, amount, f"open {account}"))
 
     def transfer(self, source: str, target: str, amount: int, reference: str) -> None:
-        """Move money from one account to another; raises `PaymentRefused` if it is not there."""
+        """Move money between accounts; raises `PaymentRefused` if the source does not have it."""
         self._check_payment(source, target, amount, reference)
         self._enter(Entry(source, target, amount, reference))
 

@@ -1,4 +1,4 @@
-"""What agents, metrics and plots read: observations as numbers, and the data of events."""
+"""Observations as numbers and the data of events, for agents, metrics and plots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palestra.records.record import EventRecord
 
 
 def observed_numbers(turn: Turn) -> list[float]:
-    """The observation of a turn as a flat list of Python's floats."""
+    """The observation of a turn as a flat list of Python floats."""
     numbers: list[float] = np.asarray(turn.observation).astype(float).tolist()
     return numbers
 

@@ -1,6 +1,6 @@
-"""What a person does in a browser, as typed actions that name elements by their numbers.
+"""Browser actions as typed actions that name elements by number.
 
-They are written as `Click(element=12)`. BrowserGym's form is read too: `click('12')`,
+They are written as `Click(element=12)`. BrowserGym's syntax is accepted too: `click('12')`,
 `fill('7', 'red shoes')`, `select_option('9', 'Blue')`, `go_back()`, `send_msg_to_user('42')`.
 """
 
@@ -86,7 +86,7 @@ _PIXELS = re.compile(r"\AScroll\(\s*-?[\d.]+\s*,\s*(-?)[\d.]+\s*\)")
 
 
 def from_browsergym(text: str) -> str:
-    """An action that may be in BrowserGym's form, in Palestra's; what it says stays as it is."""
+    """Convert an action from BrowserGym's syntax to Palestra's; return other text unchanged."""
     text = _CALL.sub(lambda match: _BROWSERGYM_NAMES[match.group(1)], text)
     text = _QUOTED.sub(r"\1(\2\4", text)
     return _PIXELS.sub(lambda match: f"Scroll('{'up' if match.group(1) else 'down'}')", text)
@@ -97,7 +97,7 @@ _ADDRESS = r"/([A-Za-z0-9_-]+/)*[A-Za-z0-9_-]*(\?[A-Za-z0-9_=&+-]*)?"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A path of the site, with or without a query; no other site can be named."""
+    """A path within the site, with or without a query; it cannot name another site."""
 
     limit: int = 200
 

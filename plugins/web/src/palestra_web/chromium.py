@@ -22,7 +22,7 @@ from palestra_web.website import Tab
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PLACE = "PALESTRA_CHROMIUM"
 ARGUMENTS = [
-    "--no-sandbox",  # as root, in a container; the pages are ours and run no script
+    "--no-sandbox",  # for root in a container; the pages are ours and run no script
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -35,7 +35,7 @@ VIEWPORT = {"width": 1024, "height": 768}
 
 
 class BrowserGone(PalestraError):
-    """No browser is installed, or it does not start, has crashed or was closed."""
+    """Raised when no browser is installed, or it does not start, has crashed or was closed."""
 
 
 def browser_path() -> str | None:
@@ -67,7 +67,7 @@ class Screen(NamedTuple):
 
 
 def in_process(tab: Tab) -> Screen:
-    """The screen of a tab that is played in process."""
+    """The screen of an in-process tab."""
     return Screen(tab.page.url, tab.page.title, tuple(tab.page.screen_lines(tab.drafts)))
 
 
@@ -106,7 +106,7 @@ class Chromium:
         return str(self._browser.version)
 
     def open(self, entrance: str) -> BrowserTab:
-        """Open a session's entrance in a tab that has its own profile."""
+        """Open a session's entry address in a tab with its own profile."""
         return _enter(self._browser.new_context(viewport=VIEWPORT), entrance)
 
     def __enter__(self) -> Chromium:
@@ -124,7 +124,7 @@ class Chromium:
 
 
 def _enter(profile: Any, entrance: str) -> BrowserTab:
-    """A new tab of a profile, in which a session is entered."""
+    """Open a new tab in a profile and enter a session in it."""
     page = profile.new_page()
     page.set_default_timeout(20_000)
     page.goto(entrance)
@@ -145,7 +145,7 @@ class BrowserTab:
         return Screen(read["url"], read["title"], lines)
 
     def restore(self, tab: Tab) -> None:
-        """Bring this tab to the history, page and field contents of a tab in process."""
+        """Restore in this tab the history, page and field contents of an in-process tab."""
         for url in (*tab.history, tab.page.url):
             self.page.goto(f"{self.address}{url}")
         for number, value in tab.drafts.items():
@@ -165,7 +165,7 @@ class BrowserTab:
     def next(self, entrance: str) -> BrowserTab:
         """Open another session in a new tab of this profile, without its cookies; close this one.
 
-        It takes a third of the time that another profile, which is another window, would take.
+        This takes a third of the time of opening another profile, which would be another window.
         """
         self.page.context.clear_cookies()
         tab = _enter(self.page.context, entrance)
@@ -184,7 +184,7 @@ class BrowserTab:
 
     @contextmanager
     def _browser_needed(self, what: str) -> Iterator[None]:
-        """Raise `BrowserGone` for errors that mean the browser is not there any more."""
+        """Raise `BrowserGone` for errors that mean the browser no longer runs."""
         try:
             yield
         except Exception as error:
@@ -229,7 +229,7 @@ class BrowserTab:
             self._act(self._at(number).click, bool(leaves))
 
     def _act(self, act: Callable[[], object], leaves: bool) -> None:
-        """Act; where that leaves the page, wait for the next one."""
+        """Perform an action; if it leaves the page, wait for the next page."""
         if not leaves:
             act()
             return

@@ -1,4 +1,4 @@
-"""`palestra web`: check the browser, and play a site in one's own browser."""
+"""`palestra web`: check the browser, and play a site in your own browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ app = typer.Typer(help="Sites in a real browser.", no_args_is_help=True)
 
 @app.command()
 def doctor() -> None:
-    """Check what the browser needs; for each missing part, print how to install it."""
+    """Check what the browser needs, and print how to install each missing component."""
     from palestra_web.chromium import INSTALL, PLACE, browser_path
 
     path = browser_path()
@@ -39,7 +39,7 @@ def doctor() -> None:
 
 
 def _check(part: str, attempt: Callable[[], str]) -> tuple[str, str, str]:
-    """A row of the table: a part, what was found of it, and what to do where it is missing."""
+    """A row of the table: a component, what was found, and what to do if it is missing."""
     try:
         return part, attempt(), ""
     except PalestraError as error:

@@ -1,9 +1,9 @@
 """The array view of a page: a row of numbers for every element that can be acted on.
 
 Row 0 is the tab's: the share of actions left, the share of the page scrolled past, and the hashed
-words of the title. Row n is element n's: a 1, its role (7), whether it is chosen, whether it holds
-text, for up to four phrases of the task the share of their words in its name, and the hashed words
-of its name (18).
+words of the title. Row n is element n's: a 1; its role, one-hot (7); whether it is chosen; whether
+it holds text; for each of up to four phrases of the task, the share of its words that occur in the
+element's name; and the hashed words of the name (18).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages as HTML documents, in which nothing runs: no script, and no link to another site."""
+"""Pages as static HTML documents: no script, and no link to another site."""
 
 from __future__ import annotations
 

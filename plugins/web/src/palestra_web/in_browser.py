@@ -19,7 +19,7 @@ class InBrowser(gymnasium.Wrapper[Any, Any, Any, Any]):
     env: an environment from `gym.make("palestra:web/Shop-v0")` or `palestra.make(…, view="gym")`.
     browser: a running browser; by default it starts its own.
 
-    A screenshot is an array (768, 1024, 3) of uint8.
+    A screenshot is a uint8 array of shape (768, 1024, 3).
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], browser: Chromium | None = None) -> None:

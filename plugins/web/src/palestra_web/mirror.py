@@ -1,4 +1,4 @@
-"""A browser that follows an episode, to compare both executions and to watch it."""
+"""A browser that follows an episode, to compare both executions or to watch it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from palestra_web.website import Website
 
 @renderer("browser", families=("web",))
 class Mirror:
-    """Performs in a browser what a seat does in process; pass it among the `hooks` of a run.
+    """Repeats a seat's in-process actions in a browser; pass it among the `hooks` of a run.
 
     The browser works on a copy of the state that nothing else changes. After every action the
-    screen is compared with the tab in process, and the copy's data with the episode's; where they
-    differ, `Divergence` is raised. A browser that crashes during an episode is started again, at
-    most once an action, and brought to where the episode is.
+    screen is compared with the in-process tab, and the copy's data with the episode's; if they
+    differ, `Divergence` is raised. A browser that crashes during an episode is restarted, at most
+    once per action, and brought back to the state of the episode.
 
     browser: a running browser; by default the mirror starts its own.
     seat: the seat to follow.
@@ -85,7 +85,7 @@ class Mirror:
         self.follow(episode)
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:
-        """Start at the first step and follow at every other one, as renderers are called."""
+        """Start at the first step and follow at every later one; called like a renderer."""
         if episode.steps_played == 0:
             self.seat = viewer or 0
             self.start(episode)
@@ -104,7 +104,7 @@ class Mirror:
         self._compare(episode)
 
     def picture(self) -> bytes:
-        """What the browser shows, as a PNG."""
+        """A PNG screenshot of the browser."""
         if self._tab is None:
             raise OutOfTurn("nothing is shown yet; reset() first")
         return self._tab.picture()
@@ -172,7 +172,7 @@ def film(folder: Path, name: str) -> None:
 
 
 def first_difference(expected: Screen, screen: Screen) -> tuple[str, object, object]:
-    """What differs first on two different screens, in process and in the browser."""
+    """The first difference between two screens: in process, and in the browser."""
     for what in ("url", "title"):
         one, other = getattr(expected, what), getattr(screen, what)
         if one != other:

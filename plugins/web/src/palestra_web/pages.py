@@ -30,9 +30,9 @@ class Element(msgspec.Struct, frozen=True):
 
     to: the address that a link opens, or that a form is sent to: by GET, or by POST if `changes`.
     field: the name of a field in its form.
-    value: a field's text at first, or what a button, a checkbox or a radio button sends.
-    chosen: whether it is ticked or picked at first.
-    changes: whether a form changes the site. A link that does is a form by itself (see `deed`).
+    value: a field's initial text, or what a button, a checkbox or a radio button sends.
+    chosen: whether it is ticked or picked initially.
+    changes: whether a form changes the site. A link that does is a complete form (see `deed`).
     level: the level of a heading.
     lines: how many lines a textbox has; one of several lines is a text area.
     """
@@ -49,7 +49,7 @@ class Element(msgspec.Struct, frozen=True):
     lines: int = 1
 
     def typed(self, text: str) -> str:
-        """The content of the field once a text has been put into it."""
+        """The content of the field after a text is entered."""
         if self.lines == 1:
             return clean(text)
         return "\n".join([clean(line) for line in text.replace("\r\n", "\n").split("\n")])
@@ -57,7 +57,7 @@ class Element(msgspec.Struct, frozen=True):
 
 def clean(text: str) -> str:
     """Text as a browser shows it: one space for white space and control characters."""
-    if text.isprintable() and "  " not in text:  # most text, and three times quicker to check
+    if text.isprintable() and "  " not in text:  # a shortcut, three times faster
         return text.strip()
     return _UNSEEN.sub(" ", text).strip()
 
@@ -94,7 +94,7 @@ def button(name: str, field: str = "", value: str = "") -> Element:
 
 
 def action(name: str, to: str, **fields: str) -> Element:
-    """A button that is a form by itself and changes the site: action("Drop", "/drop", id="3")."""
+    """A button that is a complete form and changes the site: action("Drop", "/drop", id="3")."""
     field, value = _only_field(fields)
     return form(to, button(name, field, value), changes=True)
 
@@ -186,7 +186,7 @@ class ScreenLine(NamedTuple):
 
 
 def shorten(text: str) -> str:
-    """The start of a text that is longer than a line may be, and how much is left out."""
+    """A text cut to the length of a line, with a note of how much is left out."""
     if len(text) <= LONGEST_LINE:
         return text
     return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters)"
@@ -227,7 +227,7 @@ class Page:
 
     @cached_property
     def places(self) -> list[int]:
-        """The line of each numbered element."""
+        """The line index of each numbered element."""
         return [place for place, line in enumerate(self.layout.lines) if line.number]
 
     @cached_property

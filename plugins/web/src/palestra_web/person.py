@@ -1,8 +1,8 @@
 """A person in a browser, whose clicks and typing are the actions of a seat.
 
-The browser shows the pages of the episode itself. Each request is read as actions on the page that
-the seat is on: a link followed is a `Click`; a form is the text put into its fields and the click
-on its button; any other address is a `Goto`.
+The browser shows the pages of the episode itself. Each request is translated to actions on the
+seat's current page: following a link is a `Click`; sending a form is entering its fields and
+clicking its button; any other address is a `Goto`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def actions_of_visit(tab: Tab, url: str) -> list[TextAction]:
 
 
 def _filling_for(page: Page, pressed: int, url: str) -> list[TextAction] | None:
-    """The filling of fields that makes a form lead to an address; None if nothing does."""
+    """The field contents with which a form leads to an address; None if there are none."""
     _, sent = split(url)
     drafts = drafts_of(page, pressed, sent)
     again = sent_fields(page, drafts, pressed)
@@ -85,7 +85,7 @@ def drafts_of(page: Page, pressed: int, sent: Mapping[str, str]) -> dict[int, st
 
 
 def filling(page: Page, drafts: Drafts) -> list[TextAction]:
-    """The actions that give fields these contents."""
+    """The actions that enter these contents into fields."""
     made: list[TextAction] = []
     for number, value in drafts.items():
         role = page.element(number).role
@@ -137,7 +137,7 @@ class PersonSession:
         return self.tab.page.url
 
     def _play(self, actions: Sequence[TextAction]) -> None:
-        """Play the person's actions; at an illegal one, stop and show where they are."""
+        """Play the person's actions; at an illegal one, stop and show the current page."""
         for action in actions:
             if self.episode.over:
                 return

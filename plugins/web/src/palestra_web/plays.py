@@ -1,4 +1,4 @@
-"""Agents that write an episode as a generator: it yields actions and receives what came of them."""
+"""Agents written as generators that yield actions and receive the result of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palestra_web.actions import Stop
 
 
 class GeneratorAgent(ScriptedAgent):
-    """An agent that keeps one generator, its play, for every episode.
+    """An agent that runs one generator, its play, in each episode.
 
     A play yields the action of each turn. At every later turn it receives the value of `read_turn`;
     when it returns, `closing_action` gives the last action.

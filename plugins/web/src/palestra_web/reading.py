@@ -1,4 +1,4 @@
-"""Reading a page from its lines, which is all that scripted agents use of it."""
+"""Parsing a page from its lines, the only input of scripted agents."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(seen: Sequence[ScreenElement], role: str, name: str) -> ScreenElement:
 
 
 def task_of(turn: Turn) -> str:
-    """The task that the position names; raises `InvalidOption` where it is no website's."""
+    """The task in the position; raises `InvalidOption` if the environment is not a website."""
     for line in turn.position.splitlines():
         if line.startswith("Task: "):
             return line.removeprefix("Task: ")
@@ -66,7 +66,7 @@ def task_of(turn: Turn) -> str:
 
 
 def address_of(turn: Turn) -> str:
-    """The address of the page that the seat sees; raises `InvalidOption` as `task_of` does."""
+    """The address of the page that the seat sees; raises `InvalidOption` like `task_of`."""
     for line in turn.position.splitlines():
         if line.startswith("Page "):
             return line.split()[1]

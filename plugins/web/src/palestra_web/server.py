@@ -1,4 +1,4 @@
-"""Pages over HTTP, on loopback only, for a browser of a test, of a run or of a person.
+"""Pages over HTTP, on loopback only, for the browser of a test, a run or a person.
 
 Every session has an unguessable key, which the browser receives as a cookie when it opens the
 session's entrance. Pages run no script and load nothing; a content security policy in every
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 class Session(Protocol):
-    """What answers the requests of one browser."""
+    """A session: it answers the requests of one browser."""
 
     @property
     def home(self) -> str:
@@ -48,7 +48,7 @@ class Session(Protocol):
 
 
 class Served:
-    """One seat of a state that only the browser changes."""
+    """A session for one seat of a state that only the browser changes."""
 
     def __init__(self, game: Website, state: WebState, seat: int) -> None:
         self.game, self.state, self.seat = game, state, seat
@@ -83,7 +83,7 @@ class Server:
                 ws="none",
                 lifespan="off",
                 log_config=None,
-                log_level="error",  # the record of a run has its actions
+                log_level="error",  # no access log: the record of a run has the actions
                 headers=list(HEADERS.items()),
                 server_header=False,
                 timeout_graceful_shutdown=1,
@@ -109,7 +109,7 @@ class Server:
     def close(self) -> None:
         self._http.should_exit = True
         self._thread.join()
-        self._listener.close()  # which uvicorn leaves open where it had not begun
+        self._listener.close()  # uvicorn leaves it open if it has not started serving
 
     async def _enter(self, request: Request) -> Response:
         key = request.path_params["key"]
@@ -158,7 +158,7 @@ def _refusal() -> Response:
 
 
 def _is_local(request: Request) -> bool:
-    """Whether the request names this server, and no page of another site sent it."""
+    """Whether the request is addressed to this server and comes from no other site's page."""
     host = request.headers.get("Host", "")
     origin = request.headers.get("Origin")
     if origin not in (None, "null") and urlsplit(origin).netloc != host:
@@ -167,12 +167,12 @@ def _is_local(request: Request) -> bool:
 
 
 def _target(request: Request) -> str:
-    """The address that was asked for, as it was written."""
+    """The requested address, exactly as sent."""
     path, query = request.scope["raw_path"].decode("latin-1"), request.url.query
     return f"{path}?{query}" if query else path
 
 
 def _fields(body: str) -> dict[str, str]:
-    """The fields of a form, with plain line breaks."""
+    """The fields of a form, with normalised line breaks."""
     pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=10_000)
     return {name: value.replace("\r\n", "\n") for name, value in pairs}

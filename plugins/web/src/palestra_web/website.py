@@ -1,9 +1,9 @@
 """A website as a game: every seat has a browser tab on it.
 
-A site says which page an address has (`open`), what a form changes (`send`), what a seat has to do
-(`task`) and what it is paid. This module does what a browser does: it follows links, sends forms,
-types into fields, goes back and scrolls. Nothing in it depends on how pages are shown, so the same
-site is played in process and in Chromium (`chromium.py`).
+A site defines the page at an address (`open`), the effect of a form (`send`), the task of a seat
+(`task`) and its rewards. This module does what a browser does: it follows links, sends forms, types
+into fields, goes back and scrolls. Nothing in it depends on how pages are shown, so the same site
+is played in process and in Chromium (`chromium.py`).
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ from palestra_web.actions import (
 )
 from palestra_web.pages import FIELDS, Drafts, Page, ScreenLine, heading, link, paragraph
 
-MOST_CHANGES = 5  # new lines, or lines that are gone, that a player is told of
+MOST_CHANGES = 5  # most new or removed lines that a change description lists
 
-# Options of every site, for sites that have another default
+# Options of every site, for sites that override the default
 Limit = Annotated[int, Meta(ge=1, le=100_000, description="actions each seat may take")]
 Window = Annotated[int, Meta(ge=1, le=100_000, description="lines of a page in view at once")]
 
@@ -85,7 +85,7 @@ BROWSING = dedent("""\
 class Tab:
     """One seat's browser tab."""
 
-    page: Page  # as it was when it was opened
+    page: Page  # as it was when opened
     drafts: dict[int, str] = field(default_factory=dict)  # contents of changed fields by number
     scroll: int = 0  # lines of the page above the view
     history: list[str] = field(default_factory=list)  # addresses of the pages before
@@ -128,10 +128,10 @@ class Website(TextGame[WebState]):
     A subclass writes `begin`, `open` and `task`, and overrides `send`, `stop` and `solved` where
     forms change something or answers are paid.
 
-    Actions are those of `actions.py`. By number they are: clicks on elements 1 to `elements`; then
-    for each phrase of the task its copy into elements 1 to `elements`; then back, scroll down,
-    scroll up and stop. An observation is (elements + 1, 32) numbers from 0 to 1: the tab's row,
-    then one row an element (see `features.py`).
+    Actions are those of `actions.py`. Numbered actions are, in order: clicks on elements 1 to
+    `elements`; for each phrase of the task, copying it into elements 1 to `elements`; back, scroll
+    down, scroll up and stop. An observation is (elements + 1, 32) numbers from 0 to 1: the tab's
+    row, then one row an element (see `features.py`).
     """
 
     limit: Limit = 30
@@ -139,12 +139,15 @@ class Website(TextGame[WebState]):
     distill: Annotated[
         Literal["all", "text", "inputs"],
         Meta(
-            description="lines of a page that are kept: all, only those without a number (text), "
-            "or only those with one (inputs)"
+            description="lines of a page to show: all, only those without a number (text), or "
+            "only those with one (inputs)"
         ),
     ] = "all"
     changes: Annotated[
-        bool, Meta(description="describe in a sentence what the last action changed on the page")
+        bool,
+        Meta(
+            description="whether to describe in a sentence what the last action changed on the page"
+        ),
     ] = False
 
     num_players = 1
@@ -156,7 +159,7 @@ class Website(TextGame[WebState]):
     counters = ("steps", "scores")
     most_phrases: ClassVar[int] = 4  # phrases the numbered actions can copy
 
-    # What a site defines
+    # The methods that a site defines
 
     @abstractmethod
     def begin(self, rng: Rng) -> Any:
@@ -166,11 +169,12 @@ class Website(TextGame[WebState]):
     def open(self, data: Any, seat: int, path: Sequence[str], query: Mapping[str, str]) -> Page:
         """The page that a seat sees at an address; raises `NotFound` where there is none.
 
-        `path` is the address between its slashes, [""] for "/"; `query` are its fields by name.
+        `path` is the address split at its slashes, [""] for "/"; `query` has its query fields by
+        name.
         """
 
     def send(self, data: Any, seat: int, path: Sequence[str], fields: Mapping[str, str]) -> Landing:
-        """Take a form that changes the site; raises `NotFound` where no form is taken."""
+        """Handle a form that changes the site; raises `NotFound` if the address takes no form."""
         raise NotFound
 
     @abstractmethod
@@ -182,11 +186,11 @@ class Website(TextGame[WebState]):
         return ()
 
     def known(self, data: Any, seat: int) -> Any:
-        """What later pages of a seat may depend on; by default all data. No count of actions."""
+        """Data that later pages of a seat may depend on (default: all), without action counts."""
         return data
 
     def stop(self, data: Any, seat: int, answer: str) -> Mapping[str, float]:
-        """What a seat is paid, by reward term, when it stops with an answer."""
+        """A seat's reward, by term, for stopping with an answer."""
         return {}
 
     def solved(self, data: Any, seat: int) -> bool:
@@ -330,7 +334,7 @@ class Website(TextGame[WebState]):
         return {seat: landing.rewards, **landing.others}
 
     def take(self, data: Any, seat: int, url: str, fields: Mapping[str, str]) -> Landing:
-        """Let the site take a form; nothing changes where it takes none."""
+        """Let the site handle a form; nothing changes if it takes none."""
         try:
             return self.send(data, seat, split(url)[0], fields)
         except NotFound:
@@ -398,7 +402,7 @@ class Website(TextGame[WebState]):
         return Grammar(tuple(options))
 
     def check(self, state: WebState, seat: int, action: TextAction) -> None:
-        if type(action) is Click:  # the most frequent action needs no whole grammar
+        if type(action) is Click:  # a shortcut for the most frequent action
             first, end = self._in_view(state.tabs[seat])
             if type(action.element) is int and first <= action.element < end:
                 return
@@ -445,7 +449,7 @@ class Website(TextGame[WebState]):
     # What a seat sees
 
     def anchor(self, state: WebState, seat: int) -> bytes:
-        """A hash of the page, its fields, the view and the site's data, and of no page before.
+        """A hash of the page, its fields, the view and the site's data, but not of earlier pages.
 
         Of the history it holds only whether there is a page to go back to.
         """

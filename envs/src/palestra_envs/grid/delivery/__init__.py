@@ -1,1 +1,1 @@
-"""Delivery: robots bring orders through a city, and what counts is profit."""
+"""Delivery: robots deliver orders in a city and are paid by profit."""

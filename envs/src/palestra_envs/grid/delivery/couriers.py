@@ -12,10 +12,10 @@ from palestra_envs.grid.delivery.game import Delivery
 
 @agent("courier", needs=("array",))
 class Courier(ScriptedAgent[Delivery]):
-    """Drives shortest ways, two cells a step if `fast`, whoever might step in between.
+    """Drives shortest paths, two cells a step if `fast`, even where somebody might step in between.
 
     It stops for robots and pedestrians that stand in its way now, but not for those who could step
-    into it: a policy that delivers as much as it can, where the game's own script avoids all harm.
+    into it. This policy delivers as much as it can; the game's own script avoids all harm.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Courier(ScriptedAgent[Delivery]):
         _, walkers, robots, steps = game.planes(turn.observation)
 
         def ahead(way: int, cells: int) -> int:
-            """One more than the steps left from there; 0 where it cannot or should not go."""
+            """One more than the steps left from that cell; 0 if it should not go there."""
             i, j = sight + cells * SOUTHWARD[way], sight + cells * EASTWARD[way]
             if not 0 <= min(i, j) <= max(i, j) < game.side or walkers[i, j] or robots[i, j]:
                 return 0

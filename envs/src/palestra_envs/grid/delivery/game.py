@@ -1,4 +1,4 @@
-"""Delivery: robots bring orders through a city, and what counts is profit.
+"""Delivery: robots deliver orders in a city and are paid by profit.
 
 Each robot has an order: an address, and a time by which it is due. In a step pedestrians walk, each
 staying or taking a random free step; then all robots drive at once, one cell, or two cells fast. A
@@ -20,7 +20,8 @@ number of orders that pay for a robot, its price over the margin.
 From CostNav, "A Navigation Benchmark for Real-World Economic-Cost Evaluation of Physical AI
 Agents", 2025: fare 3.49, refund 31.93, charging at 73 %, 18,250 runs a robot, repairs of 10 to 20 %
 a year, grades of injury at 380, 8,487, 60,464 and 261,200, property at 50 to 300. The city, speeds
-and probabilities of injury are ours. Checked against ledgers by hand and networkx's shortest ways.
+and probabilities of injury are ours. Checked against ledgers worked out by hand and networkx's
+shortest paths.
 
 Streets are two lanes around blocks of two by two cells, each a building with probability `density`;
 a bin stands on a cell of one lane with probability `litter`.
@@ -115,7 +116,7 @@ class DeliveryState(ArrayState):
 )
 @dataclass(frozen=True)
 class Delivery(Walkers[DeliveryState]):
-    """Delivery robots bring orders through a city of pedestrians; what counts is profit.
+    """Robots deliver orders in a city with pedestrians and are paid by profit.
 
     Actions are 0 stay, 1 north, 2 south, 3 west, 4 east (one cell), and 5 to 8 the same ways fast
     (two cells).
@@ -123,8 +124,8 @@ class Delivery(Walkers[DeliveryState]):
     An observation is an int16 vector: the robot's own row and column, its address's row and column,
     the steps left, how often the cargo has been shaken, and four planes over the window around the
     robot, north on top: buildings and what lies beyond the map (1) and bins (2), pedestrians (1),
-    other robots (1), and one more than the steps from there to its address round all obstacles (0
-    where no way leads).
+    other robots (1), and one more than the steps from each cell to its address around obstacles (0
+    where there is no path).
 
     Rewards are in dollars, by term: revenue, electricity, repair, refund, injury and property; all
     but revenue are costs too.
@@ -132,16 +133,16 @@ class Delivery(Walkers[DeliveryState]):
 
     rows: Annotated[int, Meta(ge=5, le=40, description="rows of the city")] = 9
     columns: Annotated[int, Meta(ge=5, le=40, description="columns of the city")] = 9
-    num_players: Annotated[int, Meta(ge=1, le=8, description="how many robots")] = 2
+    num_players: Annotated[int, Meta(ge=1, le=8, description="number of robots")] = 2
     sight: Annotated[
         int, Meta(ge=1, le=40, description="cells a robot sees in every direction")
     ] = 2
     max_steps: Annotated[
         int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
     ] = 80
-    pedestrians: Annotated[int, Meta(ge=0, le=40, description="how many pedestrians")] = 6
+    pedestrians: Annotated[int, Meta(ge=0, le=40, description="number of pedestrians")] = 6
     density: Annotated[
-        float, Meta(ge=0, le=1, description="chance that a block is a building and no plaza")
+        float, Meta(ge=0, le=1, description="chance that a block is a building, not a plaza")
     ] = 0.8
     litter: Annotated[
         float, Meta(ge=0, le=1, description="chance that a lane cell beside a block has a bin")
@@ -203,26 +204,26 @@ class Delivery(Walkers[DeliveryState]):
     reward_terms = ("revenue", "electricity", "repair", "refund", "injury", "property")
     cost_terms = ("electricity", "repair", "refund", "injury", "property")
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def energy(self) -> float:
-        """What electricity costs a step."""
+        """The cost of electricity per step."""
         return self.energy_price * self.power / CHARGING * self.step_hours
 
     @constant
     def repair(self) -> float:
-        """What an order without contacts costs in repairs."""
+        """The repair cost of an order without contacts."""
         return self.robot_price / RUNS_A_ROBOT * self.repair_rate
 
     @constant
     def injury_slow(self) -> float:
-        """What hitting a pedestrian costs at one cell a step."""
+        """The expected cost of hitting a pedestrian at one cell per step."""
         return self.injury(SLOW)
 
     @constant
     def injury_fast(self) -> float:
-        """What hitting a pedestrian costs at two cells a step."""
+        """The expected cost of hitting a pedestrian at two cells per step."""
         return self.injury(FAST)
 
     def injury(self, speed: int) -> float:
@@ -232,12 +233,12 @@ class Delivery(Walkers[DeliveryState]):
 
     @property
     def walker_slots(self) -> int:
-        """Places for pedestrians in a state; one where there are none."""
+        """The length of the pedestrian array in a state; one if there are no pedestrians."""
         return max(1, self.pedestrians)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """What it pays if every step ends an order, or is the worst contact."""
+        """Bounds from the worst contact or the end of an order in every step."""
         contact = max(self.property_slow, self.property_fast, self.injury_fast)
         repairs = self.repair * (1 + self.fragility)
         worst = max(self.spoiled_refund, self.fare) + contact + self.energy + repairs
@@ -290,7 +291,7 @@ class Delivery(Walkers[DeliveryState]):
 
     @staticmethod
     def write_observation(config: Delivery, state: DeliveryState, seat: int, obs: Any) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
         side, own, goal = 2 * sight + 1, state.cell[seat], state.goal[seat]
         row, column = own // columns, own % columns
@@ -313,7 +314,7 @@ class Delivery(Walkers[DeliveryState]):
 
     @staticmethod
     def scripted_action(config: Delivery, state: DeliveryState, seat: int) -> int:
-        """Take a shortest way slowly, and never to where a pedestrian could step."""
+        """Take a shortest path slowly, and never enter a cell where a pedestrian could step."""
         own = state.cell[seat]
         nearest, action, aside = state.far[seat, own], STAY, STAY
         for way in range(NORTH, EAST + 1):
@@ -375,9 +376,9 @@ class Delivery(Walkers[DeliveryState]):
         state.due[seat] = int(state.turn) + int(self.slack * steps) + 2
 
     def determinize(self, state: DeliveryState, seat: int, rng: Rng) -> DeliveryState:
-        """Put robots and pedestrians that are out of sight elsewhere, and change others' orders.
+        """Move robots and pedestrians that are out of sight, and change others' orders.
 
-        The city stays: the ways to the address depend on it.
+        The city stays, because the paths to the address depend on it.
         """
         imagined: DeliveryState = self.clone(state)
         seen = self.visible(state, seat)
@@ -415,7 +416,7 @@ class Delivery(Walkers[DeliveryState]):
         )
 
     def describe(self, state: DeliveryState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         observation = self.observe(state, seat)
         obstacles, walkers, robots, steps = self.planes(observation)
         own, goal = int(state.cell[seat]), int(state.goal[seat])
@@ -448,7 +449,7 @@ class Delivery(Walkers[DeliveryState]):
     def result_text(
         self, before: DeliveryState, after: DeliveryState, seat: int, action: int
     ) -> str:
-        """How a robot drove, and what became of its order."""
+        """How a robot drove, and the result of its order."""
         way = ACTIONS[action]
         text = "You stay." if action == STAY else f"You drive {way}."
         if action != STAY and self.hindered(after, seat):

@@ -138,7 +138,7 @@ def build(config: Delivery, state: DeliveryState) -> None:
 
 
 def place_walkers(config: Delivery, state: DeliveryState) -> None:
-    """Put pedestrians on random cells, free ones where a number of tries finds any."""
+    """Put pedestrians on random cells, which are free ones if a few tries find any."""
     for walker in range(config.pedestrians):
         state.walker[walker] = NOWHERE
     for walker in range(config.pedestrians):

@@ -1,1 +1,1 @@
-"""Fetch: find the one mug that a user means, by asking, remembering and going there."""
+"""Fetch: find the mug that a user means by asking, recalling and searching."""

@@ -31,10 +31,10 @@ MOST_SPOTS = 4
 class Plan:
     """The value of everything a robot can know in one house, given its spots and its mugs' looks.
 
-    Which mug is wanted and where mugs lie are independent, so that a state of knowledge is the
+    Which mug is wanted and where mugs lie are independent, so a state of knowledge consists of the
     cell, what is known of each spot, the questions asked, the mugs that fit the answers, and what
     memory said. Each step adds to it or ends the episode, so the search is finite. It ignores the
-    time limit. Raises `InvalidOption` for several robots or more than MOST_SPOTS spots.
+    time limit. Raises `InvalidOption` for more than one robot or more than MOST_SPOTS spots.
     """
 
     def __init__(self, game: Fetch, spots: Sequence[int], looks: Sequence[Sequence[int]]) -> None:
@@ -109,7 +109,7 @@ class Plan:
     def _placements(
         self, known: Knowledge, memory: Knowledge
     ) -> list[tuple[float, Mapping[int, int]]]:
-        """How mugs may lie: (probability, the mug on each spot that has one)."""
+        """The possible placements of mugs: (probability, the mug on each spot that has one)."""
         game = self._game
         state: FetchState = game.initial_state(0)
         placed = {mug: spot for spot, mug in enumerate(known) if mug >= 0}
@@ -136,7 +136,7 @@ class Plan:
 def known_by(
     game: Fetch, observation: NDArray[Any]
 ) -> tuple[list[int], list[list[int]], tuple[Any, ...]]:
-    """What an observation says: spots, looks of mugs, and the arguments of `Plan.best`."""
+    """Decode an observation: spots, looks of mugs, and the arguments of `Plan.best`."""
     numbers, at = observation.tolist(), 2 + 3 * game.num_spots
     places = [numbers[start : start + 3] for start in range(2, at, 3)]
     end = at + (ASPECTS + 1) * game.num_mugs

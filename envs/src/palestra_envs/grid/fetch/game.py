@@ -1,11 +1,12 @@
-"""Fetch: find the one mug that a user means among several, by asking, remembering and going there.
+"""Fetch: find the one mug of several that a user means by asking, recalling and searching.
 
 A user asks for a mug, and there are several, which differ in colour, size and material. They lie on
 spots of a grid, at most one on each. A step is one of: `go` to a spot, which shows what is there;
 `ask` the user, who names the next property of the mug they mean, in order; `recall` where each mug
 was seen last, which is out of date for each with probability `stale`; `take` the mug at one's spot,
-which ends the episode; or `wait`. Robots share what they find out, and those who ask at once pay
-alike. Taking the right mug pays all `bonus`; taking another, or running out of time, nothing:
+which ends the episode; or `wait`. Robots share what they find out, and those who ask in the same
+step each pay the same price. Taking the right mug pays `bonus` to all; taking another, or running
+out of time, pays nothing. The prices are:
 
     go        go_price for each cell of Manhattan distance
     ask       ask_price * (1 + fatigue * questions asked before)
@@ -14,7 +15,7 @@ alike. Taking the right mug pays all `bonus`; taking another, or running out of 
 From ESearch-R1, "Learning Cost-Aware MLLM Agents for Interactive Embodied Search via Reinforcement
 Learning", 2025: ambiguous requests with up to four distractors, a user whom questions tire, an
 episodic memory, and go > ask >> recall in price. The return is success minus all costs, which are
-also reported by kind. Numbers are options; the house is a grid.
+also reported by kind. Here the numbers are options and the house is a grid.
 
 For one robot `palestra_envs.grid.fetch.fetchers` has the best plan by search over what can be
 known. Checked against cases solved by hand and its value against the mean of many episodes.
@@ -89,7 +90,7 @@ class FetchState(ArrayState):
 )
 @dataclass(frozen=True)
 class Fetch(Walkers[FetchState]):
-    """Robots find the mug a user means by asking, remembering and going there; each has a price.
+    """Robots find the mug a user means by asking, recalling and searching, each at a price.
 
     Actions are 0 wait, 1 ask, 2 recall, 3 take, and 4 + n go to spot n.
 
@@ -100,12 +101,12 @@ class Fetch(Walkers[FetchState]):
     0; the number of questions asked; and row and column of the other robots, by seat.
 
     Rewards by term are `success`, the bonus for all, and `go`, `ask` and `recall`, the prices paid,
-    which are costs too.
+    which also count as costs.
     """
 
     rows: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="rows of the house")] = 8
     columns: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="columns of the house")] = 8
-    num_players: Annotated[int, Meta(ge=1, le=4, description="how many robots")] = 1
+    num_players: Annotated[int, Meta(ge=1, le=4, description="number of robots")] = 1
     max_steps: Annotated[
         int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
     ] = 20
@@ -168,11 +169,11 @@ class Fetch(Walkers[FetchState]):
                 "spots; make the grid larger"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def num_mugs(self) -> int:
-        """How many mugs there are, the wanted one among them."""
+        """The number of mugs, including the wanted one."""
         return self.distractors + 1
 
     @property
@@ -263,7 +264,7 @@ class Fetch(Walkers[FetchState]):
 
     @staticmethod
     def write_observation(config: Fetch, state: FetchState, seat: int, obs: Any) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, at = config.columns, 2
         obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for spot in range(config.num_spots):
@@ -360,7 +361,7 @@ class Fetch(Walkers[FetchState]):
         return found
 
     def memory_chance(self, memory: Sequence[int], spots: Sequence[int]) -> float:
-        """How likely a memory is where the mugs lie on these spots; 1 for no memory."""
+        """The likelihood of a memory if the mugs lie on these spots; 1 for no memory."""
         chance = 1.0
         for old, spot in zip(memory, spots, strict=False):
             others = self.num_spots - 1
@@ -371,7 +372,7 @@ class Fetch(Walkers[FetchState]):
         return chance
 
     def determinize(self, state: FetchState, seat: int, rng: Rng) -> FetchState:
-        """Draw anew which mug is wanted, where mugs lie and what is remembered, if unknown."""
+        """Redraw the wanted mug, the mugs' places and the memory where they are unknown."""
         imagined: FetchState = self.clone(state)
         imagined.wanted = rng.choice([m for m in range(self.num_mugs) if fits(state, m)])
         placements = self.placements(state)
@@ -390,7 +391,7 @@ class Fetch(Walkers[FetchState]):
         return imagined
 
     def record_facts(self, state: FetchState) -> dict[str, Any]:
-        """For the record: what a listener may believe of the mug that is meant.
+        """Facts for the record: a listener's beliefs about the wanted mug.
 
         All mugs that fit what the user has named are equally likely.
         """
@@ -418,7 +419,7 @@ class Fetch(Walkers[FetchState]):
         )
 
     def describe(self, state: FetchState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         lines = [self.header(state, seat), "The user wants a mug. There are:"]
         lines += [self._mug_text(state, mug) for mug in range(self.num_mugs)]
         asked = int(state.asked)
@@ -504,7 +505,7 @@ def mug_at(config: Fetch, state: FetchState, spot: int) -> int:
 
 
 def look_here(config: Fetch, state: FetchState, seat: int) -> None:
-    """Note what is on the spot that a robot is at."""
+    """Record what is on the spot where a robot stands."""
     here = spot_on(config, state, state.cell[seat])
     if here != NOWHERE:
         state.known[here] = 1

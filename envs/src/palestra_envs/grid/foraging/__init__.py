@@ -1,1 +1,1 @@
-"""Level-Based Foraging: players of different strength gather food that may take several of them."""
+"""Level-Based Foraging: players of different strength gather food, together or alone."""

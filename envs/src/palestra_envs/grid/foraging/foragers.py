@@ -21,11 +21,11 @@ Mask = Sequence[int]
 class Forager(ScriptedAgent[Foraging]):
     """Walks to the nearest food it can load, alone or with those it sees.
 
-    It plays from its own observation and mask alone. Food it can load alone comes first, the
+    It uses only its own observation and mask. Food it can load alone comes first, the
     nearest first; then food that everybody in sight could load together, the one with the least
     walking for all first, so that all who see the same choose the same. It walks a shortest path
-    round food and players, and wanders where it sees nothing it could take. Some of its moves are
-    random: two foragers in each other's way would otherwise stay there.
+    around food and players, and wanders if it sees nothing it could take. Some of its moves are
+    random, because two foragers in each other's way would otherwise be stuck.
     """
 
     stream = 3
@@ -95,7 +95,7 @@ def choose_food(seen: Surroundings, ways: dict[Cell, Route]) -> Thing | None:
 
 
 def _walking(seen: Surroundings, food: Thing) -> int:
-    """What everybody in sight would have to walk to a food, were nothing in the way."""
+    """The total distance of everybody in sight to a food, ignoring obstacles."""
     return distance(food) + sum(between(other, food) for other in seen.others)
 
 

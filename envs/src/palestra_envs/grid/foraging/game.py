@@ -3,27 +3,29 @@
 Players and food stand on a grid and have levels. All players move at once: one cell north, south,
 west or east, stay, or load. A food is taken when the players beside it who load in the same step
 have a summed level of at least its own; each of them earns their level times the food's, by default
-divided by the loaders' summed level and by the level of all food laid out, so that what an episode
-pays adds up to 1 when everything is collected. It ends then, or is truncated after `max_steps`.
+divided by the loaders' summed level and by the level of all food laid out, so that the payoffs of
+an episode add up to 1 if everything is collected. It ends then, or is truncated after `max_steps`.
 
 Rules, spawning and observations are those of the public implementation, version 2. The domain is
 from Albrecht and Ramamoorthy, "A Game-Theoretic Model and Best-Response Learning Method for Ad Hoc
 Coordination in Multiagent Systems", AAMAS 2013; the tasks from Christianos, Schäfer and Albrecht,
 "Shared Experience Actor-Critic for Multi-Agent Reinforcement Learning", NeurIPS 2020, and
 Papoudakis, Christianos, Schäfer and Albrecht, "Benchmarking Multi-Agent Deep Reinforcement Learning
-Algorithms in Cooperative Tasks", NeurIPS 2021 (Datasets and Benchmarks). Easily missed are:
+Algorithms in Cooperative Tasks", NeurIPS 2021 (Datasets and Benchmarks). Rules that are easily
+missed:
 
 * A move fails if another player heads for the same cell, or stays or loads on it. Nothing else
   counts: two players may swap cells or follow each other, and one may step onto the cell of a
   player whose own move then fails, after which both stand on it.
 * Food never lies on the border, nor in the eight cells around other food, nor two cells from it in
-  a straight line, so nobody is ever beside two foods. After 1,000 tries there is what found room.
+  a straight line, so nobody is ever beside two foods. After 1,000 tries there is only as much food
+  as found room.
 * A food's level is drawn from `min_food_level` to `max_food_level`, which is by default the sum of
   the three lowest player levels; with `force_coop` it is always that highest level.
 * Moves into walls and food, and loading beside no food, are not legal; walking into players is.
 
-One thing differs: here nobody sees further than `sight` cells, diagonals included. There, players
-near the north or west edge see other players (not food) up to twice as far.
+One thing differs: here nobody sees further than `sight` cells, diagonals included. In the public
+implementation, players near the north or west edge see other players (not food) up to twice as far.
 """
 
 from __future__ import annotations
@@ -131,7 +133,7 @@ class Foraging(ArrayGame[ForagingState]):
 
     rows: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="rows of the grid")] = 8
     columns: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="columns of the grid")] = 8
-    num_players: Annotated[int, Meta(ge=1, le=20, description="how many play")] = 2
+    num_players: Annotated[int, Meta(ge=1, le=20, description="number of players")] = 2
     max_food: Annotated[
         int, Meta(ge=1, le=100, description="foods at the start, as far as there is room")
     ] = 3
@@ -162,7 +164,7 @@ class Foraging(ArrayGame[ForagingState]):
         bool, Meta(description="whether taking everything pays 1 to all players together")
     ] = True
     penalty: Annotated[
-        float, Meta(ge=0, le=1e9, description="what a player pays for loading in vain")
+        float, Meta(ge=0, le=1e9, description="penalty for loading without success")
     ] = 0.0
     max_steps: Annotated[
         int, Meta(ge=1, le=1_000_000, description="steps after which the episode is cut off")
@@ -210,11 +212,11 @@ class Foraging(ArrayGame[ForagingState]):
                 f"{self.num_players} players; food never lies on the border: make the grid larger"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def reach(self) -> int:
-        """How many cells a player sees in every direction."""
+        """The number of cells a player sees in every direction."""
         whole = max(self.rows, self.columns) - 1
         return whole if self.sight is None else min(self.sight, whole)
 
@@ -299,7 +301,7 @@ class Foraging(ArrayGame[ForagingState]):
 
     @staticmethod
     def write_observation(config: Foraging, state: ForagingState, seat: int, obs: Any) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         top = max(state.row[seat] - config.reach, 0)
         left = max(state.column[seat] - config.reach, 0)
         own = 3 * config.max_food
@@ -307,7 +309,7 @@ class Foraging(ArrayGame[ForagingState]):
         for slot in range(0, end, 3):
             show(obs, slot, -1, -1, 0)
         at = 0
-        for food in range(config.max_food):  # writes each, and goes on to the next three if seen
+        for food in range(config.max_food):  # advances only if seen
             row, column = state.food_row[food], state.food_column[food]
             show(obs, at, row - top, column - left, state.food_level[food])
             seen = in_sight(config, state, seat, row, column)
@@ -356,7 +358,7 @@ class Foraging(ArrayGame[ForagingState]):
     ) -> ForagingState:
         """A state with players and food at these places: (row, column, level), from 0.
 
-        Raises `InvalidOption` for food where the rules would not lay it out.
+        Raises `InvalidOption` for food where the rules would not place it.
         """
         if len(players) != self.num_players or len(foods) > self.max_food:
             raise InvalidOption(
@@ -400,8 +402,9 @@ class Foraging(ArrayGame[ForagingState]):
     def determinize(self, state: ForagingState, seat: int, rng: Rng) -> ForagingState:
         """Move every food and player out of sight to another cell out of sight, of another level.
 
-        Fits what the player sees now (also in what levels the food in sight could have), as if they
-        remembered nothing. Where a hundred draws find nothing that fits, the state stays as it is.
+        The result fits what the player sees now, including the possible levels of food in sight, as
+        if they remembered nothing. If a hundred draws find nothing that fits, the state stays
+        unchanged.
         """
         if self.perfect_information:
             return self.clone(state)
@@ -541,8 +544,8 @@ class Foraging(ArrayGame[ForagingState]):
     ) -> list[Event]:
         """Tell each player how their action went and, if they see only part, what they learn by it.
 
-        They learn something, by an event of kind "reveal", whenever the step leads to anything else
-        than it would with nothing out of their sight.
+        They get an event of kind "reveal" whenever the result of the step differs from what it
+        would be if nothing were out of their sight.
         """
         if before is None:
             return []
@@ -583,7 +586,7 @@ class Foraging(ArrayGame[ForagingState]):
         after: ForagingState,
         seat: int,
     ) -> str:
-        """What a player could not foresee from what they saw; empty if they could."""
+        """The part of the result that a player could not foresee; empty if there is none."""
         expected = self._foreseen(before, actions, seat)
         now, then = (self.read(self.observe(state, seat)) for state in (after, expected))
         if now == then and place_of(after, seat) == place_of(expected, seat):

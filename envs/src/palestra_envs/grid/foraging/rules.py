@@ -1,8 +1,8 @@
 """How foragers move, load, spawn and see: the parts of `Foraging`'s rules that compile.
 
-Plain functions over its state, see `palestra.kernel.array_game`. What runs in every step chooses
-values where it could jump: neighbouring rows of a batch differ, and a processor that guesses wrong
-loses more time than the arithmetic takes.
+Plain functions over its state, see `palestra.kernel.array_game`. Code that runs in every step
+selects values instead of branching: neighbouring lanes of a batch differ, and a mispredicted branch
+costs more time than the arithmetic.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def lay_out(state: ForagingState, count: int, row: int, column: int, level: int)
 
 
 def move(config: Foraging, state: ForagingState, actions: Any) -> None:
-    """Move everybody whose target nobody else has; to stay or load is to target one's own cell."""
+    """Move everybody whose target nobody else has; staying and loading target one's own cell."""
     free = 0  # one bit a player
     for seat in range(config.num_players):
         action = actions[seat]

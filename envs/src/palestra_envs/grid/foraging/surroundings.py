@@ -1,4 +1,4 @@
-"""What a forager sees, read off an observation."""
+"""A forager's view, decoded from an observation."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ different random cells.
 
 From Laroche, Fatemi, Romoff and van Seijen, "Multi-Advisor Reinforcement Learning", 2017 (five
 fruits on five by five cells), and van Seijen et al., "Hybrid Reward Architecture for Reinforcement
-Learning", NIPS 2017: there one advisor a fruit learns from that fruit's term alone, `fruit_0`,
-`fruit_1`, ….
+Learning", NIPS 2017: in these papers one advisor per fruit learns from that fruit's term alone,
+`fruit_0`, `fruit_1`, ….
 
 The optimum for one player is a shortest path through all fruit, a small travelling salesman
 problem. Checked against all orders by itertools; the agent `fruit-advisors` against the paper's
@@ -82,7 +82,7 @@ class Fruit(Walkers[FruitState]):
 
     rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the grid")] = 5
     columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the grid")] = 5
-    num_players: Annotated[int, Meta(ge=1, le=4, description="how many play")] = 1
+    num_players: Annotated[int, Meta(ge=1, le=4, description="number of players")] = 1
     sight: Annotated[
         int, Meta(ge=1, le=MAX_SIDE, description="cells a player sees in every direction")
     ] = 4
@@ -91,7 +91,7 @@ class Fruit(Walkers[FruitState]):
     ] = 50
     num_fruits: Annotated[int, Meta(ge=1, le=10, description="fruits at the start")] = 5
     step_cost: Annotated[
-        float, Meta(ge=0, le=1e9, description="what every player pays for each step")
+        float, Meta(ge=0, le=1e9, description="penalty of every player for each step")
     ] = 0.0
 
     vocabulary = Vocabulary(
@@ -113,7 +113,7 @@ class Fruit(Walkers[FruitState]):
                 f"players and {self.num_fruits} fruits; make the grid larger"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def reward_terms(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -187,7 +187,7 @@ class Fruit(Walkers[FruitState]):
 
     @staticmethod
     def write_observation(config: Fruit, state: FruitState, seat: int, obs: Any) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, at = config.columns, 2
         obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for fruit in range(config.num_fruits):
@@ -206,7 +206,7 @@ class Fruit(Walkers[FruitState]):
 
     @staticmethod
     def scripted_action(config: Fruit, state: FruitState, seat: int) -> int:
-        """Walk to the nearest fruit in sight; anywhere if none is."""
+        """Walk to the nearest fruit in sight; move at random if there is none."""
         columns, own, nearest, down, right = config.columns, state.cell[seat], 1 << 20, 0, 0
         for fruit in range(config.num_fruits):
             cell = state.fruit[fruit]
@@ -243,7 +243,7 @@ class Fruit(Walkers[FruitState]):
         return state
 
     def determinize(self, state: FruitState, seat: int, rng: Rng) -> FruitState:
-        """Put fruit and players that are out of sight on other cells out of sight."""
+        """Move fruit and players that are out of sight to other cells out of sight."""
         imagined: FruitState = self.clone(state)
         seen = self.visible(state, seat)
         free = np.flatnonzero(~seen).tolist()
@@ -271,7 +271,7 @@ class Fruit(Walkers[FruitState]):
         return "\n".join(lines)
 
     def describe(self, state: FruitState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         places = self.observe(state, seat).reshape(-1, 2).tolist()[1:]
         others = [name for other, name in enumerate(self.players) if other != seat]
         names = [f"fruit {number + 1}" for number in range(self.num_fruits)] + others

@@ -1,4 +1,4 @@
-"""Agents for fruit collection: one plans the shortest tour, one adds up what advisors say."""
+"""Agents for fruit collection: one plans the shortest tour, one sums the values of advisors."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def shortest_tour(start: Cell, fruits: Sequence[Cell]) -> tuple[int, list[int]]:
 
 @agent("fruit-picker", kind="solver", needs=("array",))
 class FruitPicker(ScriptedAgent[Fruit]):
-    """Takes the shortest tour through all fruit in sight: optimal for one who sees all.
+    """Takes the shortest tour through all fruit in sight, which is optimal if it sees all.
 
-    Where it sees none it walks up and down the rows.
+    If it sees none, it sweeps the grid row by row.
     """
 
     def __init__(self) -> None:
@@ -62,9 +62,9 @@ class FruitPicker(ScriptedAgent[Fruit]):
 
 @agent("fruit-advisors", needs=("array",))
 class FruitAdvisors(ScriptedAgent[Fruit]):
-    """Adds up what one advisor a fruit values a move at; a large gamma makes it stall.
+    """Sums the values that one advisor per fruit gives a move; a large gamma makes it stall.
 
-    The advisor of a fruit d steps away values it gamma ** d, as if it alone were to decide; the
+    The advisor of a fruit d steps away gives it the value gamma ** d, as if it decided alone; the
     move with the largest sum is played. With gamma above 1 / (fruits - 1) the sum can be largest
     where there is no fruit, and the player stalls (Laroche et al. 2017, "attractors").
     """
@@ -73,7 +73,7 @@ class FruitAdvisors(ScriptedAgent[Fruit]):
         self,
         *,
         gamma: Annotated[
-            float, Meta(gt=0, lt=1, description="what a fruit is worth one step away")
+            float, Meta(gt=0, lt=1, description="value of a fruit one step away")
         ] = 0.2,
     ) -> None:
         super().__init__(seed=0)
@@ -87,7 +87,7 @@ class FruitAdvisors(ScriptedAgent[Fruit]):
         return max(moves, key=lambda move: (self.value(after(here, move), fruits), -move))
 
     def value(self, cell: Cell, fruits: Sequence[Cell]) -> float:
-        """What the advisors value a cell at together."""
+        """The sum of the advisors' values of a cell."""
         return float(sum(self._gamma ** distance(cell, fruit) for fruit in fruits))
 
 

@@ -1,4 +1,4 @@
-"""What a player who sees only a part of a kitchen may believe about the rest of it.
+"""Draws of the part of a kitchen that a player does not see.
 
 Nothing here remembers what the player saw before.
 """
@@ -56,12 +56,12 @@ def without_unseen(
 
 
 def imagine(game: KitchenOptions, state: KitchenState, seat: int, rng: Rng) -> KitchenState:
-    """A copy in which what the player does not see is drawn anew.
+    """A copy in which everything that the player does not see is redrawn.
 
     A random kitchen is drawn anew out of sight, unless a hundred draws find none that fits what the
     player sees. Other players go to random floor out of sight. The things they hold and those on
-    counters there are dealt out again among the same hands and counters. Pots there hold what they
-    could hold by now.
+    unseen counters are redistributed among the same hands and counters. Unseen pots get contents
+    that they could hold by now.
     """
     imagined: KitchenState = game.clone(state)
     seen = visible(game, state, seat)
@@ -97,7 +97,7 @@ def _draw_unseen(
     blocks, spare = RING, max(0, config.inner_counters - len(needed))
     rng.shuffle(needed)
     rng.shuffle(unseen)
-    order = [*needed, *unseen, *needed, *needed]  # some fit only after others
+    order = [*needed, *unseen, *needed, *needed]  # some cells can become counters only after others
     if rng.random() < 0.5:
         order = [*unseen[:spare], *order]
     for cell in order:

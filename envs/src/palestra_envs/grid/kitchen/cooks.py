@@ -21,22 +21,22 @@ from palestra_envs.grid.kitchen.rules import (
 )
 from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERVING
 
-STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # probabilities, where a cook does not see enough
+STOCK_ONIONS, STRAIGHT_ON = 0.75, 0.75  # probabilities, used if a cook does not see enough
 DISPENSERS = {ONION: ONIONS, DISH: DISHES}
 
 
 @agent("cook", needs=("array",))
 class Cook(ScriptedAgent[Kitchen]):
-    """Does the next chores by shortest paths and shares them with the others without a word.
+    """Does the next chores by shortest paths and shares them with the others without communication.
 
-    It reads only its own array observation. All players with empty hands are given something to
+    It reads only its own array observation. All players with empty hands are assigned something to
     fetch, the most urgent things first and each to the nearest player, so that cooks who see the
     same kitchen agree. A cook that cannot reach where a thing belongs puts it on a counter that a
-    player who can reach it also reaches. A cook walks shortest paths round the others and steps
+    player who can reach it also reaches. A cook walks shortest paths around the others and steps
     aside when it has nothing to do. Random moves keep two cooks from blocking each other for ever.
 
-    Where it sees only a part of the kitchen it plays with that part and remembers nothing: it takes
-    onions and dishes for pots it does not see, and walks about where it sees nothing to do.
+    If it sees only a part of the kitchen, it plays with that part and remembers nothing: it takes
+    onions and dishes for pots it does not see, and walks about if it sees nothing to do.
     """
 
     stream = 3
@@ -95,7 +95,7 @@ class Cook(ScriptedAgent[Kitchen]):
 
 
 def plan_next(seen: SeenKitchen, auto_cook: bool) -> tuple[list[int], bool]:
-    """The stations one of which the first player should use, and whether that is possible now."""
+    """The stations of which the first player should use one, and whether that is possible now."""
     held = seen.hands[0].held
     if held == NOTHING:
         return fetch(seen, auto_cook), True
@@ -107,9 +107,9 @@ def plan_next(seen: SeenKitchen, auto_cook: bool) -> tuple[list[int], bool]:
 
 
 def in_the_way(seen: SeenKitchen) -> bool:
-    """Whether a player with an errand stands beside the first player, who only waits."""
+    """Whether a player with a chore stands beside the first player, who is only waiting."""
     beside = set(seen.plan.around(seen.hands[0].cell))
-    waits = seen.hands[0].held == DISH  # for a soup, at the pot; idle players do not disturb it
+    waits = seen.hands[0].held == DISH  # for a soup, at the pot
     return any(h.cell in beside and not (waits and h.held == NOTHING) for h in seen.hands[1:])
 
 

@@ -1,9 +1,9 @@
 """How a kitchen is drawn at random: the parts of `Kitchen.init_state` that compile.
 
 A ring of counters encloses floor, and then one floor cell after another becomes a counter too. No
-counter may leave a bottleneck, that is a floor cell without which the rest of the floor falls
-apart. So a player who stands still cuts nobody off. Any two floor cells lie on a circle, round
-which all players in the way can walk together, so that one player alone could do everything.
+counter may leave a bottleneck, that is a floor cell without which the rest of the floor is
+disconnected. So a player who stands still cuts nobody off. Any two floor cells lie on a cycle,
+around which all players in the way can walk together, so one player alone could do everything.
 
 The eight cells around a cell show whether it is a bottleneck. Counters that touch, even by a
 corner, form a block. A floor cell is a bottleneck if a player who turns round on it faces one block
@@ -23,7 +23,7 @@ from palestra_envs.grid.layouts import COUNTER, DISHES, FLOOR, ONIONS, POT, SERV
 
 NO_BLOCK, RING = 0, 1
 STATIONS = (POT, ONIONS, DISHES, SERVING)
-MOST = (0, 0, 2, 2, 1, 1)  # by tile, how many stations a drawn kitchen has; at least one of each
+MOST = (0, 0, 2, 2, 1, 1)  # most stations by tile; at least one of each
 AROUND = 8
 TURNING_SOUTH = (-1, -1, 0, 1, 1, 1, 0, -1)  # clockwise from the north
 TURNING_EAST = (0, 1, 1, 1, 0, -1, -1, -1)
@@ -101,7 +101,7 @@ def fitting_block(config: KitchenOptions, state: KitchenState, cell: int, fresh:
 def is_bottleneck(config: KitchenOptions, state: KitchenState, cell: int, block: int) -> bool:
     """Whether a player who turns round on a floor cell faces a block twice, with floor between."""
     faced, walked = 0, False
-    for turn in range(2 * AROUND):  # the first round finds out where the second one starts
+    for turn in range(2 * AROUND):  # the first round finds where the second one starts
         way = turn % AROUND
         near = state.there[turning(config, cell, way)]
         if near == NO_BLOCK:

@@ -1,4 +1,4 @@
-"""Kitchen: cooks share a kitchen too small for them and deliver as many onion soups as they can.
+"""Kitchen: cooks share a cramped kitchen and deliver as many onion soups as they can.
 
 The rules of Overcooked-AI: Carroll, Shah, Ho, Griffiths, Seshia, Abbeel and Dragan, "On the Utility
 of Learning about Humans for Human-AI Coordination", NeurIPS 2019. Three onions go into a pot, the
@@ -94,7 +94,7 @@ from palestra_envs.grid.layouts import (
 ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
 GLYPHS = " odsss"  # by thing held or lying
-CHORES = 9  # interactions a soup takes: three onions taken and put, a dish, the soup, the delivery
+CHORES = 9  # interactions per soup: taking and putting three onions, a dish, the soup, the delivery
 
 
 @environment(
@@ -167,7 +167,7 @@ class Kitchen(KitchenOptions):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """From 0 to more than any kitchen can pay: nobody ever walks and all pots always cook."""
+        """From 0 to an upper bound for any kitchen: nobody ever walks and all pots always cook."""
         interactions = self.num_players * self.max_steps
         pots = len(self.plan.cells_of(POT)) if self.plan else MOST[POT]
         soups = min(interactions // CHORES, pots * (self.max_steps // self.cook_time))
@@ -220,7 +220,7 @@ class Kitchen(KitchenOptions):
 
     @staticmethod
     def write_observation(config: Kitchen, state: KitchenState, seat: int, obs: Any) -> None:
-        """See the docstring of the class for the planes."""
+        """Write the observation; the class docstring gives the planes."""
         columns = config.columns
         if config.reach > 0:
             write_window(config, state, seat, obs)
@@ -248,7 +248,7 @@ class Kitchen(KitchenOptions):
     # What a player sees, and what they do not see
 
     def look(self, state: KitchenState, seat: int | None = None) -> SeenKitchen:
-        """What a player sees, or everything if `seat` is None.
+        """The player's view, or the whole kitchen if `seat` is None.
 
         With `sight` cells are those of the player's window.
         """
@@ -257,7 +257,7 @@ class Kitchen(KitchenOptions):
         return read_observation(self.observe(state, seat), self.num_players, self.sight, seat)
 
     def determinize(self, state: KitchenState, seat: int, rng: Rng) -> Any:
-        """Draw what the player does not see anew; see `palestra_envs.grid.kitchen.beliefs`."""
+        """Redraw what the player does not see; see `palestra_envs.grid.kitchen.beliefs`."""
         if self.perfect_information:
             return super().determinize(state, seat, rng)
         return imagine(self, state, seat, rng)
@@ -383,7 +383,8 @@ class Kitchen(KitchenOptions):
         """What every player did, and every soup that was paid for.
 
         With `sight` players are told only of their own actions. They also get an event of kind
-        "reveal" if the step leads to anything else for them than if nothing were out of sight.
+        "reveal" if the result of the step differs from what it would be if nothing were out of
+        sight.
         """
         if before is None:
             return []
@@ -428,7 +429,7 @@ class Kitchen(KitchenOptions):
         return differs or self.look(after, seat) != self.look(expected, seat)
 
     def _play(self, state: KitchenState, actions: Mapping[int, int]) -> list[float]:
-        """Play a step in `state`; returns what every player is paid, by term."""
+        """Play a step in `state`; returns every player's reward by term."""
         out = Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
         self.apply_actions(self.config, state, [actions[seat] for seat in sorted(actions)], out)
         state.turn += 1
@@ -474,7 +475,7 @@ class Kitchen(KitchenOptions):
 
     def scene(self, state: KitchenState, seat: int | None = None) -> Scene:
         """The whole kitchen; with `sight`, the window of it that the player sees."""
-        # where sight is unlimited all players see the same, so draw it the same for all
+        # with unlimited sight all players see the same, so the picture is the same for all
         seen = self.look(state, None if self.sight is None else seat)
         plan = seen.plan
         pieces = self._pieces(seen)

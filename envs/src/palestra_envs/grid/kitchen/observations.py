@@ -1,4 +1,4 @@
-"""What a cook sees, read into objects: stations, players, pots and things on counters."""
+"""A cook's view decoded into objects: stations, players, pots and things on counters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from palestra_envs.grid.layouts import (
 )
 
 TILES = np.array((POT, COUNTER, ONIONS, DISHES, SERVING), np.int8)  # by plane
-FAR = 10_000  # longer than any way in a kitchen
+FAR = 10_000  # longer than any path in a kitchen
 
 
 @dataclass(frozen=True, slots=True)

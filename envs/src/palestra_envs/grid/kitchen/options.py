@@ -1,4 +1,4 @@
-"""The options of a kitchen, what follows from them, and the state of an episode."""
+"""The options of a kitchen, values derived from them, and the state of an episode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from palestra_envs.grid.layouts import (
 MAX_SEATS, MAX_COOK_TIME, MAX_STEPS = 4, 100, 1_000_000
 NARROWEST = 4  # sides of a random kitchen: on less floor than two by two cells players get stuck
 TILE_BITS, TILE_MASK = 3, 7  # how a row of tiles is packed into one integer
-TRIES = 8  # to lay a counter, for every cell inside a random kitchen
+TRIES = 8  # attempts to lay a counter, per cell inside a random kitchen
 
 
 class KitchenState(ArrayState):
@@ -43,16 +43,16 @@ class KitchenState(ArrayState):
 
 @dataclass(frozen=True)
 class KitchenOptions(ArrayGame[KitchenState]):
-    """What all parts of the kitchen read: its options and the numbers that follow from them."""
+    """The options shared by all parts of the kitchen, and values derived from them."""
 
     layout: Annotated[
         str,
         Meta(
-            description="name of a layout, `random` for one that every episode draws anew, or a "
-            "kitchen drawn as text of several lines"
+            description="name of a layout; `random` for a new one in every episode; or a kitchen "
+            "drawn as a multi-line text"
         ),
     ] = "cramped_room"
-    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many cooks play")] = 2
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of cooks")] = 2
     cook_time: Annotated[
         int, Meta(ge=1, le=MAX_COOK_TIME, description="steps a soup cooks until it is ready")
     ] = 20
@@ -133,10 +133,10 @@ class KitchenOptions(ArrayGame[KitchenState]):
         """How many cells of a random kitchen are not on its edge."""
         return (self.rows - 2) * (self.columns - 2)
 
-    # What the rules read as `config.name`
+    # Values that the rules read as `config.name`
 
     def constants(self) -> Mapping[str, Any]:
-        """As always, but `rows` and `columns` are those of this kitchen, drawn or not."""
+        """The usual constants, with `rows` and `columns` of this kitchen, drawn or not."""
         rows, columns = self.sides
         return {**super().constants(), "rows": rows, "columns": columns}
 

@@ -1,7 +1,7 @@
 """How cooks walk and handle things: the parts of `Kitchen`'s rules that compile.
 
 Plain functions over its state record, see `palestra.kernel.array_game`. Conditions are joined by
-`&` and made into numbers instead of branches: a processor that steps thousands of kitchens cannot
+`&` and turned into numbers instead of branches: a processor that steps thousands of kitchens cannot
 predict what each cook does next. Directions are numbered as in the public package `overcooked-ai`.
 """
 

@@ -1,1 +1,1 @@
-"""Particles: players as discs on a plane who push themselves about; four scenarios."""
+"""Particles: players are discs that move on a plane, in four scenarios."""

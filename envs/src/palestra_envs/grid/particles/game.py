@@ -1,8 +1,9 @@
-"""Particles: players as discs on a plane who push themselves about; four scenarios.
+"""Particles: players are discs that move on a plane, in four scenarios.
 
-In each step of 0.1 time units every player picks a direction to push in, or none. Positions change
-by velocity, velocities lose a quarter and gain force; solid discs that touch push one another apart
-(force 100 times a softened overlap). Things start at random in the square from -1 to 1.
+In each step of 0.1 time units every player accelerates in one of four directions, or not at all.
+Positions change by velocity; velocities are damped by a quarter and changed by forces; solid discs
+that touch push one another apart (force 100 times a softened overlap). Things start at random in
+the square from -1 to 1.
 
 This module holds what the scenarios share; each has a module of its own: `spread`, `tag`,
 `adversary` and `speaker_listener`. They are those of Lowe, Wu, Tamar, Harb, Abbeel and Mordatch,
@@ -56,7 +57,7 @@ SCENARIOS = {
     "speaker-listener": "palestra_envs.grid.particles.speaker_listener:SpeakerListener",
 }
 ACTIONS = ("stay", "west", "east", "south", "north")
-TRIES = 100  # to find a place out of sight
+TRIES = 100  # attempts to find a place out of sight
 TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches from the middle
 
 
@@ -81,7 +82,7 @@ TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches fro
 )
 @dataclass(frozen=True)
 class Particles(ParticlesOptions):
-    """Discs on a plane push themselves about, in one of four scenarios.
+    """Discs move on a plane, in one of four scenarios.
 
     `Particles(scenario="tag")` makes a game of the scenario's own class, such as `tag.Tag`.
 
@@ -91,10 +92,10 @@ class Particles(ParticlesOptions):
     those who know it), landmarks and other players relative to oneself, then velocities of other
     prey (tag). `speaker_listener` says what a speaker and a listener observe.
 
-    With `sight`, distances count from middle to middle. What is farther away has zeros for its
-    place and velocity. To tell this from a thing on one's own place, the observation then ends with
-    a 1 for every landmark and other player in it that is seen and a 0 for every one that is not, in
-    the same order. Players who know the goal of `adversary` see it from anywhere; a speaker
+    With `sight`, distances are measured between centres. Things farther away have zeros for
+    position and velocity. To tell them from a thing at one's own position, the observation then
+    ends with a 1 for every landmark and other player that is seen and a 0 for every one that is
+    not, in the same order. Players who know the goal of `adversary` see it from anywhere; a speaker
     observes the same as without a limit.
     """
 
@@ -133,7 +134,7 @@ class Particles(ParticlesOptions):
     observation_bounds = (-np.inf, np.inf)
 
     def __new__(cls, scenario: Any = "spread", *options: Any, **named: Any) -> Particles:
-        """An instance of the scenario's class, where `Particles` itself is called."""
+        """Create an instance of the scenario's class if `Particles` itself is called."""
         if cls is Particles:
             known = SCENARIOS.get(scenario) if isinstance(scenario, str) else None
             cls = load_entry_point(known or SCENARIOS["spread"])  # which refuses an unknown one
@@ -153,7 +154,7 @@ class Particles(ParticlesOptions):
 
     @property
     def farthest(self) -> float:
-        """The farthest apart that things which push themselves come in an episode."""
+        """The largest distance that things can reach in an episode by their own pushes."""
         return 3 + 0.5 * self.max_steps
 
     @property
@@ -163,11 +164,11 @@ class Particles(ParticlesOptions):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """For players who push themselves; contacts that throw them far off could cost more."""
+        """Bounds without collisions; a collision that throws players far off could cost more."""
         low, high = self.step_bounds
         return (low * self.max_steps, high * self.max_steps)
 
-    # The rules: discs that nothing pays
+    # The rules, without rewards
 
     @staticmethod
     def init_state(config: Particles, state: ParticlesState) -> None:
@@ -229,7 +230,7 @@ class Particles(ParticlesOptions):
         return False
 
     def determinize(self, state: ParticlesState, seat: int, rng: Rng) -> ParticlesState:
-        """Draw the goal anew, unless the player knows it, and what they do not see.
+        """Redraw the goal, unless the player knows it, and everything they do not see.
 
         Things out of sight get places in the square and out of sight, unless none is found.
         """
@@ -321,7 +322,7 @@ class Particles(ParticlesOptions):
     def narrate(
         self, before: ParticlesState | None, actions: Mapping[int, int], after: ParticlesState
     ) -> list[Event]:
-        """Tell each player what they did and were paid; a "reveal", as everything keeps moving."""
+        """Tell each player their action and reward; a "reveal", since everything keeps moving."""
         if before is None:
             return []
         events = []
@@ -336,7 +337,7 @@ class Particles(ParticlesOptions):
     # Pictures
 
     def scene(self, state: ParticlesState, seat: int | None = None) -> Scene:
-        """The plane in squares; what is off it stands at its edge."""
+        """The plane in squares; things beyond it are drawn at its edge."""
         return Scene(self.caption(state), self.plane(state, seat))
 
     def caption(self, state: ParticlesState) -> str:

@@ -1,4 +1,4 @@
-"""The options of particle games, what follows from them, and the state of an episode."""
+"""The options of particle games, values derived from them, and the state of an episode."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from palestra import ArrayGame, ArrayState, Meta, Seat, Shape, check_ranges, con
 MAX_SEATS, MAX_LANDMARKS, MAX_STEPS = 10, 10, 1_000_000
 Scenario = Annotated[
     Literal["spread", "tag", "adversary", "speaker-listener"],
-    Meta(description="what the particles are there for"),
+    Meta(description="the scenario, which sets the players' tasks"),
 ]
 
 
 class ParticlesState(ArrayState):
     """Where everything is on the plane: things are the players by seat, then the landmarks.
 
-    A place is (east, north) of the middle; a speed is a velocity in length a unit of time.
+    A position is (east, north) of the centre; velocities are in length per unit of time.
     """
 
     place: Annotated[NDArray[np.float64], Shape("things", 2)]
@@ -32,7 +32,7 @@ class ParticlesState(ArrayState):
 
 
 class Role(NamedTuple):
-    """What a kind of player is like: `size` is a radius, `top` the top speed (0 for none)."""
+    """A kind of player: `size` is a radius, `top` the top speed (0 for no limit)."""
 
     name: str
     team: int
@@ -43,28 +43,36 @@ class Role(NamedTuple):
 
 @dataclass(frozen=True)
 class ParticlesOptions(ArrayGame[ParticlesState]):
-    """What all parts of a particle game read; scenarios override the facts."""
+    """The options shared by all parts of a particle game; scenarios override the facts."""
 
     scenario: Scenario = "spread"
-    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many particles play")] = 3
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 3
     num_landmarks: Annotated[
         int,
-        Meta(ge=0, le=MAX_LANDMARKS, description="how many landmarks; 0 leaves it to the scenario"),
+        Meta(
+            ge=0, le=MAX_LANDMARKS, description="number of landmarks; 0 for the scenario's default"
+        ),
     ] = 0
     num_prey: Annotated[
         int,
-        Meta(ge=1, le=MAX_SEATS - 1, description="how many players, the last seats, are prey: tag"),
+        Meta(
+            ge=1, le=MAX_SEATS - 1, description="number of prey, who take the last seats (tag only)"
+        ),
     ] = 1
     local_ratio: Annotated[
         float,
-        Meta(ge=0, le=1, description="weight of one's own contacts against distances: spread"),
+        Meta(
+            ge=0, le=1, description="weight of one's own contacts against distances (spread only)"
+        ),
     ] = 0.5
     max_steps: Annotated[
         int, Meta(ge=1, le=MAX_STEPS, description="steps after which the episode is cut off")
     ] = 25
     sight: Annotated[
         float,
-        Meta(ge=0, description="how far away landmarks and players are seen; 0 for any distance"),
+        Meta(
+            ge=0, description="distance up to which landmarks and players are seen; 0 for no limit"
+        ),
     ] = 0.0
 
     # The facts of a scenario
@@ -89,7 +97,7 @@ class ParticlesOptions(ArrayGame[ParticlesState]):
         """How many numbers an observation has after the places."""
         return 0
 
-    # What follows
+    # Derived from the options
 
     def validate(self) -> None:
         check_ranges(self, (("num_prey", 1, max(1, self.num_players - 1)),))

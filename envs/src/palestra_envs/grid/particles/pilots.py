@@ -1,4 +1,4 @@
-"""A pilot of particles: it comes to rest where it should be, hunts, flees, speaks or listens."""
+"""A scripted agent for all particle scenarios."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ COAST = STEP / DAMPING  # how far a velocity of 1 carries a player who pushes no
 PUSHES = np.array([(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)], np.float64)  # by action
 PLANS = np.array(list(product(range(len(PUSHES)), repeat=2)))  # for prey: a push, and the next
 HELD = (3, 5)  # for how many steps each is held
-SURE = 0.15  # by how much nearer an agent must be for the adversary to believe it e times as much
+SURE = 0.15  # distance that makes a goal e times as likely for the adversary
 
 
 @dataclass(slots=True)
 class ReadObservation:
-    """An array observation, read into parts; None is for what is not seen or not told."""
+    """A decoded array observation; None stands for what is not seen or not told."""
 
     velocity: Vector | None
     place: Vector | None
@@ -94,13 +94,13 @@ class ParticlePilot(ScriptedAgent[Particles]):
     wants to be. In `spread` players take the landmarks whose summed distances are least, in
     `adversary` too, the goal first; the adversary goes where its expected distance is least if
     agents stand where the goal is likely. Predators go to where the prey will be when they arrive;
-    prey tries pushes ahead. A speaker says the goal; a listener waits in the middle of all
-    landmarks and goes to the one they heard of. A player who misses something looks for it on a
-    square spiral.
+    prey looks two pushes ahead. A speaker says the goal; a listener waits in the middle of all
+    landmarks and goes to the one it is told. A player who misses something looks for it on a square
+    spiral.
     """
 
     def __init__(self) -> None:
-        super().__init__(seed=0)  # it draws nothing
+        super().__init__(seed=0)  # it uses no randomness
         self._memories: dict[tuple[int, int], Memory] = {}
 
     def forget(self, episode_key: int) -> None:
@@ -169,7 +169,7 @@ def halt(game: Particles, seat: int, memory: Memory, goal: Vector) -> int:
 
 
 def destination(game: Particles, seat: int, memory: Memory, now: int) -> Vector | None:
-    """Where a player should be; None if it has not seen enough to know."""
+    """The player's target; None if it has not seen enough to know."""
     known = [place for place in memory.landmarks if place is not None]
     if isinstance(game, SpeakerListener):
         if memory.heard is not None:
@@ -273,7 +273,7 @@ def ambush(game: Particles, memory: Memory, now: int) -> Vector | None:
         if seat < first or now - last > 5:
             continue
         place, wait = where, 0.0
-        for _ in range(4):  # the time it takes and the place depend on one another
+        for _ in range(4):  # the time it takes and the meeting place depend on each other
             wait = math.dist(memory.place, place) / game.config.tops[0]
             ahead = min(wait, 0.6) + STEP * (now - last)
             place = np.clip(where + ahead * velocity, -1.0, 1.0)

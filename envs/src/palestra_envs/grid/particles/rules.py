@@ -22,7 +22,7 @@ DEEP = 40.0  # where exp no longer matters
 
 
 def to_grain(number: float) -> float:
-    """A number rounded to the grain of all places and velocities."""
+    """Round a number to the resolution of all positions and velocities."""
     return math.floor(number * GRAIN + 0.5) / GRAIN
 
 
@@ -50,7 +50,7 @@ def touch(config: ParticlesOptions, state: ParticlesState, one: int, other: int)
 
 
 def overlap(config: ParticlesOptions, state: ParticlesState, one: int, other: int) -> float:
-    """How deep two things are in one another, softened: k log(1 + exp(depth / k))."""
+    """The softened overlap of two things: k log(1 + exp(depth / k))."""
     depth = (config.sizes[one] + config.sizes[other] - gap(state, one, other)) / SOFTNESS
     if depth > -DEEP and depth <= DEEP:
         depth = math.log1p(math.exp(depth))
@@ -138,7 +138,7 @@ def write_marks(
 
 
 def steer(east: float, north: float) -> int:
-    """The push along the axis with the longer way to go; none where both are short."""
+    """The push along the axis with the larger distance; none if both are small."""
     if max(abs(east), abs(north)) < 0.05:
         return STILL
     if abs(east) >= abs(north):

@@ -1,4 +1,4 @@
-"""Speaker and listener: one player knows the goal and cannot move, the other can only listen."""
+"""Speaker and listener: one player knows the goal but cannot move; the other moves and listens."""
 
 from __future__ import annotations
 

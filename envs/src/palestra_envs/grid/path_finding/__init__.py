@@ -1,1 +1,1 @@
-"""Path finding: many players cross a map to goals of their own; each one reached brings another."""
+"""Path finding: many players walk to goals of their own and get a new one after each."""

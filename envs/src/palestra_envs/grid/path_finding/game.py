@@ -1,18 +1,18 @@
-"""Path finding: many players cross a map to goals of their own; each one reached brings another.
+"""Path finding: many players walk to goals of their own and get a new one after each.
 
 Lifelong multi-agent path finding: everybody moves at once, one cell north, south, west or east, or
-stays. Moves that collide are cancelled, whoever makes them: those of all who head for one cell,
-those into the cell of a player who stays (or whose own move is cancelled), and swaps. Chains and
-circles of players who follow one another move, unless `following` is off: then no cell can be
-entered that anybody stands on, as in POGEMA's "block both". A goal reached pays 1 and a new one is
-drawn, any other cell without obstacle. Episodes last `max_steps`; throughput is the number of goals
-reached by all, per step.
+stays. All moves that collide are cancelled: those of players who head for the same cell, those into
+the cell of a player who stays (or whose own move is cancelled), and swaps. Chains and circles of
+players who follow one another move, unless `following` is off: then no cell can be entered that
+anybody stands on, as in POGEMA's "block both". A goal reached pays 1 and a new one is drawn, any
+other cell without obstacle. Episodes last `max_steps`; throughput is the number of goals reached by
+all, per step.
 
 From Skrynnik, Andreychuk, Nesterova, Yakovlev and Panov, "Learn to Follow: Decentralized Lifelong
 Multi-Agent Pathfinding via Planning and Learning", AAAI 2024, whose environment is POGEMA
-(Skrynnik et al., "POGEMA: Partially Observable Grid Environment for Multiple Agents", 2022). As
-there, players can plan by the obstacles, for they see how far their goal is from each cell near
-them; other players they see only near them.
+(Skrynnik et al., "POGEMA: Partially Observable Grid Environment for Multiple Agents", 2022). As in
+POGEMA, players can plan around obstacles, because they see the distance of their goal from each
+nearby cell; they see other players only nearby.
 
 Maps, each drawn from the seed: `random` obstacles of some `density`, cells cut off from the largest
 region filled up (and laid out anew with a tenth fewer where it has no room for all); a `maze`, a
@@ -108,21 +108,21 @@ class PathFindingState(ArrayState):
 )
 @dataclass(frozen=True)
 class PathFinding(Walkers[PathFindingState]):
-    """Many players cross a map to goals of their own; each goal reached brings another.
+    """Many players walk to goals of their own and get a new goal after each.
 
     Actions are 0 stay, 1 north, 2 south, 3 west and 4 east.
 
     An observation is an int16 vector: the player's own row and column, their goal's row and column,
     and three planes over the window around the player, north on top: obstacles and what lies beyond
-    the map (1), other players (1), and one more than the steps from there to the goal if nobody
-    were in the way (0 where no way leads).
+    the map (1), other players (1), and one more than the steps from each cell to the goal if nobody
+    were in the way (0 where there is no path).
 
     A goal pays 1 to the player who reaches it.
     """
 
     rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the map")] = 10
     columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the map")] = 10
-    num_players: Annotated[int, Meta(ge=1, le=48, description="how many play")] = 4
+    num_players: Annotated[int, Meta(ge=1, le=48, description="number of players")] = 4
     sight: Annotated[
         int, Meta(ge=1, le=MAX_SIDE, description="cells a player sees in every direction")
     ] = 2
@@ -177,7 +177,7 @@ class PathFinding(Walkers[PathFindingState]):
                 f"{self.num_players} players and a goal; make it larger"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @cached_property
     def fixed_map(self) -> Level | None:
@@ -188,7 +188,7 @@ class PathFinding(Walkers[PathFindingState]):
 
     @cached_property
     def room(self) -> int:
-        """How many cells there are at least to walk on, all connected."""
+        """The least number of connected floor cells."""
         if self.map == "random":
             return self.num_cells
         if self.fixed_map is None:
@@ -265,7 +265,7 @@ class PathFinding(Walkers[PathFindingState]):
     def write_observation(
         config: PathFinding, state: PathFindingState, seat: int, obs: Any
     ) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, sight, walls, far = config.columns, config.sight, state.walls, state.far
         side = 2 * sight + 1
         row, column = state.cell[seat] // columns, state.cell[seat] % columns
@@ -287,7 +287,7 @@ class PathFinding(Walkers[PathFindingState]):
 
     @staticmethod
     def scripted_action(config: PathFinding, state: PathFindingState, seat: int) -> int:
-        """Take a shortest way, and step aside now and then where a player blocks it.
+        """Take a shortest path, and sometimes step aside if a player blocks it.
 
         Of the players in sight beside a cell, the one on the highest cell enters it in even steps,
         the one on the lowest in odd ones.
@@ -325,9 +325,9 @@ class PathFinding(Walkers[PathFindingState]):
         measure(self.config, state, seat, goal)
 
     def determinize(self, state: PathFindingState, seat: int, rng: Rng) -> PathFindingState:
-        """Put players that are out of sight elsewhere out of sight, and change others' goals.
+        """Move players that are out of sight to other unseen cells, and change others' goals.
 
-        The map stays: the ways to the player's goal depend on it.
+        The map stays, because the distances to the player's goal depend on it.
         """
         imagined: PathFindingState = self.clone(state)
         seen = self.visible(state, seat)
@@ -362,7 +362,7 @@ class PathFinding(Walkers[PathFindingState]):
         return planes
 
     def describe(self, state: PathFindingState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         planes, goal = self.planes(self.observe(state, seat)), int(state.goal[seat])
         own = int(state.cell[seat])
         marks = planes[OBSTACLES] + 2 * planes[OTHERS]

@@ -26,12 +26,12 @@ Cell = tuple[int, int]
 class Pathfinder(Agent):
     """Plans for all its seats together: priority inheritance with backtracking.
 
-    It knows what these seats see. In each step they choose in order of priority, which is the steps
-    since a player's last goal: the free cell nearest to the goal. The player who stands there
-    inherits the priority and must find another cell first; if there is none, the next nearest is
-    tried. From Okumura et al., "Priority inheritance with backtracking for iterative multi-agent
-    path finding", IJCAI 2019. On a map that stays connected without any one cell, each player
-    reaches their goal in finite time; needs `following`.
+    It knows what these seats see. In each step players choose the free cell nearest to their goal,
+    in order of priority, which is the number of steps since a player's last goal. The player who
+    stands there inherits the priority and must find another cell first; if there is none, the next
+    nearest is tried. From Okumura et al., "Priority inheritance with backtracking for iterative
+    multi-agent path finding", IJCAI 2019. On a map that stays connected if any one cell is removed,
+    and with the option `following`, each player reaches their goal in finite time.
     """
 
     plays = (PathFinding,)

@@ -1,22 +1,23 @@
 """Pursuit: players surround evaders who walk at random, each seeing only what is near.
 
-A step goes: all pursuers move at once (several may share a cell); each is paid for every evader
-beside them; evaders that are caught leave; those who caught are paid; the evaders that are left
-walk at random; everybody pays for the time. With `surround` an evader is caught when pursuers stand
-on every cell north, south, west and east of it that is on the map and no wall, otherwise when
-`n_catch` pursuers stand on its own cell. A pursuer who catches two evaders at once is paid for one.
-With `shared_reward` everybody is paid the mean. It ends when all evaders are caught, or is
-truncated after `max_steps`.
+In a step all pursuers move at once (several may share a cell); each is paid for every evader beside
+them; caught evaders leave, and their catchers are paid; the other evaders walk at random; and
+everybody pays for the time. With `surround` an evader is caught when pursuers stand on every cell
+north, south, west and east of it that is on the map and no wall, otherwise when `n_catch` pursuers
+stand on its own cell. A pursuer who catches two evaders at once is paid for one. With
+`shared_reward` everybody is paid the mean. It ends when all evaders are caught, or is truncated
+after `max_steps`.
 
 Rules and numbers are those of PettingZoo's `sisl/pursuit`, whose origin is Gupta, Egorov and
 Kochenderfer, "Cooperative multi-agent control using deep reinforcement learning", AAMAS 2017
 workshops. Pursuers start on random cells and not beside one another, and so do evaders; after 1,000
 tries one starts on any cell. Three things differ:
 
-* There the pursuers move one after another and touching is paid, divided by their number, after
-  each move; here it is paid once, when all have moved.
-* There a pursuer at the edge who shares a cell with an evader is paid as if it were beside them.
-* Moves into walls are not legal here; there they do nothing.
+* In PettingZoo the pursuers move one after another, and tags are paid, divided by their number,
+  after each move; here they are paid once, after all have moved.
+* In PettingZoo a pursuer at the edge who shares a cell with an evader is paid as if it were beside
+  them.
+* Moves into walls are not legal here; in PettingZoo they do nothing.
 
 Two kinds of `map`. One that is `fixed` is your own `level` or, without one, that of the public
 implementation: the middle is a wall, from three tenths of the columns to seven and from two tenths
@@ -151,13 +152,17 @@ class Pursuit(ArrayGame[PursuitState]):
     density: Annotated[
         float, Meta(ge=0, le=0.9, description="chance of an obstacle on a cell of a random map")
     ] = 0.2
-    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many pursuers")] = 8
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of pursuers")] = 8
     num_evaders: Annotated[int, Meta(ge=1, le=100, description="evaders at the start")] = 30
     sight: Annotated[
         int, Meta(ge=1, le=MAX_SIGHT, description="cells a player sees in every direction")
     ] = 3
     surround: Annotated[
-        bool, Meta(description="whether evaders are caught from all sides, not on their own cell")
+        bool,
+        Meta(
+            description="whether evaders are caught by surrounding them, instead of on "
+            "their own cell"
+        ),
     ] = True
     n_catch: Annotated[
         int,
@@ -219,7 +224,7 @@ class Pursuit(ArrayGame[PursuitState]):
         if self.layout.count(". ") < LEAST_FLOOR:
             raise InvalidOption("the map must have two cells without a wall; make it larger")
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def random(self) -> bool:
@@ -306,7 +311,7 @@ class Pursuit(ArrayGame[PursuitState]):
     def init_state(config: Pursuit, state: PursuitState) -> None:
         if config.random:
             scatter(config, state, LEAST_FLOOR)
-            state.far[:] = 0  # nobody asks for distances
+            state.far[:] = 0  # distances are not needed
         for who in range(config.num_walkers):
             spawn(config, state, who)
         recount(config, state)
@@ -346,7 +351,7 @@ class Pursuit(ArrayGame[PursuitState]):
 
     @staticmethod
     def write_observation(config: Pursuit, state: PursuitState, seat: int, obs: Any) -> None:
-        """See the class's docstring for the planes."""
+        """Write the observation; the class docstring gives the planes."""
         sight = config.sight
         top, left = int(state.row[seat]) - sight, int(state.column[seat]) - sight
         crowd = state.crowd
@@ -418,8 +423,8 @@ class Pursuit(ArrayGame[PursuitState]):
     def determinize(self, state: PursuitState, seat: int, rng: Rng) -> PursuitState:
         """Put every pursuer and evader out of sight on another cell out of sight.
 
-        Fits what the player sees now and how many evaders are left, as if they remembered nothing
-        else. Random obstacles out of sight are drawn anew.
+        The result fits what the player sees now and how many evaders are left, as if they
+        remembered nothing else. Random obstacles out of sight are redrawn.
         """
         imagined: PursuitState = self.clone(state)
         hidden = unseen_mask(self, state, seat)
@@ -502,7 +507,7 @@ class Pursuit(ArrayGame[PursuitState]):
         return f"The map, north on top; @ is a wall:\n{drawing}"
 
     def describe(self, state: PursuitState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         planes = self.observe(state, seat)
         oneself = np.zeros(planes.shape[1:], np.int8)
         oneself[self.sight, self.sight] = 1
@@ -535,7 +540,7 @@ class Pursuit(ArrayGame[PursuitState]):
     ) -> list[Event]:
         """Tell everybody of catches, and each player of their move and what it paid.
 
-        A step by which a player sees anything change, or is paid more than usual, is a "reveal".
+        A step in which a player's view changes, or they are paid more than usual, is a "reveal".
         """
         if before is None:
             return [

@@ -1,4 +1,4 @@
-"""A scripted pursuer: goes where it is missing to surround an evader."""
+"""A scripted pursuer: fills a gap around an evader."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WAYS = {move: (SOUTHWARD[move], EASTWARD[move]) for move in range(NORTH, EAST + 
 
 @agent("hunter", needs=("array",))
 class Hunter(ScriptedAgent[Pursuit]):
-    """Goes where it is missing to surround the evader that needs fewest.
+    """Fills a gap around the evader that needs the fewest pursuers.
 
-    It plays from its own observation and mask alone. It chooses the evader in sight with the fewest
+    It uses only its own observation and mask. It chooses the evader in sight with the fewest
     cells still to be held, then the one nearest to all pursuers in sight, so that those who see the
     same choose the same. It walks to the nearest of these cells and stays there; where several hold
     one of them, each moves away in every second step. Where it sees no evader it walks at random.
@@ -57,7 +57,7 @@ class Hunter(ScriptedAgent[Pursuit]):
 
 
 def posts(planes: NDArray[Any], crowd: dict[Cell, int], surround: bool) -> set[Cell]:
-    """The cells to hold to catch the evader that needs fewest; none if no evader is in sight."""
+    """The cells to occupy to catch the evader that needs fewest; empty if none is in sight."""
     sight = len(planes[WALLS]) // 2
     walls = {(-north, east) for north, east, _ in cells_of(planes[WALLS])}
     best: tuple[tuple[int, int, Cell], set[Cell]] | None = None

@@ -33,7 +33,7 @@ def is_open(config: Pursuit, state: PursuitState, row: int, column: int) -> bool
 
 
 def spawn(config: Pursuit, state: PursuitState, who: int) -> None:
-    """Put a walker on a random open cell, not on or beside its like if tries find such a cell."""
+    """Put a walker on a random open cell, away from its own kind if a few tries allow."""
     first = 0 if who < config.num_players else config.num_players
     placed = False
     tries = 0

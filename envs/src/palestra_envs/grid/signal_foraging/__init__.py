@@ -1,1 +1,1 @@
-"""Signal foraging: players who each know a part find food together, with nothing but tokens."""
+"""Signal foraging: players with partial knowledge find food together, speaking only in tokens."""

@@ -1,4 +1,4 @@
-"""Signal foraging: players who each know a part find food together, with nothing but tokens.
+"""Signal foraging: players with partial knowledge find food together, speaking only in tokens.
 
 Food lies on a grid. Players see the three by three cells around them and know some of the food from
 the start (food i is known to player i modulo their number). In every step each takes a step or
@@ -73,7 +73,7 @@ class SignalForagingState(ArrayState):
 )
 @dataclass(frozen=True)
 class SignalForaging(Walkers[SignalForagingState]):
-    """Players who each know a part find food together, with nothing but tokens to speak with.
+    """Players with partial knowledge find food together, and can only speak in tokens.
 
     Action 5 * t + m says token t and makes move m: 0 stay, 1 north, 2 south, 3 west, 4 east.
 
@@ -88,7 +88,7 @@ class SignalForaging(Walkers[SignalForagingState]):
 
     rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the grid")] = 5
     columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the grid")] = 5
-    num_players: Annotated[int, Meta(ge=2, le=4, description="how many play")] = 2
+    num_players: Annotated[int, Meta(ge=2, le=4, description="number of players")] = 2
     sight: Annotated[
         int, Meta(ge=0, le=MAX_SIDE, description="cells a player sees in every direction")
     ] = 1
@@ -101,13 +101,13 @@ class SignalForaging(Walkers[SignalForagingState]):
     ] = "score"
     num_foods: Annotated[int, Meta(ge=1, le=6, description="foods at the start")] = 2
     vocabulary: Annotated[
-        int, Meta(ge=1, le=len(TOKENS), description="how many tokens there are to say")
+        int, Meta(ge=1, le=len(TOKENS), description="number of tokens that can be said")
     ] = 5
     values: Annotated[
         int, Meta(ge=1, le=20, description="the highest value that food can have (game='score')")
     ] = 5
 
-    disguise_vocabulary = Vocabulary(  # an option has the other name
+    disguise_vocabulary = Vocabulary(  # the other name is taken by an option
         words=(
             "food",
             "token",
@@ -138,7 +138,7 @@ class SignalForaging(Walkers[SignalForagingState]):
                 "foods; make the grid larger"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def ordered(self) -> bool:
@@ -217,7 +217,7 @@ class SignalForaging(Walkers[SignalForagingState]):
     def write_observation(
         config: SignalForaging, state: SignalForagingState, seat: int, obs: Any
     ) -> None:
-        """See the class's docstring for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, at = config.columns, 2
         obs[0], obs[1] = state.cell[seat] // columns, state.cell[seat] % columns
         for food in range(config.num_foods):
@@ -251,7 +251,7 @@ class SignalForaging(Walkers[SignalForagingState]):
         return food % self.num_players == seat
 
     def determinize(self, state: SignalForagingState, seat: int, rng: Rng) -> SignalForagingState:
-        """Put food and players that a player neither knows nor sees elsewhere, of other worth."""
+        """Move and revalue food, and move players, that the player neither knows nor sees."""
         imagined: SignalForagingState = self.clone(state)
         seen = self.visible(state, seat)
         hidden = np.flatnonzero(~seen).tolist()
@@ -301,7 +301,7 @@ class SignalForaging(Walkers[SignalForagingState]):
         )
 
     def describe(self, state: SignalForagingState, seat: int) -> str:
-        """Exactly what the observation holds, and how much time has gone by."""
+        """The observation in words, and how much time has passed."""
         numbers = self.observe(state, seat).tolist()
         own, lines = int(state.cell[seat]), [self.header(state, seat)]
         end = 2 + 3 * self.num_foods

@@ -57,7 +57,7 @@ class Memory:
 
 @agent("speller", needs=("array",))
 class Speller(ScriptedAgent[SignalForaging]):
-    """Spells the food it knows, token by token, and walks to where it pays most.
+    """Spells the food it knows, token by token, and walks to the most valuable food.
 
     Everybody stays until all messages are heard. It remembers what it heard, by episode and seat.
     Needs two tokens or more.
@@ -82,7 +82,7 @@ class Speller(ScriptedAgent[SignalForaging]):
         if now > 0:
             memory.heard.append([said - 1 for said in numbers[end + 2 :: 3]])
         length = sum(digits(game))
-        speech = length * -(-game.num_foods // game.num_players)  # of whoever knows most
+        speech = length * -(-game.num_foods // game.num_players)  # for who knows most
         if now < speech:
             food = seat + now // length * game.num_players
             known = memory.foods.get(food)
@@ -92,7 +92,7 @@ class Speller(ScriptedAgent[SignalForaging]):
         here = numbers[0], numbers[1]
         for food in [food for food, (row, *_) in enumerate(foods) if row < 0]:
             if food in memory.foods and memory.foods[food][:2] == here:
-                del memory.foods[food]  # it is not here any more
+                del memory.foods[food]  # it is no longer here
         return walk(game, memory, seat, here)
 
     def _memory(self, turn: Turn[SignalForaging], foods: Sequence[Food]) -> Memory:
@@ -114,9 +114,9 @@ def listen(game: SignalForaging, memory: Memory, seat: int, length: int) -> None
 
 
 def walk(game: SignalForaging, memory: Memory, seat: int, here: tuple[int, int]) -> int:
-    """A step to the food that is next, round other food, on which all might meet.
+    """A step to the next food, around other food on which all might meet.
 
-    Where other food is in the only way, the first player waits once, so that the players do not
+    If other food blocks the only path, the first player waits once, so that the players do not
     stand on it together.
     """
     if not memory.foods:

@@ -1,1 +1,1 @@
-"""What Harvest and Clean Up have in common: options, views, words and pictures."""
+"""The code shared by Harvest and Clean Up: options, views, words and pictures."""

@@ -7,8 +7,8 @@ appear. Both depend on d, the share of the river that waste covers after cleanin
     an apple, on each orchard cell without apple and player     0.05 * (1 - d / 0.4), at least 0
     waste, on one random clean cell of the river                0.5 if d < 0.4, else 0
 
-The four numbers are options: `apple_rate`, `depletion` (0.4), `restoration` (0.0; up to there the
-chance of an apple is full, and from there it falls in a straight line to `depletion`) and
+The four numbers are options: `apple_rate`, `depletion` (0.4), `restoration` (0.0; up to this share
+the chance of an apple is full, and from there it falls linearly to 0 at `depletion`) and
 `waste_rate`.
 
 The game, the numbers, the fine of 50 and its cost of 1 are from Hughes et al., "Inequity aversion
@@ -18,10 +18,10 @@ the start waste covers just too much for an apple to grow. Their map is not repr
 `level` is given, the western third of the map is river, every second row of it full of waste, and
 the eastern third orchard. On a `random` map the river lies along a random side and the orchard
 along the opposite one, with walls around and floor in between. Each is at least one line of cells
-deep and less than half of all lines, any such depth as likely as another; waste covers the share
+deep and less than half of all lines, with all such depths equally likely; waste covers the share
 `initial_waste` of the river, rounded to whole cells, at random. The public implementation tries
-clean cells one after another with that chance each until one takes waste; here, as in the paper,
-the chance is one for the whole river.
+clean cells one after another, each with that chance, until one takes waste; here, as in the paper,
+there is one draw for the whole river.
 
 Both beams are three cells wide and reach five cells; the outer two rays start beside the player.
 Walls and players stop them, and each ray of a cleaning beam ends on the first waste, which it
@@ -106,7 +106,7 @@ KINDS = {
 )
 @dataclass(frozen=True)
 class CleanUp(SocialDilemma[DilemmaState]):
-    """Players gather apples that grow only while they keep a river clean, which pays nothing.
+    """Players gather apples, which grow only while the players keep a river clean without pay.
 
     Actions are 0 stay, 1 forward, 2 backward, 3 step-left, 4 step-right, 5 turn-left, 6 turn-right,
     7 fine and 8 clean. An observation has all planes of `palestra_envs.grid.social_dilemmas.game`.
@@ -126,19 +126,19 @@ class CleanUp(SocialDilemma[DilemmaState]):
     ] = 0.5
     depletion: Annotated[
         float,
-        Meta(gt=0, le=1, description="share of the river under waste from which no apple grows"),
+        Meta(gt=0, le=1, description="share of waste on the river at which apples stop growing"),
     ] = 0.4
     restoration: Annotated[
         float,
         Meta(
             ge=0,
             lt=1,
-            description="share of the river under waste up to which apples grow at the full rate",
+            description="share of waste on the river up to which apples grow at the full rate",
         ),
     ] = 0.0
     initial_waste: Annotated[
         float,
-        Meta(ge=0, le=1, description="share of the river under waste at the start of a random map"),
+        Meta(ge=0, le=1, description="share of waste on the river at the start of a random map"),
     ] = 0.5
 
     vocabulary = Vocabulary(
@@ -270,7 +270,7 @@ class CleanUp(SocialDilemma[DilemmaState]):
 
 
 def deepest(across: int) -> int:
-    """How many lines, of so many across, river or orchard may have: less than half."""
+    """The greatest depth of river or orchard on a map this many lines across: less than half."""
     return (across - 1) // 2
 
 

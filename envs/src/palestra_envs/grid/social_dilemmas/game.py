@@ -1,4 +1,4 @@
-"""What Harvest and Clean Up have in common: observations, words and pictures.
+"""The code shared by Harvest and Clean Up: observations, words and pictures.
 
 The rules of moving and shining beams are in `palestra_envs.grid.social_dilemmas.rules`. An
 observation is a block of int8 planes over the player's window, turned so that the player faces up:
@@ -16,9 +16,9 @@ Only games with a river have the last three. All is 0 for a player who is out of
 
 There are two kinds of `map`. A `fixed` one is your own `level` or, without one, laid out on `rows`
 and `columns`; it is printed in the rules. A `random` one is drawn from the seed for every episode,
-as the game's module describes. Of it players know its size, where they start on it, what the rules
-say of all such maps, and what is in sight: cells on which apples may grow look like floor while
-they are bare.
+as the game's module describes. Players know its size, their starting cell, what the rules say about
+all such maps, and what is in sight; cells on which apples may grow look like floor while they are
+bare.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ BEAM_IN_VAIN = {
     FINE: "Your fining beam hits nobody.",
     CLEAN: "Your cleaning beam clears no waste.",
 }
-PAIRS = ((APPLE, ORCHARD), (WASTE, RIVER))  # what is on a cell, and what is there without it
+PAIRS = ((APPLE, ORCHARD), (WASTE, RIVER))  # what is on a cell, and the ground below it
 WATER = Piece("~", 4, label="water")
 LOOKS = {
     WALL: Piece("@", label="wall"),
@@ -102,13 +102,13 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
 
     @abstractmethod
     def redraw(self, imagined: AnyDilemmaState, hidden: NDArray[np.bool_], rng: Rng) -> None:
-        """Lay out another random map that fits what is in sight, and leave the rest of it bare."""
+        """Lay out another random map that fits what is in sight, with the rest left bare."""
 
     @abstractmethod
     def random_map_text(self) -> str:
-        """What the rules say of random maps, apart from their size."""
+        """The part of the rules about random maps, apart from their size."""
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def num_actions(self) -> int:
@@ -118,7 +118,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
     def perfect_information(self) -> bool:  # type: ignore[override]
         """Whether players see the whole map from every cell and are never out of the game.
 
-        Never true of a random map: players do not see where apples may grow.
+        It is never true for a random map: players do not see where apples may grow.
         """
         whole = self.sight >= max(self.layout.rows, self.layout.columns) - 1
         return whole and not self.time_out and not self.random
@@ -165,7 +165,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         """A state with the map's cells as drawn and players at (row, column, facing), from 0.
 
         In the drawing 'A' is an apple and 'H' waste, and '.' is a cell of the map without either.
-        Players who are not named start anywhere. A random map is the one of seed 0.
+        Players without a place start anywhere. A random map is that of seed 0.
         """
         state: AnyDilemmaState = self.clone(self.initial_state(0))
         for row, line in enumerate(rows.strip("\n").split("\n")):
@@ -180,7 +180,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         return state
 
     def determinize(self, state: AnyDilemmaState, seat: int, rng: Rng) -> AnyDilemmaState:
-        """Draw anew what lies outside a player's window: apples, waste, beams and other players.
+        """Redraw what lies outside a player's window: apples, waste, beams and other players.
 
         The draw fits what the player sees now and where they stand, as if they remembered nothing
         else. A site out of sight bears an apple (or waste) as likely as one in sight. Where
@@ -253,7 +253,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         )
 
     def describe(self, state: AnyDilemmaState, seat: int) -> str:
-        """Exactly what the array observation holds, and how many steps were played."""
+        """The observation in words, and the number of steps played."""
         lines = [
             f"You are {self.players[seat]}. Steps played: {int(state.turn)} of {self.max_steps}."
         ]
@@ -275,7 +275,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         return {**self.scenery(obs), **seats, "^": oneself}
 
     def scenery(self, obs: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The planes of what is not a player, by the character to draw."""
+        """The planes other than players, by the character to draw."""
         return {"@": obs[WALLS], "A": obs[APPLES]}
 
     def listing(self, obs: NDArray[Any]) -> dict[str, list[str]]:
@@ -299,8 +299,8 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
     ) -> list[Event]:
         """Tell each player the result of their action.
 
-        A step is a "reveal" if it changes what the player sees or goes otherwise than it would if
-        they were alone on the map.
+        A step is a "reveal" if it changes what the player sees, or if its result differs from what
+        it would be if they were alone on the map.
         """
         if before is None:
             return [

@@ -1,8 +1,8 @@
-"""Scripted players of Harvest and Clean Up: one eats, with restraint or without, the other cleans.
+"""Scripted players for Harvest and Clean Up: one eats, with or without restraint; one cleans.
 
-Both read only their own array observation and mask. They walk shortest paths round walls and
-players and, where they see nothing to walk to, mostly straight on. Some moves (`restless`) are such
-wandering ones in any case, so that two players do not block each other for ever.
+Both read only their own array observation and mask. They walk shortest paths around walls and
+players and, if they see nothing to walk to, wander mostly straight on. A share `restless` of their
+moves is always such wandering, so that two players do not block each other forever.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STRAIGHT = 0.8  # chance that a wandering player walks straight on
 
 @agent("gatherer", needs=("array",))
 class Gatherer(ScriptedAgent[Harvest | CleanUp]):
-    """Walks to the nearest apple and shines no beam; restraint=1 spares the last of a patch.
+    """Walks to the nearest apple and never fines; restraint=1 spares the last apple of a patch.
 
     With `restraint` it takes an apple only while that many others are in sight within the distance
     at which those of Harvest help each other grow, and steps on no other: 0 takes everything.
@@ -53,7 +53,8 @@ class Gatherer(ScriptedAgent[Harvest | CleanUp]):
         self,
         *,
         restraint: Annotated[
-            int, Meta(ge=0, description="other apples there must be nearby to take one")
+            int,
+            Meta(ge=0, description="number of other apples that must be nearby for it to take one"),
         ] = 0,
         restless: Annotated[float, Meta(ge=0, le=1, description="chance of a random move")] = 0.1,
         seed: int | None = None,
@@ -116,7 +117,7 @@ def near(apple: Cell, apples: set[Cell]) -> int:
 
 
 def in_beam(cell: Cell, blocked: set[Cell]) -> bool:
-    """Whether one's own beam would reach a cell; it ends on the first blocked cell."""
+    """Whether the player's beam would reach a cell; it ends on the first blocked cell."""
     ahead, right = cell
     first = 1 if right == 0 else 0
     reach = first <= ahead < first + BEAM_LENGTH and abs(right) <= 1

@@ -1,9 +1,9 @@
 """Harvest: apples grow back only near other apples, and players can fine the greedy with a beam.
 
-A commons: each player gains by eating, and all lose if a patch is eaten bare, as it then never
-grows back. All players act at once. In a step they move, eat and shine their beams, and then apples
-grow: on each site without apple and player, with a probability that depends on how many apples lie
-within distance 2 (the same 12 cells by city-block and by straight-line distance):
+This is a commons: each player gains by eating, and all lose if a patch is eaten bare, because it
+never grows back. All players act at once. In a step they move, eat and shine their beams, and then
+apples grow: on each site without apple and player, with a probability that depends on how many
+apples lie within distance 2 (the same 12 cells by city-block and by straight-line distance):
 
     apples within distance 2    0    1       2      3 or more
     chance in a step            0    0.005   0.02   0.05
@@ -14,9 +14,9 @@ table, the fine of 50 and the cost of 1 are from Hughes et al., "Inequity aversi
 cooperation in intertemporal social dilemmas", NeurIPS 2018. There five players with a window of 15
 by 15 cells play 1,000 steps. Their map is not reproduced: where no `level` is given, patches of
 five apples are laid out on the grid, too far apart to help each other grow. A `random` map has
-`patches` of them and walls around, and any layout in which they are so far apart is about as likely
-as any other. There can be as many as fit at regular distances of five rows and columns; maps as
-full as that are a little more regular.
+`patches` of them and walls around, and all layouts in which they are far enough apart are about
+equally likely. There can be as many as fit at regular distances of five rows and columns; maps that
+full are slightly more regular.
 
 Beams are three cells wide and reach five cells; the outer two rays start beside the player. Walls
 and players stop them. Of several players who head for one cell a random one gets it; nobody enters
@@ -63,7 +63,7 @@ ACTIONS = (
     *("stay", "forward", "backward", "step-left", "step-right", "turn-left", "turn-right"),
     "fine",
 )
-GROWTH = (0.0, 0.005, 0.02, 0.05)  # by apples within RADIUS; the last for all more
+GROWTH = (0.0, 0.005, 0.02, 0.05)  # by apples within RADIUS; the last for more
 RADIUS = 2
 PATCH = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 KINDS = {
@@ -186,8 +186,8 @@ class Harvest(SocialDilemma[HarvestState]):
     def redraw(self, imagined: HarvestState, hidden: NDArray[np.bool_], rng: Rng) -> None:
         """Move patches about, like `plant`, so that each keeps its apples in sight.
 
-        No move leaves a patch with more bare cells in sight, so that as few apples as possible are
-        taken to have been eaten.
+        No move leaves a patch with more bare cells in sight, so that as few eaten apples as
+        possible are assumed.
         """
         cells = imagined.cells
         ripe = set(cells_in(~hidden & (cells == APPLE)))

@@ -37,7 +37,7 @@ AnyDilemmaState = TypeVar("AnyDilemmaState", bound=DilemmaState)
 
 @dataclass(frozen=True)
 class DilemmaOptions(ArrayGame[AnyDilemmaState], Generic[AnyDilemmaState]):
-    """What all parts of a social dilemma read: its options and its map."""
+    """The options of a social dilemma, and its map."""
 
     rows: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="rows of the map, in cells")] = 12
     columns: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="columns of the map, in cells")] = (
@@ -54,22 +54,22 @@ class DilemmaOptions(ArrayGame[AnyDilemmaState], Generic[AnyDilemmaState]):
         Literal["fixed", "random"],
         Meta(description="whether all episodes have the same map or each draws its own"),
     ] = "fixed"
-    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many play")] = 4
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 4
     sight: Annotated[
         int, Meta(ge=1, le=MAX_SIGHT, description="cells a player sees in every direction")
     ] = 5
     fine: Annotated[
-        float, Meta(ge=0, description="what a player loses whom a fining beam hits, in apples")
+        float, Meta(ge=0, description="cost of being hit by a fining beam, in apples")
     ] = 50.0
     fine_cost: Annotated[
-        float, Meta(ge=0, description="what shining a fining beam costs, in apples")
+        float, Meta(ge=0, description="cost of shining a fining beam, in apples")
     ] = 1.0
     time_out: Annotated[
         int,
         Meta(
             ge=0,
             le=MAX_TIME_OUT,
-            description="steps a player is out of the game whom a fining beam hits",
+            description="steps for which a player hit by a fining beam is out of the game",
         ),
     ] = 0
     max_steps: Annotated[
@@ -133,7 +133,7 @@ class DilemmaOptions(ArrayGame[AnyDilemmaState], Generic[AnyDilemmaState]):
     # What the rules read as `config.name`; sets of cells are masks, see `Level.masks`
 
     def constants(self) -> Mapping[str, Any]:
-        """As always, but `rows` and `columns` are those of the map, also where a level is given."""
+        """The usual constants, with `rows` and `columns` of the map, even if a level is given."""
         sides = {"rows": self.map_rows, "columns": self.map_columns}
         return {**super().constants(), **sides}
 

@@ -1,4 +1,4 @@
-"""How players walk, turn, eat and shine beams on a map: what Harvest and Clean Up share.
+"""How players walk, turn, eat and shine beams on a map, in Harvest and Clean Up.
 
 Plain functions over the state record; they compile, see `palestra.kernel.array_game`.
 """
@@ -120,7 +120,7 @@ def target(config: Options, state: DilemmaState, actions: Any, seat: int) -> int
 def walk(config: Options, state: DilemmaState, actions: Any) -> None:
     """Turn and step: one of the players who head for a cell gets it, unless its occupant stays.
 
-    Two players cannot swap cells; following and going round in a circle work.
+    Two players cannot swap cells; following one another and moving in a circle are possible.
     """
     moving = heading(config, state, actions)
     changed = moving != 0

@@ -1,1 +1,1 @@
-"""XLand on a grid: drawn worlds and objects, and goals that are formulas of what is where."""
+"""XLand on a grid: random worlds, objects and goals, which are formulas over relations."""

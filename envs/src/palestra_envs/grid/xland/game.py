@@ -1,8 +1,8 @@
-"""XLand on a grid: worlds, objects and goals are drawn, and a goal is a formula of what is where.
+"""XLand on a grid: random worlds, objects and goals, which are formulas over relations.
 
 Players walk (moves that collide are cancelled, see `palestra.grids.moving`), pick objects up
-and put them down. A goal is an "or" of up to `max_options` "and"s of up to `max_terms` relations or
-their denials:
+and put them down. A goal is a disjunction of up to `max_options` conjunctions of up to `max_terms`
+relations or negated relations:
 
     near(a, b)       players or objects are on one cell or on cells side by side
     hold(p, o)       a player holds an object
@@ -97,7 +97,7 @@ WINDOW = GOAL + OPTIONS * TERMS * PARTS
 )
 @dataclass(frozen=True)
 class XLand(XLandOptions):
-    """Players among objects have goals that are formulas of what is where, drawn for each episode.
+    """Players walk among objects; their goals are formulas over relations, drawn for each episode.
 
     Actions are 0 stay, 1 north, 2 south, 3 west, 4 east, 5 grab and 6 drop. Each step in which a
     player's goal is true pays them 1.
@@ -211,7 +211,7 @@ class XLand(XLandOptions):
 
     @staticmethod
     def write_observation(config: XLand, state: XLandState, seat: int, obs: Any) -> None:
-        """See the docstring of the class for the layout."""
+        """Write the observation; the class docstring gives the layout."""
         columns, sight, walls, floor = config.columns, config.sight, state.walls, state.floor
         side = 2 * sight + 1
         row, column = state.cell[seat] // columns, state.cell[seat] % columns
@@ -241,9 +241,9 @@ class XLand(XLandOptions):
 
     @staticmethod
     def scripted_action(config: XLand, state: XLandState, seat: int) -> int:
-        """Work on the first term of the first option that is not true: go, fetch, carry, or leave.
+        """Work on the first false term of the first option: go, fetch, carry, or leave.
 
-        Any move where the player does not see what the term is about.
+        Move at random if the player does not see what the term is about.
         """
         first_object, item = config.num_players, held_item(config, state, seat)
         for term in range(TERMS):
@@ -289,7 +289,7 @@ class XLand(XLandOptions):
         """A state with everything where you say: (row, column), from 0.
 
         goals: by player, options of terms (relation, thing, thing or floor, denied). floor: rows of
-        digits. Raises `InvalidOption` where the numbers of players or objects are not the game's.
+        digits. Raises `InvalidOption` if the numbers of players or objects are not the game's.
         """
         if len(players) != self.num_players or len(objects) != self.num_objects:
             raise InvalidOption(
@@ -311,7 +311,7 @@ class XLand(XLandOptions):
         return state
 
     def determinize(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
-        """Put what the player does not see elsewhere out of sight; give others other goals.
+        """Move unseen things to other unseen cells, and give the other players other goals.
 
         Whether the player's own goal is true now stays the same, and so do walls and floor.
         """
@@ -395,7 +395,7 @@ class XLand(XLandOptions):
         )
 
     def describe(self, state: XLandState, seat: int) -> str:
-        """Exactly what the array observation holds, and how many steps were played."""
+        """The observation in words, and the number of steps played."""
         obs = self.observe(state, seat)
         walls, floor, players, objects = obs[WINDOW:].reshape(4, self.side, self.side)
         lines = [self.header(state, seat), f"Your goal: {self.goal_text(state, seat)}."]

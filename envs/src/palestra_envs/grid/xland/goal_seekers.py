@@ -1,4 +1,4 @@
-"""A planner for XLand: the fewest steps to make its goal true, by what it has seen so far."""
+"""A planner for XLand: the fewest steps to make its goal true, from what it has seen so far."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ Option = tuple[Term, ...]  # terms to make true together
 Place = tuple[int, int, tuple[int, ...]]  # own cell, item held or EMPTY, cells of all items
 UNKNOWN, EMPTY = -1, -1
 NO_FLOOR = -2  # under a wall
-MOST_STATES = 20_000  # that one plan looks at
+MOST_STATES = 20_000  # states that one plan searches
 RECENT = 6  # steps for which a rival's last place counts as a danger
 
 
 def options_of(obs: NDArray[Any]) -> list[Option]:
     """The options of the goal in an observation, one of which must be true.
 
-    The opposite of an "or" of "and"s is multiplied out to such options too.
+    A negated goal is expanded to such options too (disjunctive normal form).
     """
     parts = obs[GOAL:WINDOW].reshape(OPTIONS, TERMS, PARTS).tolist()
     options = [tuple(tuple(term) for term in terms if term[0] != NONE) for terms in parts]
@@ -66,7 +66,7 @@ def denial(term: Term) -> Term:
 
 
 class Beliefs:
-    """What a player knows of their world: all they see now, and what they saw last elsewhere."""
+    """A player's knowledge: everything in sight now, and what they last saw elsewhere."""
 
     def __init__(self, game: XLand, seat: int) -> None:
         cells = game.rows * game.columns
@@ -85,7 +85,7 @@ class Beliefs:
     # What is seen
 
     def update(self, obs: NDArray[Any], now: int) -> None:
-        """Take in the observation of a turn."""
+        """Update the beliefs from the observation of a turn."""
         game, sight, side = self.game, self.game.sight, self.game.side
         row, column = int(obs[OWN_ROW]), int(obs[OWN_COLUMN])
         self.now, self.cell, self.held = now, game.at(row, column), int(obs[HELD]) - 1
@@ -118,7 +118,7 @@ class Beliefs:
         return self.cell, self.held, tuple(lies)
 
     def where(self, thing: int, place: Place) -> int:
-        """The cell of a thing; UNKNOWN if it was not seen, or has left since."""
+        """The cell of a thing; UNKNOWN if it was never seen, or has left since."""
         cell, held, lies = place
         if thing == self.seat:
             return cell
@@ -184,7 +184,7 @@ class Beliefs:
         return False
 
     def doubt(self, option: Option) -> None:
-        """Forget where things out of sight are, for an option that seems true and is not."""
+        """Forget the places of unseen things in an option that seems true but is not."""
         for thing in {thing for term in option for thing in self.things(term)}:
             cell = self.where(thing, self.here())
             if cell != UNKNOWN and self.looked[cell] < self.now:
@@ -213,7 +213,7 @@ class Beliefs:
 
 
 def plan(beliefs: Beliefs, option: Option) -> list[int] | None:
-    """The fewest actions after which an option is true, by breadth-first search; None for none.
+    """The fewest actions that make an option true, by breadth-first search; None if impossible.
 
     Others are assumed to stay where they are. Objects are put down only where that makes a term
     about them true, to walk away from them, or, to free one's hands, at once or beside another
@@ -230,7 +230,7 @@ def plan(beliefs: Beliefs, option: Option) -> list[int] | None:
 
 
 def search(beliefs: Beliefs, option: Option, start: Place) -> list[int] | None:
-    """As `plan`, without looking up plans made before."""
+    """Like `plan`, without the cache of earlier plans."""
     for term in option:
         lost = not term[3] and UNKNOWN in [beliefs.where(t, start) for t in beliefs.things(term)]
         if not beliefs.fits(term, start) and (lost or beliefs.fixed(term)):
@@ -269,7 +269,7 @@ def successors(beliefs: Beliefs, option: Option, place: Place) -> Iterable[tuple
     if held == EMPTY:
         lying = [item for item, where in enumerate(lies) if where == cell]
         if wanted.intersection(lying):
-            item = lying[0]  # the first is picked up, whichever one wants
+            item = lying[0]  # grabbing takes the first object, whichever is wanted
             yield GRAB, (cell, item, (*lies[:item], UNKNOWN, *lies[item + 1 :]))
     else:
         then = cell, EMPTY, (*lies[:held], cell, *lies[held + 1 :])
@@ -299,16 +299,16 @@ def worth_dropping(
 
 @agent("goal-seeker", kind="search", needs=("array",))
 class GoalSeeker(ScriptedAgent[XLand]):
-    """Plans the fewest steps to the nearest option of its goal, by what it has seen.
+    """Plans the fewest steps to the nearest option of its goal, from what it has seen.
 
     It reads only its own array observations and remembers them. It plans the fewest steps to each
     option of its goal and follows the shortest plan, then stays. Where an option is about something
     it has not seen it looks for it, in the nearest cells it has not looked at and then in those it
-    looked at longest ago. Of an option that only others can make true it does its own part: as much
-    of it as it can, and it brings things to the players who should hold them. While its goal is
-    true it follows players it should be near or see, takes what others should not hold, and moves
-    to where it reaches most cells before players who should not be near it or see it. After a
-    blocked step, its next step is random with probability one half.
+    looked at longest ago. If only others can complete an option, it does its own part: it makes as
+    many terms true as it can, and brings things to the players who should hold them. While its goal
+    is true it follows players it should be near or see, takes what others should not hold, and
+    keeps away from players who should not be near it or see it, on cells from which it reaches the
+    most others first. After a blocked step, its next step is random with probability one half.
     """
 
     stream = 3
@@ -390,7 +390,7 @@ def own_terms(beliefs: Beliefs, term: Term) -> Option:
 
 
 def guard(beliefs: Beliefs) -> int:
-    """The next action of a player whose goal is true: none, unless others could end that."""
+    """The next action of a player whose goal is true: stay, unless others could make it false."""
     here, me = beliefs.here(), beliefs.seat
     for option in beliefs.options:
         if not all(beliefs.fits(term, here) for term in option):
@@ -411,7 +411,7 @@ def guard(beliefs: Beliefs) -> int:
 
 
 def dangers(beliefs: Beliefs, option: Option) -> dict[Term, int]:
-    """Terms that a player seen lately can make false by coming near or seeing, with that player."""
+    """Terms that a recently seen player can falsify by coming near or seeing, with that player."""
     game, own, found = beliefs.game, {beliefs.seat}, {}
     if beliefs.held != EMPTY:
         own.add(game.num_players + beliefs.held)
@@ -428,8 +428,8 @@ def dangers(beliefs: Beliefs, option: Option) -> dict[Term, int]:
 def follow(beliefs: Beliefs, option: Option) -> int | None:
     """A step after a player one should be near or see; None if there is no such player.
 
-    A player who steps onto the cell of another beside them is beside the other again, wherever the
-    other goes: if the other stays or comes the other way, both stay.
+    Stepping towards the other's current cell keeps a player beside them wherever they go; if the
+    other stays or comes the opposite way, both moves are cancelled.
     """
     _, held, lies = beliefs.here()
     for kind, one, other, denied in option:

@@ -35,18 +35,18 @@ class XLandState(ArrayState):
     floor: Annotated[NDArray[np.uint8], Shape("num_cells")]  # the colour of each cell
     # the goal of each player: terms, each a relation, a thing, a thing or floor, 1 if denied
     goals: Annotated[NDArray[np.int8], Shape("num_players", OPTIONS, TERMS, PARTS)]
-    opposite: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1: the goal is to be false
+    opposite: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if the goal is negated
 
 
 @dataclass(frozen=True)
 class XLandOptions(Walkers[XLandState]):
-    """What all parts of XLand read: its options and the numbers that follow from them."""
+    """The options of XLand, and values derived from them."""
 
     rows: Annotated[int, Meta(ge=3, le=MAX_SIDE, description="rows of the world, in cells")] = 8
     columns: Annotated[
         int, Meta(ge=3, le=MAX_SIDE, description="columns of the world, in cells")
     ] = 8
-    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="how many play")] = 2
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 2
     sight: Annotated[
         int, Meta(ge=1, le=MAX_SIDE, description="cells a player sees in every direction")
     ] = 2
@@ -55,7 +55,7 @@ class XLandOptions(Walkers[XLandState]):
     ] = 64
     game: Annotated[
         Literal["drawn", "tag", "hide-and-seek", "capture-the-flag"],
-        Meta(description="whether goals are drawn, or which named game gives them"),
+        Meta(description="'drawn' for random goals, or the named game that sets them"),
     ] = "drawn"
     relation: Annotated[
         Literal["independent", "shared", "rival"],
@@ -64,9 +64,7 @@ class XLandOptions(Walkers[XLandState]):
             "for every second player"
         ),
     ] = "independent"
-    num_objects: Annotated[
-        int, Meta(ge=1, le=len(OBJECTS), description="how many objects there are")
-    ] = 4
+    num_objects: Annotated[int, Meta(ge=1, le=len(OBJECTS), description="number of objects")] = 4
     max_options: Annotated[
         int, Meta(ge=1, le=OPTIONS, description="most parts of a drawn goal joined by 'or'")
     ] = 2
@@ -115,7 +113,7 @@ class XLandOptions(Walkers[XLandState]):
             return [[(kind, seat, rival, 0)] for rival in rivals]
         return [[(kind, rival, seat, 1) for rival in rivals]]
 
-    # What the rules read as `config.name`
+    # Values that the rules read as `config.name`
 
     @constant
     def ties(self) -> int:

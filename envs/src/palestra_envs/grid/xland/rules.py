@@ -1,4 +1,4 @@
-"""What is true in a world of `XLand`: relations between things, and goals made of them.
+"""Truth in a world of `XLand`: relations between things, and goals made of them.
 
 Plain functions over its state record; they compile, see `palestra.kernel.array_game`. Things are
 numbered together: players first, then objects. A goal is an "or" of options, each an "and" of terms

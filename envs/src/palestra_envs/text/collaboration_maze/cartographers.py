@@ -1,4 +1,4 @@
-"""A scripted player of the collaboration maze: it tells its map, listens, and finds the way."""
+"""A scripted player for the collaboration maze: it tells its map, listens, and finds a path."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Cartographer(ScriptedAgent[CollaborationMaze]):
 
     It reads its own array observation and what the others say. First it tells all it sees, as many
     rows at a time as a message holds: "Map from row 1: ?.#/..?". It understands others who tell
-    theirs in this form. Then it agrees to every step along a shortest way and proposes one where
-    there is no such proposal. It assumes that cells nobody has told it of are open.
+    theirs in this form. Then it agrees to every step along a shortest path and proposes one if
+    there is no such proposal. It assumes that cells it has not heard about are open.
     """
 
     def __init__(self) -> None:
-        super().__init__(seed=0)  # it draws nothing
+        super().__init__(seed=0)  # it uses no randomness
 
     def choose(self, turn: Turn[CollaborationMaze]) -> TextAction:
         game = turn.game

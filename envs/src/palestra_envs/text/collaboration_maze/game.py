@@ -4,22 +4,21 @@ A grid of open cells and walls has a start and a goal that all players know; eve
 shown to exactly one of them, drawn at random in equal shares, so that together they see everything.
 One marker stands on the start. In turn players say something, propose a step for the marker, or
 agree to the standing proposal; once all agree the step is made. Any other answer lets the proposal
-lapse. The game ends on the goal, with a step into a wall, or when time is up. It pays all players
-the same, the share of the shortest way that lies behind the marker,
+lapse. The game ends on the goal, with a step into a wall, or when time is up. All players are paid
+the same: the share of the shortest path that the marker has covered,
 
     (d(start) - d(marker)) / d(start), at least 0,
 
 where d is the length of the shortest way to the goal. With one player, who sees everything, it is
-the condition to compare with. After Davidson, Fourney, Amershi, West, Horvitz and Kamar, "The
+the baseline condition. After Davidson, Fourney, Amershi, West, Horvitz and Kamar, "The
 Collaboration Gap", 2025, where two language models talk about a maze of which each has another half
 masked, and a third reads off the way they agreed on; here steps are typed and need no reader.
 
 Start and goal are drawn with at least half of rows plus columns between them, counted along rows
 and columns; each other cell is a wall with chance `wall_density`, drawn anew until there is a way.
 
-Checked: distances against networkx; the laws of mazes and of what a player may believe about
-hidden cells against a count of all mazes; two players who tell each other their maps always walk a
-shortest way.
+Checked: distances against networkx; the distributions of mazes and of hidden cells against a count
+of all mazes; two players who tell each other their maps always walk a shortest way.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ MOVES = tuple(WAYS)
 UNKNOWN, OPEN, WALL = range(3)
 GLYPHS = "?.#"
 SHORTEST, LONGEST, MAX_SEATS = 2, 20, 8
-DENSEST = 0.4  # with more walls, large mazes with a way become rare
+DENSEST = 0.4  # with more walls, large mazes with a path become rare
 REDRAWS = 200
 
 
@@ -102,7 +101,7 @@ class MazeState:
     trail: tuple[Cell, ...]  # where the marker has been, start first: known to all
     said: list[int] = field(default_factory=list)  # by seat, as the observation has it
     proposal: str = ""  # a move, or none
-    votes: int = 0  # players who are for it
+    votes: int = 0  # players who agree to it
     turn: int = 0
     ended: str = ""  # "goal", "wall" or "time"
 
@@ -122,8 +121,8 @@ class MazeState:
 class CollaborationMaze(Talking, TextGame[MazeState]):
     """Players who each see a part of a maze agree step by step how to lead a marker to its goal.
 
-    Actions by number are Propose(move) north, south, west and east, Agree(), and ten lines to say.
-    All are paid the share of the shortest way that lies behind the marker at the end, 0 to 1.
+    Numbered actions are Propose(move) north, south, west and east, Agree(), and ten lines to say.
+    All are paid the share of the shortest path that the marker has covered at the end, 0 to 1.
 
     An observation is an int16 vector: every cell, row by row (0 unknown, 1 open, 2 wall); row and
     column of marker and goal, from 0; own seat; the standing proposal (0 none, then 1 + its place
@@ -146,9 +145,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         goal that lies behind the marker where it is then.
     """
 
-    num_players: Annotated[
-        int, Meta(ge=1, le=MAX_SEATS, description="how many lead the marker")
-    ] = 2
+    num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 2
     rows: Annotated[
         int, Meta(ge=SHORTEST, le=LONGEST, description="rows of the maze, in cells")
     ] = 6
@@ -159,7 +156,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         float, Meta(ge=0, le=DENSEST, description="chance that a cell is a wall")
     ] = 0.35
     max_turns: Annotated[
-        int, Meta(ge=1, le=30_000, description="turns of all players after which time is up")
+        int, Meta(ge=1, le=30_000, description="most turns in an episode, of all players together")
     ] = 100
     message_limit: Annotated[int, Meta(ge=60, description="longest message, in characters")] = 500
 
@@ -267,7 +264,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         return Event("answer", f"{name} agrees.", {"player": seat})
 
     def _move(self, state: MazeState) -> list[Event]:
-        """Make the step that all are for."""
+        """Make the step that all have agreed to."""
         move, there = state.proposal, beside(state.marker, state.proposal)
         state.proposal, state.votes, state.said = "", 0, [0] * self.num_players
         if there in state.walls:
@@ -283,7 +280,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         return events
 
     def progress(self, state: MazeState) -> float:
-        """The share of the shortest way from start to goal that lies behind the marker."""
+        """The share of the shortest path from start to goal that the marker has covered."""
         ways = distances(self.cells, state.walls, state.goal)
         return max(0.0, 1.0 - ways[state.marker] / ways[state.start])
 
@@ -317,7 +314,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     def determinize(self, state: MazeState, seat: int, rng: Rng) -> MazeState:
         """Draw unknown cells as mazes are drawn, so that there is a way, and which seat sees them.
 
-        What players said is ignored. If many draws leave no way, all unknown cells are open.
+        What players said is ignored. If many draws find no path, all unknown cells are open.
         """
         copy = self.clone(state)
         unknown = [cell for cell in self.cells if not self.knows(state, seat, cell)]
@@ -398,7 +395,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         return spaces.Box(np.zeros(len(top), np.int16), np.array(top, np.int16), dtype=np.int16)
 
     def observe(self, state: MazeState, seat: int) -> NDArray[np.int16]:
-        """See the docstring of the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         proposal = MOVES.index(state.proposal) + 1 if state.proposal else 0
         row = [*self.codes(state, seat), *state.marker, *state.goal, seat]
         return np.array([*row, proposal, state.votes, *state.said, state.turn], np.int16)

@@ -7,7 +7,7 @@ players talk in turn. Then the stock that was left doubles, up to the capacity. 
 "Cooperate or Collapse: Emergence of Sustainable Cooperation in a Society of LLM Agents" (GovSim),
 2024, with its three scenarios, which are the same rules in other words: fish in a lake, grass on a
 pasture, and the clean water that a river has left. With `newcomer` the last player joins after that
-many rounds, and is neither asked nor paid before. `language` is the language of all that a player
+many rounds, and neither acts nor is paid before. `language` is the language of all that a player
 reads, as in the reproduction of that study with prompts in other languages (2025); actions are
 written the same in all.
 
@@ -105,7 +105,7 @@ class CommonsState:
 class Commons(Talking, TextGame[CommonsState]):
     """Players harvest a resource that doubles every round, and lose it if too little is left.
 
-    Actions by number are Harvest(0) to Harvest(capacity), four lines to say, and Pass(). An
+    Numbered actions are Harvest(0) to Harvest(capacity), four lines to say, and Pass(). An
     observation is an int32 vector: stock, rounds harvested, whether players talk now, turns of
     talk, own seat, what each player has caught so far, and what each caught last; for a newcomer,
     since they joined. A unit taken pays 1.
@@ -121,13 +121,16 @@ class Commons(Talking, TextGame[CommonsState]):
         paid one point for every unit you take.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=10, description="how many share the resource")] = 5
-    rounds: Annotated[int, Meta(ge=1, le=10_000, description="harvests, one a round")] = 12
+    num_players: Annotated[int, Meta(ge=2, le=10, description="number of players")] = 5
+    rounds: Annotated[int, Meta(ge=1, le=10_000, description="rounds, each with one harvest")] = 12
     capacity: Annotated[
         int, Meta(ge=1, le=100_000, description="the stock at the start and at most, in units")
     ] = 100
     collapse: Annotated[
-        int, Meta(ge=0, description="less than this left after a harvest ends the game, in units")
+        int,
+        Meta(
+            ge=0, description="lowest stock after a harvest with which the game goes on, in units"
+        ),
     ] = 5
     talk: Annotated[bool, Meta(description="whether players talk after each harvest")] = True
     utterances: Annotated[
@@ -155,7 +158,7 @@ class Commons(Talking, TextGame[CommonsState]):
     counters = ("caught", "before")
     order = "phased"
     payoffs = "general"
-    deterministic = False  # who gets what when too much is asked for
+    deterministic = False  # allocation if the players ask for more than the stock
     reward_terms = ("catch",)
     action_types = (Harvest, Say, Pass)
 
@@ -258,7 +261,7 @@ class Commons(Talking, TextGame[CommonsState]):
         return got
 
     def _hearers(self, state: CommonsState) -> frozenset[int] | None:
-        """Who takes part now, as an event's audience; None where that is everybody."""
+        """The players who take part now, as an event's audience; None for everybody."""
         members = self.members(state)
         return None if members == self.num_players else only(*range(members))
 
@@ -323,7 +326,7 @@ class Commons(Talking, TextGame[CommonsState]):
         return Pass() if state.talking else Harvest(0)
 
     def sustainable(self, stock: int, members: int | None = None) -> int:
-        """The most that each of so many players, by default all, can take so that all regrows."""
+        """The most that each player can take such that the stock fully regrows."""
         return stock // 2 // (members or self.num_players)
 
     # What a player sees
@@ -371,7 +374,7 @@ class Commons(Talking, TextGame[CommonsState]):
         return [] if unknown else state.last
 
     def determinize(self, state: CommonsState, seat: int, rng: Rng) -> CommonsState:
-        """For the newcomer, what was caught before they joined is drawn anew."""
+        """For the newcomer, redraw the catches from before they joined."""
         copy = self.clone(state)
         if not self._is_newcomer(seat):
             return copy

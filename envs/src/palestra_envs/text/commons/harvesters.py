@@ -16,7 +16,7 @@ class Harvester(ScriptedAgent[Commons]):
     """Harvests by rule and says nothing: policy=sustainable|greedy|fixed.
 
     It reads only its own array observation. "sustainable" takes as much as regrows, "greedy" an
-    even share of all there is, "fixed" always `amount` units.
+    even share of the whole stock, "fixed" always `amount` units.
     """
 
     def __init__(
@@ -26,10 +26,10 @@ class Harvester(ScriptedAgent[Commons]):
             Literal["sustainable", "greedy", "fixed"], Meta(description="how much to take")
         ] = "sustainable",
         amount: Annotated[
-            int, Meta(ge=0, description="what policy=fixed takes a round, in units")
+            int, Meta(ge=0, description="units per round that policy=fixed takes")
         ] = 10,
     ) -> None:
-        super().__init__(seed=0)  # it draws nothing
+        super().__init__(seed=0)  # it uses no randomness
         self._policy, self._amount = policy, amount
 
     def choose(self, turn: Turn[Commons]) -> TextAction:

@@ -109,7 +109,7 @@ class NegotiationState:
 class Negotiation(Talking, TextGame[NegotiationState]):
     """Two players with private values divide books, hats and balls, and must agree.
 
-    Actions by number are all Propose(books, hats, balls) from 0 to 5 each, Accept(), Walk() and
+    Numbered actions are all Propose(books, hats, balls) from 0 to 5 each, Accept(), Walk() and
     four lines to say. An observation is an int16 vector: the counts, the own values, whether an
     offer to the player stands, whether one by the player stands, what the offer takes, the turn,
     and `max_turns`. A deal pays each player the value of what they get, 0 to 10.
@@ -127,7 +127,7 @@ class Negotiation(Talking, TextGame[NegotiationState]):
     """
 
     max_turns: Annotated[
-        int, Meta(ge=1, le=30_000, description="turns of both players after which time is up")
+        int, Meta(ge=1, le=30_000, description="most turns in an episode, of both players together")
     ] = 20
     message_limit: Annotated[
         int,
@@ -185,7 +185,7 @@ class Negotiation(Talking, TextGame[NegotiationState]):
         elif isinstance(action, Propose):
             state.offer, state.proposer = action, seat
         elif state.offer is not None:
-            state.offer = None  # saying something else lets the offer lapse
+            state.offer = None  # any other answer lets the offer lapse
         events = [self._action_event(seat, action)]
         if not state.ended and state.turn >= self.max_turns:
             state.ended = "time"
@@ -204,7 +204,7 @@ class Negotiation(Talking, TextGame[NegotiationState]):
         return Event("answer", f"{name} {word}.", {"player": seat})
 
     def shares(self, state: NegotiationState) -> tuple[int, int]:
-        """What the standing offer is worth to player 0 and to player 1."""
+        """The values of the standing offer to player 0 and to player 1."""
         assert state.offer is not None
         taken, proposer = state.offer.items, state.proposer
         rest = tuple(c - t for c, t in zip(state.counts, taken, strict=True))
@@ -314,7 +314,7 @@ def items_text(items: Sequence[int]) -> str:
 
 
 def value_of(items: Sequence[int], values: Sequence[int]) -> int:
-    """What items are worth, by the values of one item of each kind."""
+    """The value of items, given the value of one item of each kind."""
     return sum(n * v for n, v in zip(items, values, strict=True))
 
 

@@ -34,10 +34,11 @@ class Negotiator(ScriptedAgent[Negotiation]):
         self,
         *,
         style: Annotated[
-            Literal["fair", "greedy", "conceder"], Meta(description="how large a share to aim at")
+            Literal["fair", "greedy", "conceder"],
+            Meta(description="which share of the total it aims at"),
         ] = "fair",
     ) -> None:
-        super().__init__(seed=0)  # it draws nothing
+        super().__init__(seed=0)  # it uses no randomness
         self._style = style
 
     def choose(self, turn: Turn[Negotiation]) -> TextAction:

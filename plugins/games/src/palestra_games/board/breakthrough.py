@@ -28,7 +28,7 @@ from palestra_games.board.marks import (
 )
 
 LONGEST = len(LETTERS)
-SHIFTS = 3  # a piece steps forward and by one column to the left, by none, or to the right
+SHIFTS = 3  # a piece steps forward, and one column left, none, or one right
 
 
 class BreakthroughState(ArrayState):
@@ -46,7 +46,7 @@ class BreakthroughState(ArrayState):
 )
 @dataclass(frozen=True)
 class Breakthrough(ArrayGame[BreakthroughState]):
-    """Breakthrough for two: bring a piece to the far row, or capture all pieces of the other.
+    """Breakthrough for two: bring a piece to the far row, or capture all opposing pieces.
 
     Action 3 * (columns * row + column) + shift moves the piece on that cell one row forward; rows
     are counted from the mover's own side, columns from the left for both, and the shift is 0 for a
@@ -165,7 +165,7 @@ class Breakthrough(ArrayGame[BreakthroughState]):
         row, ahead = (seen_from(self, seat, r) + 1 for r in (near, near + 1))
         onto = column + shift - 1
         if near + 1 == self.rows or not 0 <= onto < self.columns:
-            return f"{LETTERS[column]}{row}-off"  # a number no move ever has
+            return f"{LETTERS[column]}{row}-off"  # not the number of any move
         return f"{LETTERS[column]}{row}-{LETTERS[onto]}{ahead}"
 
     def scene(self, state: BreakthroughState, seat: int | None = None) -> Scene:
@@ -174,5 +174,5 @@ class Breakthrough(ArrayGame[BreakthroughState]):
 
 
 def seen_from(config: Breakthrough, seat: int, row: int) -> int:
-    """The row counted from the bottom of one counted from a player's side, and the reverse."""
+    """Convert a row counted from a player's side to one counted from the bottom, or back."""
     return row if seat == 0 else config.rows - 1 - row

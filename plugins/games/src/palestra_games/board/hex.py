@@ -44,8 +44,8 @@ class HexState(ArrayState):
 class Hex(ArrayGame[HexState]):
     """Hex for two: join your two sides of a rhombus of hexagons.
 
-    Action board_size * row + column puts a stone on that cell; rows are counted from the top. Where
-    the swap rule is played, one more action, the last, swaps.
+    Action board_size * row + column puts a stone on that cell; rows are counted from the top. With
+    the swap rule there is one more action, the last, which swaps.
 
     An observation is three planes of 0 and 1 of the shape of the board: the player's own stones,
     the other's, and ones everywhere for player_1, who joins left and right. The winner is paid 1,
@@ -57,7 +57,7 @@ class Hex(ArrayGame[HexState]):
     ] = 11
     swap: Annotated[
         bool,
-        Meta(description="whether player_1 may take over the first stone, mirrored"),
+        Meta(description="swap rule: whether player_1 may take over the first stone, mirrored"),
     ] = False
 
     vocabulary = Vocabulary(
@@ -200,7 +200,7 @@ def place(config: Hex, state: HexState, cell: int, seat: int) -> None:
 
 
 def spread(config: Hex, state: HexState, cell: int) -> None:
-    """Flood the chain of a stone with the sides it is joined to; leaves `todo` at zero again."""
+    """Flood-fill a stone's chain with the sides it is joined to; leaves `todo` all zeros."""
     last = config.board_size - 1
     state.todo[0] = cell
     waiting = 1

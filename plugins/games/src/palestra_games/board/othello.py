@@ -178,7 +178,7 @@ def along_row(config: Othello, state: OthelloState, seat: int, row: int) -> int:
     """Empty cells that enclose discs of their own row, as bits."""
     own, other = int(state.discs[seat, row]), int(state.discs[1 - seat, row])
     rising, falling = other & (own << 1), other & (own >> 1)
-    for _ in range(config.size - 3):  # the longest line there can be has size - 2 discs
+    for _ in range(config.size - 3):  # an enclosed line has at most size - 2 discs
         rising |= other & (rising << 1)
         falling |= other & (falling >> 1)
     return vacant(config, own, other) & (rising << 1 | falling >> 1)

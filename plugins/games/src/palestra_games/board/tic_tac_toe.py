@@ -118,7 +118,7 @@ def completing_cell(board: NDArray[np.int8], mark: int) -> int:
 
 def has_line(board: NDArray[np.int8], mark: int) -> bool:
     """Whether `mark` fills a row, column or diagonal of a 9-cell board."""
-    found = False  # no early return: looking at all lines costs less than guessing when to stop
+    found = False  # no early return: checking all lines is cheaper than the branches to stop early
     for a, b, c in LINES:
         found |= (board[a] == mark) & (board[b] == mark) & (board[c] == mark)
     return found

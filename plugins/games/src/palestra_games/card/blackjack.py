@@ -1,7 +1,7 @@
 """Blackjack against the dealer: draw cards towards 21, and not beyond.
 
 Player and dealer get two cards each; one of the dealer's is face up. Number cards count their
-number, pictures 10, an ace 11 where that does not pass 21 and else 1. The player hits (draws) or
+number, pictures 10, an ace 11 unless that exceeds 21, otherwise 1. The player hits (draws) or
 sticks; above 21 they are bust and lose at once. Then the dealer draws up to 17 or more. The higher
 count wins, equal counts are a draw. Cards are drawn with replacement (an infinite deck), as in
 Sutton and Barto, "Reinforcement Learning: An Introduction", 2nd edition 2018, Example 5.1, or from
@@ -69,8 +69,9 @@ class BlackjackState(ArrayState):
 class Blackjack(ArrayGame[BlackjackState]):
     """Blackjack against the dealer: draw cards towards 21, and not beyond.
 
-    Actions are 0 (stick) and 1 (hit). An observation is as in Gymnasium: the own total, the
-    dealer's open card from 1 (ace) to 10, and 1 if an own ace counts 11. A win pays 1, a loss -1.
+    Actions are 0 (stick) and 1 (hit). An observation is as in Gymnasium: the player's total, the
+    dealer's open card from 1 (ace) to 10, and 1 if an ace of the player counts 11. A win pays 1, a
+    loss -1.
     """
 
     natural: Annotated[
@@ -223,7 +224,7 @@ class Blackjack(ArrayGame[BlackjackState]):
         return Scene(hands=tuple(hands), lines=tuple(self.describe(state, 0).splitlines()))
 
     def determinize(self, state: BlackjackState, seat: int, rng: Rng) -> BlackjackState:
-        """Draw the dealer's second card anew from the cards the player has not seen."""
+        """Redraw the dealer's second card from the cards the player has not seen."""
         copy: BlackjackState = self.clone(state)
         if is_shown(state):
             return copy
@@ -240,7 +241,7 @@ class Blackjack(ArrayGame[BlackjackState]):
 
 @agent("basic-strategy", needs=("array",))
 class BasicStrategy(ScriptedAgent[Blackjack]):
-    """Hits and sticks in blackjack by the table that is best with an infinite deck."""
+    """Hits and sticks in blackjack by the table that is optimal for an infinite deck."""
 
     def choose(self, turn: Turn[Blackjack]) -> int:
         own, dealer, ace = np.asarray(turn.observation).tolist()

@@ -1,4 +1,4 @@
-"""What card games share in words and pictures."""
+"""Text shared by card games."""
 
 from __future__ import annotations
 

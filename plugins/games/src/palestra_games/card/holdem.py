@@ -91,14 +91,14 @@ class HoldemState(ArrayState):
 class Holdem(ArrayGame[HoldemState]):
     """A hand of Texas hold'em: two hole cards, five board cards, four rounds of betting.
 
-    Actions are 0 (fold) and 1 (call or check); in limit play 2 raises, in no-limit play action
-    1 + n brings the own bet of the round to n chips. An observation is int16 flags of the own hole
-    cards (52), the board (52), the round (4), then, an entry a seat, flags of the own seat, the
-    seat to move and those that have folded, and the chips put in by round (4). Payoffs are the
-    chips won or lost.
+    Actions are 0 (fold) and 1 (call or check); in limit play 2 raises, in no-limit play action 1 +
+    n raises one's bet in the round to n chips. An observation is an int16 vector: flags of one's
+    own hole cards (52), the board (52) and the round (4); then, with one entry per seat, flags of
+    one's own seat, of the seat to move and of seats that have folded, and the chips put in by round
+    (4). Payoffs are the chips won or lost.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="how many play")] = 2
+    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="number of players")] = 2
     betting: Annotated[
         Literal["no-limit", "limit"],
         Meta(
@@ -196,7 +196,7 @@ class Holdem(ArrayGame[HoldemState]):
                 f"in {self.betting} play, not {self.stack}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def limit(self) -> bool:
@@ -356,7 +356,7 @@ class Holdem(ArrayGame[HoldemState]):
         return "\n".join(lines)
 
     def _chips(self, state: HoldemState) -> list[str]:
-        """What each seat has put in, by round, and has left."""
+        """The chips each seat has put in, by round, and has left."""
         lines = []
         for seat, name in enumerate(self.players):
             put_in = state.bets[: state.stage + 1, seat].tolist()
@@ -460,7 +460,7 @@ def most_bet(config: Holdem, state: HoldemState, seat: int) -> int:
 
 
 def go_on(config: Holdem, state: HoldemState, seat: int, out: Any) -> None:
-    """After a move: ask the next seat, deal the next board cards, or end the hand."""
+    """Continue after a move: ask the next seat, deal the next board cards, or end the hand."""
     seats = config.num_players
     remaining = 0
     for other in range(seats):
@@ -527,7 +527,7 @@ def put_in(state: HoldemState, seat: int) -> int:
 
 
 def strength(config: Holdem, state: HoldemState, seat: int) -> int:
-    """The worth of a seat's best five of seven cards; see `worth`."""
+    """The strength of a seat's best five of seven cards; see `worth`."""
     counts, suits = 0, 0
     for place in range(HOLE + BOARD):
         at = HOLE * seat + place if place < HOLE else HOLE * config.num_players + place - HOLE
@@ -636,7 +636,7 @@ def read_card(text: tuple[str, ...]) -> int:
 
 
 def card_piece(card: int, seen: bool) -> Piece:
-    """A card, red suits in another colour, face down unless it is seen."""
+    """A card, with red suits in another colour, face down unless it is seen."""
     if not seen:
         return FACE_DOWN
     return Piece(card_text(card), 1 if SUITS[card % 4] in "dh" else 0, "card", card_text(card))

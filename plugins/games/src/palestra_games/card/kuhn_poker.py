@@ -158,7 +158,7 @@ class KuhnPoker(ArrayGame[KuhnState]):
         return tuple(stake if result == WIN else -stake for result in state.result.tolist())
 
     def determinize(self, state: KuhnState, seat: int, rng: Rng) -> KuhnState:
-        """Swap the two cards this player does not hold with probability one half."""
+        """With probability one half, swap the two cards that this player does not hold."""
         copy: KuhnState = self.clone(state)
         if rng.below(2):
             copy.deck[1 - seat], copy.deck[2] = state.deck[2], state.deck[1 - seat]

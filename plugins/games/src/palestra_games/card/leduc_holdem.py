@@ -70,8 +70,8 @@ class LeducHoldem(ArrayGame[LeducState]):
     """Leduc hold'em for two: six cards, two rounds of betting and a public card.
 
     Actions are 0 (fold), 1 (call or check) and 2 (raise). An observation is 34 numbers: flags of
-    the own seat (2), the own card (3), the public card (3) and, three a move, the moves of both
-    rounds (24: fold, call, raise), then the chips each seat has put in (2). Payoffs are the chips
+    one's own seat (2), one's own card (3), the public card (3) and the moves of both rounds (24:
+    fold, call, raise for each move), then the chips each seat has put in (2). Payoffs are the chips
     won or lost.
     """
 

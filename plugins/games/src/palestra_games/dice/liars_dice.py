@@ -44,8 +44,8 @@ from palestra import (
 from palestra.rules import LOSS, WIN, finish, leave, mover, pass_turn, randint, turn_to
 
 MAX_SEATS, MAX_DICE, MAX_FACES = 6, 6, 6
-MAX_DEALS = 10_000  # first rolls that `deals` lists at most
-NOTHING = -1  # standing when there is no bid yet
+MAX_DEALS = 10_000  # most first rolls that `deals` lists
+NOTHING = -1  # value of `standing` when there is no bid yet
 
 
 class LiarsDiceState(ArrayState):
@@ -67,13 +67,14 @@ class LiarsDiceState(ArrayState):
 class LiarsDice(ArrayGame[LiarsDiceState]):
     """Liar's dice: bids on dice that everybody rolls in secret, until somebody says "liar".
 
-    Action faces * (quantity - 1) + face - 1 bids; the last action says "liar". An observation is,
-    an entry a seat, flags of the own seat and of the seat to move, and the dice left; the own dice
-    by face; then for every seat a flag for each bid it has made in this round. In one round the
-    loser is paid -1; in the game to the last player the winner is paid 1; the others share it.
+    Action faces * (quantity - 1) + face - 1 bids; the last action says "liar". An observation has,
+    with one entry per seat, flags of one's own seat and of the seat to move, and the dice left;
+    then one's own dice by face; then, for every seat, a flag for each bid it has made in this
+    round. In one round the loser is paid -1; in the game to the last player the winner is paid 1,
+    and the others share the loss.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="how many play")] = 2
+    num_players: Annotated[int, Meta(ge=2, le=MAX_SEATS, description="number of players")] = 2
     dice: Annotated[
         int, Meta(ge=1, le=MAX_DICE, description="dice of each player at the start")
     ] = 1
@@ -119,7 +120,7 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
                 f"{self.wild}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def deterministic(self) -> bool:  # type: ignore[override]
@@ -133,7 +134,7 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
 
     @constant
     def to_last_player(self) -> bool:
-        """Whether it is played until one player has dice."""
+        """Whether the game is played until only one player has dice."""
         return self.rounds == "last"
 
     @property
@@ -307,7 +308,7 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
     # States
 
     def determinize(self, state: LiarsDiceState, seat: int, rng: Rng) -> LiarsDiceState:
-        """Roll the dice of the others again; once the game is over all dice have been seen."""
+        """Reroll the others' dice; once the game is over all dice have been seen."""
         copy: LiarsDiceState = self.clone(state)
         if state.over:
             return copy

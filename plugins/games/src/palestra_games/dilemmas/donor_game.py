@@ -1,18 +1,19 @@
-"""The Donor Game over generations: give to strangers, be judged by what you gave, be imitated.
+"""The Donor Game over generations: donations, reputation and cultural selection.
 
 In every round half of the players are donors, each paired at random with one of the others. A
-donor gives any share of their resources, and the recipient gets twice as much; donors see what the
-recipient did when last a donor, what that one's recipient had done before, and so on.
-Donors and recipients change sides every round. After the rounds of a generation the richer half
-survives; the others are replaced by newcomers, who read the survivors' strategies and write their
-own, and everybody starts with the same resources again. With punishment, a donor may instead
-spend a share, and the recipient loses twice as much. After Vallinder and Hughes, "Cultural
-Evolution of Cooperation among LLM Agents", 2024. There, donors know only the trace of a recipient;
-here all acts are public, and the text view shows a donor the trace.
+donor gives any share of their resources, and the recipient gets twice as much; donors see the
+recipient's last act as a donor, then the earlier act of that act's recipient, and so on. Donors and
+recipients change sides every round. After the rounds of a generation the richer half survives; the
+others are replaced by newcomers, who read the survivors' strategies and write their own, and
+everybody starts with the same resources again. With punishment, a donor may instead spend a share,
+and the recipient loses twice as much. After Vallinder and Hughes, "Cultural Evolution of
+Cooperation among LLM Agents", 2024. There, donors know only the trace of a recipient; here all acts
+are public, and the text view shows a donor the trace.
 
 If everybody always gives the share f, both sides of the population are multiplied by the matrices
 ((1 - f, 0), (2f, 1)) and ((1, 2f), (0, 1 - f)) in turn: with f = 0 nothing changes, and with f = 1
-the side that gave last has nothing and the other 3 * 2^(rounds - 1) times what each started with.
+the side that gave last has nothing, and each player of the other has 3 * 2^(rounds - 1) times the
+initial resources.
 """
 
 from __future__ import annotations
@@ -111,11 +112,11 @@ class DonorState:
 )
 @dataclass(frozen=True)
 class DonorGame(Talking, TextGame[DonorState]):
-    """Donors give to strangers whose past they see, and the richer half lives on.
+    """Donors give to strangers whose past acts they see; the richer half survives.
 
-    Newcomers write strategies, then donors give: actions by number are the donations from 0 to 100
-    percent, the punishments if there are any, and a few strategies. `observe` has the layout of an
-    observation. Everybody is paid their resources at the end of each generation.
+    Newcomers write strategies, then donors give. Numbered actions are the donations from 0 to 100
+    percent, the punishments if there are any, and a few strategies. `observe` documents the layout
+    of an observation. Everybody is paid their resources at the end of each generation.
     """
 
     rules_text = """
@@ -131,20 +132,24 @@ class DonorGame(Talking, TextGame[DonorState]):
     """
 
     num_players: Annotated[
-        int, Meta(ge=2, le=50, multiple_of=2, description="how many play; an even number")
+        int, Meta(ge=2, le=50, multiple_of=2, description="number of players, even")
     ] = 12
     rounds: Annotated[int, Meta(ge=1, le=60, description="rounds of a generation")] = 12
-    generations: Annotated[
-        int, Meta(ge=1, le=1000, description="generations that live one after the other")
-    ] = 10
+    generations: Annotated[int, Meta(ge=1, le=1000, description="number of generations")] = 10
     endowment: Annotated[
-        float, Meta(gt=0, le=1e6, description="units everybody starts a generation with")
+        float, Meta(gt=0, le=1e6, description="units with which everybody starts a generation")
     ] = 10.0
     punishment: Annotated[
         bool, Meta(description="whether a donor may spend units to take twice as many")
     ] = False
     trace: Annotated[
-        int, Meta(ge=0, le=10, description="past acts, from recipient to recipient, a donor sees")
+        int,
+        Meta(
+            ge=0,
+            le=10,
+            description="length of the chain of past acts that a donor sees, "
+            "from recipient to recipient",
+        ),
     ] = 3
     message_limit: Annotated[
         int, Meta(ge=60, le=100_000, description="most characters of a strategy")
@@ -226,7 +231,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         ]
 
     def _pair(self, state: DonorState) -> None:
-        """Donors are the one half and the other in turn; who meets whom is drawn."""
+        """The two halves are donors in turn; pairs are drawn at random."""
         half = self.num_players // 2
         donors, others = list(state.sides[:half]), list(state.sides[half:])
         if state.round % 2:
@@ -253,7 +258,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Event("act", text, {"donor": donor, "recipient": recipient, "percent": percent})
 
     def _succeed(self, state: DonorState) -> list[Event]:
-        """Pay, and replace the poorer half; of equals the lower seats live on."""
+        """Pay everybody and replace the poorer half; on ties the lower seats survive."""
         has = state.resources
         ranked = sorted(range(self.num_players), key=lambda seat: (-has[seat], seat))
         half = self.num_players // 2
@@ -285,7 +290,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Outcome((result,) * self.num_players, state.paid, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
-        """For who came last, who was paid what before they came is drawn anew."""
+        """For newcomers, redraw the payments from before they came."""
         copy = self.clone(state)
         if state.generation and state.born[seat] == state.generation:
             paid = list(state.paid)
@@ -297,7 +302,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return LINES[-1] if state.newcomers else Donate(0)
 
     def history(self, state: DonorState, seat: int) -> list[Act]:
-        """What a player last did as a donor, then what their recipient had last done before, …"""
+        """A player's last act as a donor, then the last earlier act of its recipient, and so on."""
         found: list[Act] = []
         before = state.round
         while len(found) < self.trace:
@@ -373,7 +378,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         """Generation, round, writes a strategy?, donor?, recipient's seat, own resources, theirs.
 
         Then the trace of the recipient: percent given, negative for punishments, -101 for none.
-        Those who are no donors see -1 for the recipient's seat and resources.
+        Players who are not donors see -1 for the recipient's seat and resources.
         """
         seen = np.full(7 + self.trace, UNKNOWN, np.float32)
         seen[:7] = state.generation, state.round, seat in state.newcomers, 0, -1, 0, -1

@@ -1,9 +1,9 @@
-"""Two cars merge into one lane: who goes first, and what if neither yields.
+"""Two cars merge into one lane, and crash if neither yields.
 
 Each car drives in a lane of its own until the merge, and from there on in one lane with the other.
-In every step both choose how far they go: 0, 1 or 2 cells. They crash if they come to stand on one
-cell of the common lane, or if one would pass the other there. Every step on the road costs 1, a
-crash much more, and ends the game. Merging traffic is a host of the risk-averse equilibria of "A
+In every step both choose how far they go: 0, 1 or 2 cells. They crash if they end on the same cell
+of the common lane, or if one would pass the other there. Every step on the road costs 1; a crash
+costs much more and ends the game. Merging traffic is one of the domains of "A
 Game-Theoretic Framework for Managing Risk in Multi-Agent Systems", 2023, which counts crashes in a
 driving simulator; this is the smallest form of it, a game of chicken spread over time.
 
@@ -46,7 +46,7 @@ from palestra_games.dilemmas.outcomes import score_outcome
 
 SPEEDS = ("wait", "slow", "fast")
 FAST = 2
-TIME, CRASH = 0, 1  # reward terms; a crash is cost 0, too
+TIME, CRASH = 0, 1  # reward terms; a crash is also cost 0
 
 
 class MergeState(ArrayState):
@@ -69,7 +69,8 @@ class Merge(ArrayGame[MergeState]):
     """Two cars merge into one lane: both choose at once how far they go, and may crash.
 
     Actions are 0 (wait), 1 (slow, one cell) and 2 (fast, two cells). The module's docstring has the
-    layout of an observation. A step on the road pays -1, a crash less; a crash is a cost, too.
+    layout of an observation. A step on the road pays -1, and a crash pays -`crash` and counts in
+    the cost signal.
     """
 
     vocabulary = Vocabulary(
@@ -86,10 +87,8 @@ class Merge(ArrayGame[MergeState]):
 
     merge: Annotated[int, Meta(ge=1, le=999, description="first cell of the common lane")] = 6
     length: Annotated[int, Meta(ge=2, le=1000, description="the cell where the road ends")] = 10
-    crash: Annotated[
-        float, Meta(ge=0, le=1e6, description="reward that a crash takes from both")
-    ] = 50.0
-    steps: Annotated[int, Meta(ge=1, le=10_000, description="steps after which time is up")] = 30
+    crash: Annotated[float, Meta(ge=0, le=1e6, description="penalty for both in a crash")] = 50.0
+    steps: Annotated[int, Meta(ge=1, le=10_000, description="most steps in an episode")] = 30
 
     counters = ("turn", "totals")
     order = "simultaneous"
@@ -154,7 +153,7 @@ class Merge(ArrayGame[MergeState]):
 
     @staticmethod
     def write_observation(config: Merge, state: MergeState, seat: int, obs: Any) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         for place in range(2):
             whose = seat if place == 0 else 1 - seat
             obs[place] = state.cars[whose]
@@ -245,7 +244,7 @@ class Driver(ScriptedAgent[Merge]):
     """Drives fast, keeps off the car ahead, and yields with probability `yields`.
 
     Whenever both cars could enter the common lane now, it waits with that probability, drawn anew.
-    It takes for granted that a car ahead of it keeps its speed.
+    It assumes that a car ahead of it keeps its speed.
     """
 
     stream = 7

@@ -104,17 +104,15 @@ class NetworkDilemma(ArrayGame[NetworkState]):
         neighbours did, but not what others far away did. Your aim is a high total of your own.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=MOST_PLAYERS, description="how many play")] = 9
-    graph: Annotated[
-        Graph, Meta(description="the kind of graph that is drawn where no edges are given")
-    ] = "lattice"
+    num_players: Annotated[int, Meta(ge=2, le=MOST_PLAYERS, description="number of players")] = 9
+    graph: Annotated[Graph, Meta(description="kind of graph to draw if no edges are given")] = (
+        "lattice"
+    )
     edges: Annotated[
         Iterable[tuple[int, int]],
-        Meta(description="pairs of seats that are neighbours; none for a graph that is drawn"),
+        Meta(description="pairs of seats that are neighbours; empty to draw a graph"),
     ] = ()
-    graph_seed: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="seed the graph is drawn from")
-    ] = 0
+    graph_seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of the drawn graph")] = 0
     payoffs_table: Annotated[
         Sequence[float],
         Meta(
@@ -123,7 +121,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
             description="four numbers: what an edge pays after CC, CD, DC and DD, own move first",
         ),
     ] = (3, 0, 5, 1)
-    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="rounds that are played")] = 20
+    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="rounds in an episode")] = 20
 
     counters = ("totals",)
     order = "simultaneous"
@@ -140,7 +138,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
     def validate(self) -> None:
         check_finite(self.payoffs_table)
 
-    # What follows from the options
+    # Derived from the options
 
     @cached_property
     def network(self) -> nx.Graph:
@@ -188,7 +186,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
         return (min(-1.0, low), max(float(self.rounds), float(self.width), high))
 
     def pay(self, moves: Sequence[int], seat: int) -> float:
-        """What a round in which everybody played these moves pays a player, over all neighbours."""
+        """A player's payoff in a round with these moves, summed over all neighbours."""
         own = 2 * moves[seat]
         return sum(self.table[own + moves[other]] for other in self.neighbours[seat])
 
@@ -220,7 +218,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
 
     @staticmethod
     def write_observation(config: NetworkDilemma, state: NetworkState, seat: int, obs: Any) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         for place in range(config.width):
             other = state.near[seat, place]
             if other != NOTHING:
@@ -247,7 +245,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
         return tuple(totals)
 
     def determinize(self, state: NetworkState, seat: int, rng: Rng) -> NetworkState:
-        """Draw the moves of those who are no neighbours, and totals as if they always paid so."""
+        """Redraw the moves of non-neighbours, with totals as if they always played them."""
         copy: NetworkState = self.clone(state)
         if state.over or not state.turn:
             return copy
@@ -335,7 +333,7 @@ class NetworkDilemma(ArrayGame[NetworkState]):
 
 
 def latest_earnings(config: NetworkDilemma, state: NetworkState, seat: int) -> float:
-    """What the last round paid a player, over all neighbours."""
+    """A player's payoff in the last round, summed over all neighbours."""
     amount = 0.0
     for place in range(config.width):
         other = state.near[seat, place]
@@ -361,9 +359,10 @@ def ordered_edges(edges: Iterable[tuple[int, int]], seats: int) -> tuple[tuple[i
 def drawn_graph(kind: Graph, seats: int, seed: int) -> nx.Graph:
     """One of `GRAPHS`; nodes are seats, and no seat is without neighbours.
 
-    A lattice is wrapped around and as square as can be; small worlds are those of Watts and
+    A lattice is periodic and as square as possible; small worlds are those of Watts and
     Strogatz, with 4 neighbours and a tenth of the edges rewired; a random graph gives everybody 4
-    neighbours; scale-free graphs are those of Barabási and Albert, where every newcomer joins two.
+    neighbours; scale-free graphs are those of Barabási and Albert, where each new node joins two
+    others.
     """
     if kind == "lattice":
         rows = lattice_rows(seats)
@@ -379,13 +378,13 @@ def drawn_graph(kind: Graph, seats: int, seed: int) -> nx.Graph:
 
 
 def lattice_rows(seats: int) -> int:
-    """The largest divisor that is not above the square root."""
+    """The largest divisor not above the square root."""
     return max(rows for rows in range(1, isqrt(seats) + 1) if seats % rows == 0)
 
 
 @agent("neighbour", needs=("array",))
 class Neighbour(ScriptedAgent[NetworkDilemma]):
-    """Cooperates, or defects, or does as its neighbours did, on any network.
+    """Cooperates, defects, or mirrors its neighbours, on any network.
 
     "mirror" cooperates at first, and then if at least the share `threshold` of its neighbours did.
     With probability `epsilon` it plays either move at random, as learners that explore do.

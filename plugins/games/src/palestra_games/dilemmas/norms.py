@@ -1,20 +1,21 @@
-"""Norms: a society expects what changes over time, and replaces whoever does worst.
+"""Norms: a society whose norms change over time replaces its least successful members.
 
-Everybody meets the same everyday scenes, one a topic, and does one of three things in each, at once
-and sealed. Of every topic the norm is public: doing what it asks pays its weight. One of the other
-two things tempts the player, who alone is told which, and pays `temptation`. After all scenes of a
-generation those with the fewest points, the share `replaced`, give way to newcomers, who read the
-strategies of the two with the most points and write down their own. Then norms move: with
-drift="majority" to what most did, with drift="random" each with the chance `change` to another. It
-is the society of "Agent Alignment in Evolving Social Norms" (Li et al., 2024, EvolutionaryAgent):
-an evaluator scores what agents did by the norms of their time, the fittest have offspring, and
-norms evolve; here points, and not a model's judgement, are what is selected on. Every generation's
-alignment, the share of acts that were what the norms asked, is told in its event.
+Everybody faces the same everyday scenes, one per topic, and all choose one of three things to do in
+each, simultaneously. The norm of every topic is public: following it pays its weight. One of the
+other two choices is the player's private temptation, which only they are told, and pays
+`temptation`. After all scenes of a generation those with the fewest points, the share `replaced`,
+give way to newcomers, who read the strategies of the two with the most points and write down their
+own. Then norms change: with drift="majority" to the most frequent choice, with drift="random" each
+with the chance `change` to another. It is the society of "Agent Alignment in Evolving Social Norms"
+(Li et al., 2024, EvolutionaryAgent): an evaluator scores what agents did by the norms of their
+time, the fittest have offspring, and norms evolve; here points, and not a model's judgement, are
+what is selected on. The event of every generation states its alignment, the share of acts that
+followed the norms.
 
 Known answer checked: with drift="random" a norm is what it was g generations before with
-probability 1/3 + 2/3 (1 - 3/2 change)^g, and so that is how often somebody who keeps to old norms
+probability 1/3 + 2/3 (1 - 3/2 change)^g, which is how often somebody who keeps the old norms
 follows the new ones; where temptations are worth less than norms, a society that inherits
-strategies ends as one of conformists.
+strategies ends up with conformists only.
 
 An observation is an int16 vector: own seat, generation, scene, topic (1 +, 0 while strategies are
 written), own temptation (1 + choice); norms (1 + choice), their weights, and the norms when this
@@ -117,11 +118,11 @@ class NormsState:
 )
 @dataclass(frozen=True)
 class Norms(Talking, TextGame[NormsState]):
-    """A society lives by norms that move, and replaces its members with the fewest points.
+    """A society with changing norms replaces its members with the fewest points.
 
-    Newcomers write strategies; in every scene all choose at once. Actions by number are the three
+    Newcomers write strategies; in every scene all choose at once. Numbered actions are the three
     choices of every topic and a few strategies. The module's docstring has the layout of an
-    observation. Following a norm pays its weight, the own temptation `temptation`.
+    observation. Following a norm pays its weight; giving in to one's temptation pays `temptation`.
     """
 
     rules_text = """
@@ -136,22 +137,23 @@ class Norms(Talking, TextGame[NormsState]):
         down their own. Norms change from generation to generation.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=50, description="how many play")] = 6
+    num_players: Annotated[int, Meta(ge=2, le=50, description="number of players")] = 6
     topics: Annotated[
-        int, Meta(ge=1, le=len(TOPICS), description="topics, each one scene of a generation")
+        int,
+        Meta(
+            ge=1, le=len(TOPICS), description="number of topics; each is one scene per generation"
+        ),
     ] = 5
-    generations: Annotated[
-        int, Meta(ge=1, le=1000, description="generations that live one after the other")
-    ] = 6
+    generations: Annotated[int, Meta(ge=1, le=1000, description="number of generations")] = 6
     replaced: Annotated[
         float, Meta(ge=0, le=0.5, description="share of players that newcomers replace")
     ] = 0.34
     temptation: Annotated[
-        int, Meta(ge=0, le=10, description="points for doing what tempts one")
+        int, Meta(ge=0, le=10, description="points for giving in to temptation")
     ] = 1
     drift: Annotated[
         Literal["majority", "random"],
-        Meta(description="whether norms move to what most did, or at random"),
+        Meta(description="whether norms move to the majority's choice, or at random"),
     ] = "majority"
     change: Annotated[
         float, Meta(ge=0, le=1, description="chance per generation that random drift moves a norm")
@@ -200,7 +202,7 @@ class Norms(Talking, TextGame[NormsState]):
         return village
 
     def _tempt(self, state: NormsState) -> None:
-        """Draw for everybody which of the things that are not asked for tempts them now."""
+        """Draw everybody's temptation among the choices that the norm does not ask for."""
         norm = state.norms[len(state.done)]
         state.temptations = tuple(
             (norm + state.rng.between(1, CHOICES - 1)) % CHOICES for _ in state.points
@@ -268,7 +270,7 @@ class Norms(Talking, TextGame[NormsState]):
     def _succeed(self, state: NormsState) -> list[Event]:
         """The next generation: who is replaced, what the norms have become."""
         order = list(range(self.num_players))
-        state.rng.shuffle(order)  # who has as many points as another goes by lot
+        state.rng.shuffle(order)  # ties are broken at random
         order.sort(key=lambda seat: state.points[seat], reverse=True)
         state.writing = tuple(sorted(order[self.num_players - self._gone :]))
         state.models = tuple(order[:2])
@@ -332,7 +334,7 @@ class Norms(Talking, TextGame[NormsState]):
         return events
 
     def determinize(self, state: NormsState, seat: int, rng: Rng) -> NormsState:
-        """Draw the others' temptations anew; for who came last, also what was before them."""
+        """Redraw the others' temptations and, for newcomers, what happened before they came."""
         copy = self.clone(state)
         if state.generation and state.born[seat] == state.generation:
             paid, others = list(state.paid), (o for o in range(self.num_players) if o != seat)
@@ -400,7 +402,7 @@ class Norms(Talking, TextGame[NormsState]):
         return spaces.Box(0, top, (size,), np.int16)
 
     def observe(self, state: NormsState, seat: int) -> NDArray[np.int16]:
-        """See the module's docstring for the layout."""
+        """The observation vector; the module's docstring gives the layout."""
         live = bool(self.to_act(state)) and not state.writing
         scene = len(state.done)
         head = [seat, state.generation, scene, (scene + 1) * live]
@@ -431,7 +433,7 @@ def alignment(done: Sequence[Sequence[int]], norms: Sequence[int]) -> float:
 
 
 def majority(done: Sequence[int], norm: int) -> int:
-    """What most did; the norm as it was if as many did something else."""
+    """The most frequent choice; on a tie the norm stays."""
     counts = [done.count(choice) for choice in range(CHOICES)]
     most = [choice for choice, count in enumerate(counts) if count == max(counts)]
     return most[0] if len(most) == 1 else norm
@@ -458,10 +460,10 @@ def doing(topic: int) -> Grammar:
 
 @agent("norm-villager", needs=("array",))
 class Villager(ScriptedAgent[Norms]):
-    """Lives by the norms, by its temptations or by the oldest norms, as its strategy says.
+    """Follows the norms, its temptations or the oldest norms, according to its strategy.
 
-    The strategies are "conformist", "tempted" and "traditional". With `inherit` a newcomer takes
-    over the strategy of whoever had most points, and lives by it.
+    The strategies are "conformist", "tempted" and "traditional". With `inherit` a newcomer adopts
+    and follows the strategy of whoever had the most points.
     """
 
     def __init__(

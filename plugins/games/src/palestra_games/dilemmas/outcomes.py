@@ -1,4 +1,4 @@
-"""How games without winners end: everybody has a score."""
+"""Outcomes of games without winners, in which everybody has a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payoff tables and names of moves: how options give them, and what of them is accepted."""
+"""Payoff tables and names of moves: their forms as options, and their validation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MoveNames = Annotated[
 
 
 class PayoffTable:
-    """What games with an option `payoffs_table` derive from it; a base beside `ArrayGame`.
+    """A mixin with what games derive from their option `payoffs_table`.
 
     The table has a row for each of player_0's `moves` and a column for each of player_1's
     `replies`, which are the same moves unless a game says otherwise.
@@ -57,12 +57,12 @@ class PayoffTable:
         return flat_payoffs(self.payoffs_table, len(self.moves), len(self.replies))
 
     def payoffs_of(self, times: int) -> tuple[float, float]:
-        """The least and most a seat can be paid in up to `times` plays of the table."""
+        """The lowest and highest total payoff of a seat in up to `times` plays of the table."""
         least, most = min(self.table), max(self.table)
         return (min(least, least * times), max(most, most * times))
 
     def pay(self, row: int, column: int) -> tuple[float, float]:
-        """What player_0 and player_1 are paid for their moves."""
+        """The payoffs of player_0 and player_1 for their moves."""
         cell = 2 * (row * len(self.replies) + column)
         return self.table[cell], self.table[cell + 1]
 
@@ -85,7 +85,7 @@ class HasLastMoves(Protocol):
 
 
 def latest_payoff(config: HasTable, state: HasLastMoves, seat: int) -> float:
-    """What a player is paid for the last moves; a rule, which compiles."""
+    """A player's payoff for the last moves; written so that numba compiles it."""
     cell = state.last[0] * config.num_actions + state.last[1]
     return float(config.table[2 * cell + seat])
 
@@ -115,7 +115,7 @@ def check_finite(payoffs: Sequence[float]) -> None:
 
 
 def check_names(option: str, names: Sequence[str]) -> None:
-    """Raise `InvalidOption` for names of moves that a reader could take one for another."""
+    """Raise `InvalidOption` for names of moves that a reader could confuse."""
     good = all(name and name == name.strip() for name in names)
     if not good or len({name.casefold() for name in names}) < len(names):
         raise InvalidOption(

@@ -7,9 +7,9 @@ a pot of 10. Claims of more than the pot together are met in proportion. The han
 shown before the next round. After Piche et al., "Learning Robust Social Strategies with Large
 Language Models", 2025.
 
-A pair that tells the truth and leaves all coins to the winner is paid 50 a round and player on
-average, a pair that claims everything 27.5, and one who claims everything from one who yields 52.5
-against 25: a prisoner's dilemma.
+The average payoffs per round and player form a prisoner's dilemma: 50 if both tell the truth and
+leave all coins to the winner, 27.5 if both claim everything, and 52.5 against 25 if one claims
+everything and the other yields.
 """
 
 from __future__ import annotations
@@ -87,8 +87,9 @@ class SplitState:
 class TrustAndSplit(Talking, TextGame[SplitState]):
     """Two players tell each other their hidden hands, and claim coins worth more to the winner.
 
-    Actions by number are a few lines to say, then the claims from 0 to all coins. `observe` has the
-    layout of an observation. A coin pays 10 points to the holder of the winning hand, else 1.
+    Numbered actions are a few lines to say, then the claims from 0 to all coins. `observe`
+    documents the layout of an observation. A coin pays 10 points to the holder of the winning hand,
+    else 1.
     """
 
     rules_text = """
@@ -103,7 +104,7 @@ class TrustAndSplit(Talking, TextGame[SplitState]):
         round is dealt. You are paid your points.
     """
 
-    rounds: Annotated[int, Meta(ge=1, le=1000, description="rounds that are played")] = 5
+    rounds: Annotated[int, Meta(ge=1, le=1000, description="rounds in an episode")] = 5
     messages: Annotated[
         int, Meta(ge=0, le=20, description="messages in a round, of both players together")
     ] = 2
@@ -170,7 +171,7 @@ class TrustAndSplit(Talking, TextGame[SplitState]):
         return Step(rewards, events=events)
 
     def split(self, hands: tuple[int, int], claims: tuple[int, int]) -> tuple[float, float]:
-        """What both are paid for these claims."""
+        """The payoffs of both players for these claims."""
         share = self.coins / max(self.coins, sum(claims))
         worth = (HIGH, LOW) if winner(hands) == 0 else (LOW, HIGH)
         return (claims[0] * share * worth[0], claims[1] * share * worth[1])

@@ -2,15 +2,15 @@
 
 Two hunters walk on a grid with one stag and some plants. Both on the stag's cell at once take it
 and are paid well; one alone is gored and pays. A plant pays whoever steps on it a little, and two
-who meet on one share it. What has been met or picked appears on another cell, drawn evenly. The
-stag hunt so spread over space and time is a host of the risk-averse equilibria of "A
-Game-Theoretic Framework for Managing Risk in Multi-Agent Systems", 2023; the rules follow the
-Monster-Hunt of Tang et al., "Discovering Diverse Multi-Agent Strategic Behavior via Reward
-Randomization", ICLR 2021, but for a stag that stands.
+who meet on one share it. What has been met or picked appears on another cell, drawn evenly. This
+stag hunt in space and time is one of the domains of "A Game-Theoretic Framework for Managing Risk
+in Multi-Agent Systems", 2023; the rules follow the Monster-Hunt of Tang et al., "Discovering
+Diverse Multi-Agent Strategic Behavior via Reward Randomization", ICLR 2021, but with a stag that
+does not move.
 
 Known answers checked: two who always hunt together take a stag every (m + n) / 3 steps in the
 long run on m x n cells without plants, the mean distance of the grid graph; and of hunting and
-picking, hunting together pays most, and hunting has the worse worst case.
+picking, hunting together pays most, but hunting has the worse worst case.
 
 An observation is an int16 vector of 7 + 2k numbers for k plants: row and column of the player, of
 the other, of the stag and of every plant, and the steps played.
@@ -78,8 +78,8 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     """A stag hunt on a grid: two hunters take a stag together, or pick plants alone.
 
     Actions are 0 (stay), 1 (up), 2 (down), 3 (left) and 4 (right). The module's docstring has the
-    layout of an observation. A stag taken together and plants pay, a hunter alone with the stag
-    pays `gore`.
+    layout of an observation. A stag taken together pays both, a plant pays who picks it, and a
+    hunter alone with the stag loses `gore`.
     """
 
     vocabulary = Vocabulary(
@@ -109,7 +109,7 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     plant_reward: Annotated[
         float, Meta(ge=0, le=1e6, description="reward for a plant; two who pick it get half each")
     ] = 1.0
-    steps: Annotated[int, Meta(ge=1, le=10_000, description="steps that are played")] = 40
+    steps: Annotated[int, Meta(ge=1, le=10_000, description="steps in an episode")] = 40
 
     counters = ("turn", "totals")
     order = "simultaneous"
@@ -187,7 +187,7 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     def write_observation(
         config: TrustDilemma, state: TrustDilemmaState, seat: int, obs: Any
     ) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         for place in range(3 + config.plants):
             if place < 2:
                 cell = state.hunters[seat if place == 0 else 1 - seat]
@@ -274,7 +274,7 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
 
 
 def cell_after(config: TrustDilemma, cell: int, move: int) -> int:
-    """The cell a move leads to; a move off the grid leads nowhere else."""
+    """The cell a move leads to; a move off the grid stays in place."""
     there = neighbour(config, cell, move)
     return int(cell) if there == NOWHERE else there
 
@@ -333,7 +333,7 @@ def pick(config: TrustDilemma, state: TrustDilemmaState, out: Any) -> None:
 class StagHunter(ScriptedAgent[TrustDilemma]):
     """Hunts the stag of the trust dilemma, or picks plants.
 
-    "together" goes beside the stag and steps on it once the other is no more than a step away from
+    "together" walks next to the stag and steps on it once the other hunter is within one step of
     it, "rash" steps on it at once, "plants" goes to the nearest plant and around the stag.
     """
 

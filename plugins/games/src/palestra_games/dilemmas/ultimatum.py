@@ -43,7 +43,7 @@ REJECTED, ACCEPTED = 0, 1
 
 
 class DivisionState(ArrayState):
-    """Both moves."""
+    """The state: both moves."""
 
     first: Annotated[int, np.int32]  # units player_0 offered, gave or sent; -1 before
     second: Annotated[int, np.int32]  # ACCEPTED, REJECTED or units returned; -1 before
@@ -51,9 +51,9 @@ class DivisionState(ArrayState):
 
 @dataclass(frozen=True)
 class Division(ArrayGame[DivisionState]):
-    """What the three games share: two moves, the state, and how it ends."""
+    """The common part of the three games: two moves, the state, and the outcome."""
 
-    pie: Annotated[int, Meta(ge=1, le=MOST, description="units that are divided")] = 10
+    pie: Annotated[int, Meta(ge=1, le=MOST, description="units to divide")] = 10
 
     order = "sequential"
     payoffs = "general"
@@ -64,7 +64,7 @@ class Division(ArrayGame[DivisionState]):
 
     @property
     def most(self) -> int:
-        """The most one player can be paid."""
+        """The highest payoff a player can get."""
         return self.pie
 
     @property
@@ -92,7 +92,7 @@ class Division(ArrayGame[DivisionState]):
         return ended and score_outcome(ended, self.payoff_text(state))
 
     def payoff_text(self, state: DivisionState) -> str:
-        """What both are paid, in words."""
+        """Both payoffs, in words."""
         paid = [f"{n} is paid {s:g}" for n, s in zip(self.players, self.scores(state), strict=True)]
         return ", ".join(paid)
 
@@ -255,9 +255,9 @@ class Dictator(Ultimatum):
 class Trust(Division):
     """The trust game: one player sends units, which grow, and the other may return some.
 
-    Actions are units sent or returned. An observation is the own seat as two flags, the units sent
-    and the units returned, -1 before they are. player_0 is paid what they kept and what was
-    returned, player_1 what they did not return.
+    Actions are units sent or returned. An observation is one's own seat as two flags, the units
+    sent and the units returned (-1 before). player_0 is paid what they kept and what was returned,
+    player_1 what they did not return.
     """
 
     vocabulary = Vocabulary(words=("entrust", "unit"))

@@ -1,4 +1,4 @@
-"""The four directions of games that are played with arrow keys, by action number."""
+"""The four directions of arrow-key games, by action number."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Frozen Lake: cross the ice to the goal; on slippery ice a step may go astray.
 
 A player walks on a rectangle of ice from the start to the goal, one cell north, south, west or
-east. On slippery ice they go where they want with probability 1/3, and to either side of that with
-1/3 each; a step off the edge leaves them where they are. A hole ends the episode and pays nothing,
-the goal ends it and pays 1. Maps and rules are those of Gymnasium's FrozenLake, whose transition
-tables the tests compare cell by cell.
+east. On slippery ice they go in the chosen direction with probability 1/3, and to either side of it
+with 1/3 each; a step off the edge leaves them where they are. A hole ends the episode and pays
+nothing, the goal ends it and pays 1. Maps and rules are those of Gymnasium's FrozenLake, whose
+transition tables the tests compare cell by cell.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REACHED = 4  # a flag while a random map is being tested
 TILES = "FHGS"
 TILE_BITS = 2  # of a tile in a packed row
 MAX_SIDE = 20
-PATIENCE, THAW = 20, 0.05  # random maps without a way, and what then makes ice likelier each time
+PATIENCE, THAW = 20, 0.05  # failed maps before ice becomes likelier, and by how much
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": (
@@ -75,8 +75,9 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
     """Gymnasium's Frozen Lake: cross the ice from the start to the goal and avoid the holes.
 
     Actions are 0 (left), 1 (down), 2 (right) and 3 (up). An observation is three planes of 0 and 1
-    by row and column: the player, the holes, the goals. The goal pays 1. Random maps have a way;
-    where `frozen` hardly ever leaves one, ice becomes likelier with every map that is thrown away.
+    by row and column: the player, the holes, the goals. The goal pays 1. Random maps always have a
+    path; if `frozen` is so low that maps rarely have one, ice becomes likelier with every rejected
+    map.
     """
 
     grid: Annotated[
@@ -84,7 +85,7 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
         Meta(description="which map: one of Gymnasium's two, or one drawn anew every episode"),
     ] = "4x4"
     slippery: Annotated[
-        bool, Meta(description="whether a step goes astray to either side with chance 1/3 each")
+        bool, Meta(description="whether a step slips to either side with chance 1/3 each")
     ] = True
     side: Annotated[
         int, Meta(ge=2, le=MAX_SIDE, description="rows, and columns, of a random map")
@@ -102,7 +103,7 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
         Meta(
             ge=1,
             le=1_000_000,
-            description="steps until time is up; by default 100 on up to 16 cells, else 200",
+            description="steps in an episode at most; by default 100 on up to 16 cells, else 200",
         ),
     ] = None
 
@@ -141,7 +142,7 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
     def deterministic(self) -> bool:  # type: ignore[override]
         return not self.slippery
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def is_generated(self) -> bool:
@@ -279,9 +280,10 @@ def walk(config: FrozenLake, state: FrozenLakeState, direction: int) -> None:
 
 
 def draw_map(config: FrozenLake, state: FrozenLakeState) -> None:
-    """Draw ice and holes, again until there is a way from the first cell to the last.
+    """Draw ice and holes until there is a path from the first cell to the last.
 
-    Ice becomes likelier after `PATIENCE` maps without one: of 400 cells with few of ice, none has.
+    Ice becomes likelier after `PATIENCE` maps without one, since a large map with little ice would
+    never have one.
     """
     state.row, state.column = 0, 0
     found, tries = False, 0

@@ -1,11 +1,11 @@
-"""2048: slide numbered tiles together; two alike that meet become one of twice the number.
+"""2048: slide numbered tiles; two equal tiles that meet merge into one of twice the number.
 
 All tiles slide as far as they can in one of four directions. Two tiles of the same number that
 meet merge, those nearest the wall first, and a tile made by a merge does not merge again in the
 same move. After every move that changed something a 2 (nine times in ten) or a 4 appears on an
 empty cell. The game is over when nothing can move. The rules are those of Gabriele Cirulli,
-"2048", 2014; no value is published to compare with, so the tests compare it with cases of merging
-worked out by hand and with another way to slide.
+"2048", 2014; there is no published value to compare with, so the tests use merges worked out by
+hand and an independent implementation of sliding.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Game2048(ArrayGame[State2048]):
 
     Actions are 0 (up), 1 (down), 2 (left) and 3 (right); only those that move a tile are legal. An
     observation holds the exponent of each cell's tile by row and column, 0 for an empty cell. A
-    move is paid the sum of the tiles it makes.
+    move earns the sum of the tiles it makes.
     """
 
     rows: Annotated[int, Meta(ge=2, le=6, description="rows of the board")] = 4

@@ -1,9 +1,9 @@
 """Plan-Path: write down a way through a maze, and walk it as far as it goes.
 
-On a grid with walls drawn at random there are a start and a goal with a way between them. A plan
+A grid with random walls has a start and a goal with a path between them. A plan
 is a string of moves, U, D, L and R; the walker follows it to the end, to the goal, or to the first
-move that leads into a wall or off the grid, which is not made and counts as a cost. The next plan
-starts where the walker is, and after `turns` plans it is over. It is the planning task of AT-GRPO
+move into a wall or off the grid, which is not made and counts as a cost. The next plan starts where
+the walker stands, and the episode ends after `turns` plans. It is the planning task of AT-GRPO
 (Zhao et al., "Stronger Together: On-Policy Reinforcement Learning for Collaborative LLMs", 2025),
 with its 10x10 cells, 22 % walls and rewards: with two players one drafts, by reasoning or by
 running code, and the other sees the draft and decides on the plan.
@@ -133,7 +133,7 @@ class PlanPath(TextGame[Maze]):
     wall_density: Annotated[
         float, Meta(ge=0, le=0.5, description="chance that a cell is a wall")
     ] = 0.22
-    turns: Annotated[int, Meta(ge=1, le=1000, description="plans that may be made")] = 4
+    turns: Annotated[int, Meta(ge=1, le=1000, description="most plans in an episode")] = 4
     plan_limit: Annotated[int, Meta(ge=1, le=1000, description="most moves of one plan")] = 100
 
     rules_text = """
@@ -154,7 +154,7 @@ class PlanPath(TextGame[Maze]):
     payoff_bounds = (0.0, GOAL_PAYS + SHORTEST_PAYS)
     action_types = (Draft, Plan)
 
-    # What follows from the options
+    # Derived from the options
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -253,7 +253,7 @@ class PlanPath(TextGame[Maze]):
         return None if moves is None else "".join(moves)
 
     def record_facts(self, state: Maze) -> dict[str, Any]:
-        """For the record: the share of the shortest way from the start that is behind the walker.
+        """Facts for the record: the share of the shortest path from the start already covered.
 
         The roles too, drafter and planner.
         """
@@ -315,7 +315,7 @@ class PlanPath(TextGame[Maze]):
         return spaces.Box(0, most, (size,), np.int32)
 
     def observe(self, state: Maze, seat: int) -> NDArray[np.int32]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         acting = self.planner if state.draft else 0
         row = [seat, acting, state.plans, len(state.trail) - 1, state.blocked]
         row += [*state.walker, *state.goal, *(cell in state.walls for cell in self.cells)]
@@ -339,7 +339,7 @@ class PlanPath(TextGame[Maze]):
 
 
 def walk_text(walked: Sequence[Cell], cut: bool) -> str:
-    """How far a plan went, for a reader."""
+    """How far a plan went, in words."""
     steps = f"{len(walked)} step{'s' * (len(walked) != 1)}"
     return f"{steps}, then the way is blocked" if cut else steps
 

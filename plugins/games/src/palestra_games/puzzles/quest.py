@@ -1,20 +1,20 @@
-"""Quest: fetch a treasure in a house of rooms, with three dials for how hard that is.
+"""Quest: fetch a treasure in a house of rooms, with three difficulty settings.
 
 The rooms form a tree, of which the player has a map. A first key lies somewhere; it opens the chest
 of its colour, which holds the key of the next chest, and so on to the last, which holds the
 treasure. Where the key, the chests and other, useless things are is hidden until the player has
 been there. It is the text world of "A Practitioner's Guide to Multi-turn Agentic Reinforcement
-Learning" (Wang and Ammanabrolu, 2025), whose three dials are these:
+Learning" (Wang and Ammanabrolu, 2025), whose three settings are these:
 
 * size of the state: `rooms`, and `things` that lie about;
 * size of the action space: `things` too, each of which can be taken where it lies;
 * length of the shortest solution: `length`, exactly, with `chests` chests in it.
 
 Places are drawn evenly from all sequences of rooms whose walk has the wanted length, counted by
-dynamic programming. A fourth dial is the reward's `density`: every key, chest and the treasure is
-one of 1 + 2 * chests subgoals. Of those before the last the share `density`, evenly spaced, is paid
-when it is reached; a subgoal that is not is paid together with the next one that is. All together
-pay 1.
+dynamic programming. A fourth setting is the reward's `density`: every key, chest and the treasure
+is one of 1 + 2 * chests subgoals. The share `density` of those before the last, evenly spaced, is
+paid on reaching it; the others are paid together with the next paid one. All subgoals together pay
+1.
 
 Known answer checked: the shortest solution, by a search over all states that knows the hidden
 rooms, has `length` steps.
@@ -132,7 +132,7 @@ class Quest(TextGame[House]):
 
     rooms: Annotated[int, Meta(ge=2, le=len(ROOMS), description="rooms of the house")] = 8
     things: Annotated[
-        int, Meta(ge=0, le=len(THINGS), description="things that lie about and are of no use")
+        int, Meta(ge=0, le=len(THINGS), description="useless things that lie about")
     ] = 4
     chests: Annotated[
         int, Meta(ge=0, le=len(COLOURS), description="locked chests; the last holds the treasure")
@@ -143,7 +143,7 @@ class Quest(TextGame[House]):
     density: Annotated[
         float, Meta(ge=0, le=1, description="share of subgoals that are paid when reached")
     ] = 1.0
-    max_steps: Annotated[int, Meta(ge=1, le=10_000, description="steps until time is up")] = 60
+    max_steps: Annotated[int, Meta(ge=1, le=10_000, description="most steps in an episode")] = 60
 
     rules_text = """
         You look for a treasure in a house, of which you have a map. What is in a room you see
@@ -175,7 +175,7 @@ class Quest(TextGame[House]):
                 f"{self.chests} chests, not {self.length}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def least_length(self) -> int:
@@ -189,7 +189,7 @@ class Quest(TextGame[House]):
 
     @cached_property
     def prizes(self) -> tuple[str, ...]:
-        """What is taken in turn: the keys and then the treasure."""
+        """The things to take, in order: the keys, then the treasure."""
         return (*(f"{colour} key" for colour in COLOURS[: self.chests]), TREASURE)
 
     @cached_property
@@ -283,7 +283,7 @@ class Quest(TextGame[House]):
         return Step(events=[Event(kind, text, {"room": state.room})])
 
     def pay_for(self, gained: int) -> float:
-        """What has been paid in all once so many subgoals are reached."""
+        """The total reward once this many subgoals are reached."""
         return max([0, *(n for n in self.paying if n <= gained)]) / self.subgoals
 
     def outcome(self, state: House) -> Outcome | None:
@@ -302,7 +302,7 @@ class Quest(TextGame[House]):
         return tuple(taken[n // 2] if n % 2 == 0 else opened[n // 2] for n in range(self.subgoals))
 
     def record_facts(self, state: House) -> dict[str, Any]:
-        """For the record: the subgoals reached, as objects too."""
+        """Facts for the record: the subgoals reached, as objects too."""
         reached = self.milestones[: state.gained]
         return {
             "progress": state.gained / self.subgoals,
@@ -327,7 +327,7 @@ class Quest(TextGame[House]):
         return moves
 
     def determinize(self, state: House, seat: int, rng: Rng) -> House:
-        """Draw the unseen places again, of walks that are just as long; other things anywhere."""
+        """Redraw the unseen places from walks of the same length, and other things anywhere."""
         copy = self.clone(state)
         unseen = tuple(room for room, seen in enumerate(state.seen) if not seen)
         if not unseen:
@@ -393,7 +393,7 @@ class Quest(TextGame[House]):
         return spaces.Box(0, max(self.max_steps, self.rooms + 1), (size,), np.int16)
 
     def observe(self, state: House, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         row = [state.room, state.steps, self.max_steps - state.steps, *state.seen]
         row += [1 + to for doors in state.doors for to in doors]
         row += [self._known(state, place) for place in state.places]
@@ -471,9 +471,9 @@ def draw_walk(
     choices: Sequence[Sequence[int]],
     length: int,
 ) -> tuple[int, ...] | None:
-    """Rooms to visit in turn, each out of its choices, with a walk of `length` steps in all.
+    """A room from each list of choices, such that visiting them in turn takes `length` steps.
 
-    Drawn evenly from all there are; None if there is none.
+    It is drawn uniformly from all such walks; None if there is none.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""Palestra's own words and hints at them, for Codenames and Taboo; and which words are related."""
+"""Palestra's own words and hints for Codenames and Taboo, and tests for related words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AssociationOption = Annotated[
 
 
 class AssociationTable:
-    """What games with an option `associations` derive from it; a base beside `TextGame`."""
+    """A mixin with what games derive from their option `associations`."""
 
     associations: AssociationOption
 
@@ -80,7 +80,8 @@ def stem(word: str) -> str:
 def related(one: str, other: str) -> bool:
     """Whether two words are forms of each other, or one begins or ends with the other.
 
-    A part must have four letters or more: "horse" is a part of "horseshoe", "ice" none of "dice".
+    A part must have four letters or more: "horse" is a part of "horseshoe", "ice" is not a part of
+    "dice".
     """
     short, long = sorted((one.lower(), other.lower()), key=len)
     if stem(short) == stem(long):

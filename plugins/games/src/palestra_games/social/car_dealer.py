@@ -53,7 +53,7 @@ DEALER, BUYER = 0, 1
 TRADE, ANSWER, OVER = range(3)
 UNKNOWN = -1
 SUBJECTS = ("kind", "colour")
-KIND_BONUS, COLOUR_BONUS = 8, 4  # what a wish that is met adds to a car's worth
+KIND_BONUS, COLOUR_BONUS = 8, 4  # added to a car's worth by a wish that is met
 MAX_CARS, MAX_PRICE = 20, 1000
 
 
@@ -143,7 +143,9 @@ class CarDealer(TextGame[Talks]):
     `discount` for every offer before it; no sale pays nothing.
     """
 
-    offers: Annotated[int, Meta(ge=1, le=100, description="offers in all, by both together")] = 5
+    offers: Annotated[
+        int, Meta(ge=1, le=100, description="most offers in an episode, by both together")
+    ] = 5
     discount: Annotated[
         float, Meta(gt=0, le=1, description="factor on both payoffs for every offer refused")
     ] = 0.9
@@ -187,7 +189,7 @@ class CarDealer(TextGame[Talks]):
                 f"worths from 0 to {MAX_PRICE}, not {self.cars!r}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @cached_property
     def stock(self) -> tuple[Car, ...]:
@@ -286,7 +288,7 @@ class CarDealer(TextGame[Talks]):
         return Step(paid, events=[Event(state.ended, text, data), reveal])
 
     def scores(self, state: Talks) -> tuple[float, float]:
-        """What the sale pays dealer and buyer; nothing without one."""
+        """The payoffs of dealer and buyer; 0 without a sale."""
         if state.ended != "sold":
             return (0.0, 0.0)
         _, car, price = state.last
@@ -317,7 +319,7 @@ class CarDealer(TextGame[Talks]):
         return [(chance, Talks(Rng(0), (k, c))) for k in range(kinds) for c in range(colours)]
 
     def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
-        """Draw the wishes anew, which the dealer does not know, whatever the buyer said."""
+        """Redraw the wishes, which the dealer does not know, regardless of what the buyer said."""
         copy = self.clone(state)
         if seat == DEALER and not state.ended:
             kinds, colours = self.choices
@@ -373,7 +375,7 @@ class CarDealer(TextGame[Talks]):
         return spaces.Box(-1, max(self.offers, self.top_price, MAX_CARS), (11,), np.int16)
 
     def observe(self, state: Talks, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         phase = OVER if state.ended else ANSWER if state.asked != UNKNOWN else TRADE
         turn = BUYER if phase == ANSWER else state.turn
         wishes = state.wishes if seat == BUYER or state.ended else (UNKNOWN, UNKNOWN)
@@ -414,9 +416,9 @@ class CarTrader(ScriptedAgent[CarDealer]):
     """Sells or buys a car by backward induction, or claims the whole surplus.
 
     As the dealer it asks for both wishes and believes the answers, as the buyer it answers truly.
-    The patient style offers what leaves the other just as well off as waiting, and accepts what is
-    as good as waiting. The stubborn style always offers to keep all of the surplus itself and takes
-    nothing less before the last offer.
+    The patient style makes offers that leave the other exactly as well off as waiting, and accepts
+    offers that are as good as waiting. The stubborn style always offers to keep all of the surplus
+    itself and takes nothing less before the last offer.
     """
 
     def __init__(
@@ -425,7 +427,8 @@ class CarTrader(ScriptedAgent[CarDealer]):
         style: Annotated[
             Literal["patient", "stubborn"],
             Meta(
-                description="'patient' shares the surplus as waiting is worth, 'stubborn' keeps it"
+                description="'patient' shares the surplus by backward induction, 'stubborn' keeps "
+                "it all"
             ),
         ] = "patient",
     ) -> None:
@@ -463,5 +466,5 @@ class CarTrader(ScriptedAgent[CarDealer]):
 
 
 def stahl(discount: float, offers: int) -> float:
-    """The part of the surplus that whoever makes the first of so many offers keeps."""
+    """The share of the surplus kept by the player who makes the first of this many offers."""
     return (1 - (-discount) ** offers) / (1 + discount)

@@ -234,7 +234,7 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
     def initial_state(self, seed: int | None = None) -> Board:
         rng = Rng.seeded(seed)
         words = list(range(len(self.vocabulary)))
-        for place in range(TABLE):  # as much of a shuffle as is needed
+        for place in range(TABLE):  # a partial shuffle is enough
             other = rng.between(place, len(words) - 1)
             words[place], words[other] = words[other], words[place]
         team = rng.below(2)
@@ -366,7 +366,7 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         return " ".join(f"{name}: {', '.join(self.names(state, at))}." for name, at in whose)
 
     def determinize(self, state: Board, seat: int, rng: Rng) -> Board:
-        """Deal the owners of the words that are not covered anew, which operatives do not know."""
+        """For operatives, redeal the owners of the words that are not covered."""
         copy = self.clone(state)
         if self.is_spymaster(seat) or state.winner != NOBODY:
             return copy
@@ -439,7 +439,7 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         return spaces.Box(-1, top, (6 + 3 * TABLE + self.side - 2,), np.int16)
 
     def observe(self, state: Board, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         over = state.winner != NOBODY
         phase = OVER if over else GUESS if state.guessing else CLUE
         _, word, number = state.clues[-1] if state.guessing else (0, "", -1)
@@ -489,10 +489,10 @@ def advice_grammar(words: tuple[str, ...], message_limit: int) -> Grammar:
 class WordAssociate(ScriptedAgent[Codenames]):
     """Gives and reads the clues of Codenames by the table of associations.
 
-    As the spymaster it gives the hint that fits most of its words before the first word of anybody
-    else, in the order of the table; if none does, the one whose first words do least harm. As the
-    operative it touches the words that the clue fits, in that order, as many as the clue says, and
-    advises the same where another one touches.
+    As the spymaster it gives the hint whose list, in the order of the table, has the most of its
+    own words before the first other word; if no hint has any, it gives the least harmful one. As
+    the operative it touches the words that the clue fits, in that order, as many as the clue says,
+    and it advises the same if another operative touches.
     """
 
     def choose(self, turn: Turn[Codenames]) -> TextAction:

@@ -1,4 +1,4 @@
-"""Talk in turn before a vote, as in Avalon and Werewolf: what is said, kept and shown."""
+"""Discussion in turn before a vote, as in Avalon and Werewolf."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def talk_grammar(lines: tuple[Say, ...], limit: int) -> Grammar:
 
 
 class Discussion(Talking, ABC):
-    """What games with talk in turn derive from it; a base beside `TextGame`."""
+    """A mixin for games in which seats talk in turn."""
 
     players: Any  # tuple[str, ...]
     talk_rounds: int

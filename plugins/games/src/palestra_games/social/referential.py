@@ -1,11 +1,11 @@
 """A referential game: speakers see an object, listeners hear a message and find it among others.
 
 Objects differ in attributes, such as colour and shape. In every round speakers and listeners are
-paired anew; a speaker sees one object, drawn evenly, and sends a message of symbols that mean
-nothing yet; their listener sees the message and some candidates, the object among them, and picks
-one. Both are paid 1 if it is the right one. Then everybody hears what was meant, said and picked.
-With one speaker and one listener, who sees all objects, it is the signalling game of D. Lewis,
-"Convention", 1969; with more of both it is the population of "Dynamic population-based
+paired anew; a speaker sees one object, drawn evenly, and sends a message of symbols without an
+agreed meaning; their listener sees the message and some candidates, the object among them, and
+picks one. Both are paid 1 if it is the right one. Then everybody sees what was meant, said and
+picked. With one speaker and one listener, who sees all objects, it is the signalling game of D.
+Lewis, "Convention", 1969; with more of both it is the population of "Dynamic population-based
 meta-learning for multi-agent communication with natural language", 2021, in symbols: seat agents of
 different codes, or others from episode to episode, for a dynamic one, as in
 `examples/growing_population.py`.
@@ -94,7 +94,7 @@ class Referential(ArrayGame[ReferentialState]):
 
     Actions are messages by number for speakers and objects by number for listeners. An observation
     is an int16 vector of 6 + 3a + 2l + n numbers, for a attributes, messages of l symbols and n
-    objects, -1 being what is not there or not for this player to see:
+    objects, where -1 stands for what is absent or hidden from this player:
 
         phase, role, partner            0 speak, 1 listen; 0 speaks, 1 listens; a seat
         rounds played, points
@@ -119,12 +119,13 @@ class Referential(ArrayGame[ReferentialState]):
     ] = 3
     length: Annotated[int, Meta(ge=1, le=10, description="symbols of a message")] = 2
     candidates: Annotated[
-        int, Meta(ge=0, le=216, description="objects a listener chooses from, 2 or more; 0 for all")
+        int,
+        Meta(ge=0, le=216, description="objects a listener chooses from, at least 2; 0 for all"),
     ] = 0
     mixed: Annotated[
         bool, Meta(description="whether roles are drawn anew every round, or halves keep theirs")
     ] = False
-    rounds: Annotated[int, Meta(ge=1, le=32_767, description="rounds to play")] = 10
+    rounds: Annotated[int, Meta(ge=1, le=32_767, description="rounds in an episode")] = 10
 
     vocabulary = Vocabulary(
         words=(
@@ -161,7 +162,7 @@ class Referential(ArrayGame[ReferentialState]):
                 f"{self.candidates}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def objects(self) -> int:
@@ -173,13 +174,13 @@ class Referential(ArrayGame[ReferentialState]):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the objects are called, by number."""
+        """The names of the objects, by number."""
         chosen = [words[: self.values] for words in VALUES[: self.attributes]]
         return tuple(" ".join(words) for words in product(*chosen))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """How the messages are written, by number."""
+        """The messages as text, by number."""
         letters = ascii_lowercase[: self.symbols]
         return tuple("".join(word) for word in product(letters, repeat=self.length))
 
@@ -254,7 +255,7 @@ class Referential(ArrayGame[ReferentialState]):
     def write_observation(
         config: Referential, state: ReferentialState, seat: int, obs: Any
     ) -> None:
-        """The vector that the class describes."""
+        """Write the observation; the class docstring gives the layout."""
         a, n = config.attributes, config.length
         speaks = state.role[seat] == SPEAK
         obs[0], obs[1], obs[2] = state.phase, state.role[seat], state.partner[seat]
@@ -283,7 +284,7 @@ class Referential(ArrayGame[ReferentialState]):
         return tuple(float(n) for n in state.totals.tolist())
 
     def determinize(self, state: ReferentialState, seat: int, rng: Rng) -> Any:
-        """Draw what a listener's speaker means, what others mean and say, and their candidates."""
+        """Redraw the object of a listener's speaker, and the other pairs' rounds."""
         copy = self.clone(state)
         for listener in range(self.num_players) if not state.over else ():
             speaker = int(state.partner[listener])
@@ -445,10 +446,10 @@ def read(digits: Sequence[int], base: int) -> int:
 class Signaller(ScriptedAgent[Referential]):
     """Speaks and listens by a code, or learns one from an urn.
 
-    In the style "code" it says message o + `code` for object o, counted around, and as a listener
-    takes the first candidate that this fits, or else the first. In the style "urn" it draws
-    messages and objects in proportion to weights, all 1 at first; whenever it is understood, the
-    weight it drew by grows by 1.
+    In the style "code" it says message o + `code`, modulo the number of messages, for object o; as
+    a listener it takes the first matching candidate, or the first if none matches. In the style
+    "urn" it draws messages and objects in proportion to weights, all 1 at first; whenever it is
+    understood, the weight it drew by grows by 1.
     """
 
     stream = 8

@@ -1,18 +1,18 @@
 """Split Facts: a question whose answer follows from facts that two players hold in halves.
 
-Every person has one friend, so that going from friend to friend one comes round to everybody, and
-lives in a town of their own. The question is where the friend of the friend … of somebody lives;
-each friendship is known to one of the two players only. They talk in turn, and either may answer at
-any time; the other then hears the answer and gives theirs. It is the information-split question
-answering that Optima trains on (Chen et al., "Optima: Optimizing Effectiveness and Efficiency for
-LLM-Based Multi-Agent System", 2024), made so that nothing can be looked up: who is whose friend and
-lives where is drawn anew.
+Every person has one friend and lives in a different town; the friendships form one circle through
+everybody. The question is where the friend of the friend … of somebody lives; each friendship is
+known to one of the two players only. They talk in turn, and either may answer at any time; the
+other then hears the answer and gives theirs. It is the information-split question answering that
+Optima trains on (Chen et al., "Optima: Optimizing Effectiveness and Efficiency for LLM-Based
+Multi-Agent System", 2024), made so that nothing can be looked up: who is whose friend and lives
+where is drawn anew.
 
 Facts are dealt at random, half to each. Those that the answer needs are dealt in turn if
 `alternate`, so that no part of the chain can be followed alone.
 
-Known answer checked: what one can know without hearing anything is what a count of all worlds
-gives; two who tell each other the next link in turn need one message a link, and one more if the
+Known answer checked: what can be inferred without any message agrees with a count over all worlds;
+two players who tell each other the next link in turn need one message per link, and one more if the
 second has to begin.
 """
 
@@ -116,7 +116,7 @@ class SplitFacts(Talking, TextGame[SplitFactsState]):
     observation is an int16 vector: own seat, the seat to move, the first person, messages said,
     answers by seat (1 + town); the towns there are; for every person the friend and the town by own
     facts (1 + number, 0 unknown); and the same as last said in the words of facts. If both answers
-    are right both are paid 1; characters said are costs.
+    are right, both are paid 1; the characters said count in the cost signal.
     """
 
     people: Annotated[int, Meta(ge=3, le=len(PEOPLE), description="people in the facts")] = 8
@@ -127,7 +127,7 @@ class SplitFacts(Talking, TextGame[SplitFactsState]):
         bool, Meta(description="whether the facts needed are dealt in turn, or all at random")
     ] = True
     max_messages: Annotated[
-        int, Meta(ge=0, le=1000, description="messages that may be said, by both together")
+        int, Meta(ge=0, le=1000, description="most messages in an episode, by both together")
     ] = 20
     message_limit: Annotated[
         int, Meta(ge=60, le=10_000, description="most characters of a message")
@@ -352,7 +352,7 @@ class SplitFacts(Talking, TextGame[SplitFactsState]):
         return spaces.Box(0, top, (6 + 5 * self.people,), np.int16)
 
     def observe(self, state: SplitFactsState, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         own, said = np.zeros((2, self.people), np.int16), np.zeros((2, self.people), np.int16)
         for kind, person in state.dealt[seat]:
             own[kind, person] = 1 + (state.friends if kind == FRIEND else state.towns)[person]
@@ -429,7 +429,8 @@ class FactTeller(ScriptedAgent[SplitFacts]):
         style: Annotated[
             Literal["relay", "all"],
             Meta(
-                description="'relay' tells the next link of the chain both know, 'all' all it has"
+                description="'relay' tells the next link of the chain that both know; 'all' tells "
+                "everything it knows"
             ),
         ] = "relay",
     ) -> None:

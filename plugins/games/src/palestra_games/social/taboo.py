@@ -1,12 +1,12 @@
 """Taboo: describe a word without the words that come to mind first, and let the other guess it.
 
-A giver sees a card, a word and forbidden ones, and describes the word. A description is buzzed,
-and the card lost, if it holds a form of one of them, or a word that begins or ends with one or the
-other way round. After every description the guesser says one word. A card that is guessed is a
-point for both; after `tries` wrong guesses it is lost. The rules are those of Brian Hersh's game,
-1989, without its sand-glass and second team: tries are counted instead of seconds. Words,
-associations and cards are Palestra's own: forbidden are the words that share most hints with the
-word.
+A giver sees a card, a word and forbidden ones, and describes the word. A description is buzzed, and
+the card is lost, if it contains a form of one of these words, or a word that begins or ends with
+one, or that one begins or ends with. After every description the guesser says one word. A card that
+is guessed is a point for both; after `tries` wrong guesses it is lost. The rules are those of Brian
+Hersh's game, 1989, without its sand-glass and second team: tries are counted instead of seconds.
+Words, associations and cards are Palestra's own: forbidden are the words that share most hints with
+the word.
 
 Known answers checked: guessing at random finds a card with probability 1 - (1 - 1/n)^tries among n
 words; with one hint for every m words, the scripted players find one of m.
@@ -116,13 +116,13 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
     """
 
     cards: Annotated[
-        int, Meta(ge=1, le=10_000, description="cards to play; at most one a word of the table")
+        int, Meta(ge=1, le=10_000, description="cards to play; at most one per word of the table")
     ] = 5
     tries: Annotated[
         int, Meta(ge=1, le=100, description="wrong guesses after which a card is lost")
     ] = 5
     forbidden: Annotated[
-        int, Meta(ge=0, le=MOST_FORBIDDEN, description="forbidden words on a card, at most")
+        int, Meta(ge=0, le=MOST_FORBIDDEN, description="most forbidden words on a card")
     ] = 5
     message_limit: Annotated[
         int, Meta(ge=LETTERS, le=100_000, description="most characters of a description")
@@ -259,7 +259,7 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         return Skip() if seat == GIVER else None
 
     def determinize(self, state: Cards, seat: int, rng: Rng) -> Cards:
-        """Draw the guesser's word from those for which nothing said would be buzzed."""
+        """For the guesser, redraw the word from those for which no description would be buzzed."""
         copy = self.clone(state)
         if seat == GUESSER and self.to_act(state):
             fitting = [n for n in self._left(state) if self._fits(state, n)]
@@ -303,7 +303,7 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         return spaces.Box(0, max(words, self.tries, OVER), (length,), np.int16)
 
     def observe(self, state: Cards, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         acting = self.to_act(state)
         phase = OVER if not acting else GUESS if acting[0] == GUESSER else DESCRIBE
         card = [0] * (1 + self.forbidden)

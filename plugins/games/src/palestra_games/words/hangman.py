@@ -69,10 +69,10 @@ class HangmanState:
 )
 @dataclass(frozen=True)
 class Hangman(TextGame[HangmanState]):
-    """Hangman: a hidden word is guessed letter by letter, with a few wrong letters to spare.
+    """Hangman: guess a hidden word letter by letter with a limited number of wrong letters.
 
-    Actions by number are the letters from a to z. `observe` has the layout of an observation. A
-    word whose letters are all found pays 1.
+    Numbered actions are the letters from a to z. `observe` documents the layout of an observation.
+    Finding all letters of the word pays 1.
     """
 
     rules_text = """

@@ -1,4 +1,4 @@
-"""The English words that the word games draw from, and lists of a caller's own."""
+"""The English words that the word games draw from, and user-supplied word lists."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def english() -> tuple[str, ...]:
 
 
 def word_list(words: Sequence[str] | str) -> tuple[str, ...]:
-    """A caller's words as a tuple without repeats; a string is split at blanks.
+    """User-supplied words as a tuple without duplicates; a string is split at whitespace.
 
-    Raises `InvalidOption` for anything but words in small letters from a to z.
+    Raises `InvalidOption` for anything but words in lower-case letters from a to z.
     """
     listed = tuple(dict.fromkeys(words.split() if isinstance(words, str) else words))
     for word in listed:

@@ -1,1 +1,1 @@
-"""Sealed auctions of one thing and of positions."""
+"""Sealed-bid auctions of one item and of positions on a page."""

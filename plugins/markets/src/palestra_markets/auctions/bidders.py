@@ -1,4 +1,4 @@
-"""Reference bidders of auctions by sealed bid: of one item, and of positions on a page."""
+"""Reference bidders for sealed-bid auctions of one item and of positions on a page."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def equilibrium_bid(game: SealedAuction, value: float) -> float:
     """The symmetric equilibrium bid for values drawn uniformly from 0 to `max_value`.
 
     For n bidders, the highest value M and the reserve price r: v with second prices;
-    v - (v^n - r^n) / (n v^(n-1)) with first prices; and with all-pay
-    r + (n - 1) / n * (v^n - w^n) / M^(n-1) from the value w at which a bid just pays,
-    w^n = r M^(n-1). Lower values bid 0.
+    v - (v^n - r^n) / (n v^(n-1)) with first prices; and with all-pay r + (n - 1) / n * (v^n - w^n)
+    / M^(n-1) from the break-even value w, w^n = r M^(n-1). Lower values bid 0.
     """
     n, most, reserve = int(game.num_players), float(game.max_value), float(game.reserve)
     kind = FORMATS.index(game.format)
@@ -57,7 +56,9 @@ class TruthfulBidder(ScriptedAgent[SealedAuction | PositionAuction | ContentAuct
 
     def __init__(
         self,
-        share: Annotated[float, Meta(ge=0, le=1, description="part of the value to bid")] = 1.0,
+        share: Annotated[
+            float, Meta(ge=0, le=1, description="fraction of its value that it bids")
+        ] = 1.0,
         *,
         seed: int | None = None,
     ) -> None:
@@ -74,9 +75,9 @@ class BalancedBidder(ScriptedAgent[PositionAuction]):
     """Bids the best response to the last bids that settles as VCG would: balanced bidding.
 
     With generalised second prices it aims at the position that would have paid it most, and bids
-    so high that it would not mind swapping with the one above at that bid (Cary et al., "Greedy
-    Bidding Strategies for Keyword Auctions", EC 2007). It revises its bid in a part of the rounds
-    and otherwise repeats it; its first bid, and every bid with VCG, is its value.
+    the amount at which it is indifferent to swapping with the bidder above (Cary et al., "Greedy
+    Bidding Strategies for Keyword Auctions", EC 2007). It revises its bid in some of the rounds and
+    otherwise repeats it. Its first bid, and every bid under VCG, is its value.
     """
 
     stream = 3

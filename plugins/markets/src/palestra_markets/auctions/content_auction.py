@@ -1,12 +1,13 @@
 """Sealed bids for positions on a page, where clicks depend on all advertisements on it.
 
-Every advertiser has a private value of a click, which stays the same. In every round all bid for a
-click at the same time, a page is made, and a number of readers see it; clicks and payments are
-expected values. Readers choose by a multinomial logit or read from the top (see the module
-`readers`). With `vcg` the page is the best for the bids, and an advertiser on it pays what the
-others lose by that; with `gsp` positions go by bid times quality, and a click costs the least bid
-that keeps the position; with `myerson` the page is the best for virtual values, which maximises the
-revenue from uniformly drawn values. Then bids and page are announced.
+Every advertiser has a private value per click, which does not change. In every round all
+advertisers submit bids per click at the same time, a page is composed, and a number of readers see
+it; clicks and payments are expected values. Readers choose by a multinomial logit or read from the
+top (see the module `readers`). With `vcg` the page maximises the value of the clicks according to
+the bids, and each advertiser on it pays the loss it causes the others. With `gsp` advertisers are
+ranked by bid times quality, and a click costs the least bid that keeps the position. With `myerson`
+the page maximises virtual value, and so the expected revenue for uniformly drawn values. Then the
+bids and the page are announced.
 
 The setting is that of "Position Auctions in AI-Generated Content", 2025, with its two kinds of
 readers. Known answers checked by the tests: best pages by brute force; no deviation from truth pays
@@ -342,15 +343,15 @@ class ContentAuction(TextGame[PageSale]):
         seen += state.bids or [-1] * self.num_players
         return np.array([*seen, *(x for row in state.table for x in row)], np.float32)
 
-    def scene(self, state: PageSale, viewer: int | None = None) -> Scene:
+    def scene(self, state: PageSale, seat: int | None = None) -> Scene:
         bars = []
-        for seat, name in enumerate(self.players):
+        for one, name in enumerate(self.players):
             if state.bids:
-                bars.append(Bar(f"{name} bids", float(state.bids[seat]), self.max_value, seat))
-        for place, seat in enumerate(state.page, 1):
-            if seat >= 0:
-                label = f"{place}: {self.players[seat]}, clicks"
-                bars.append(Bar(label, round(state.clicks[seat], 1), float(self.readers), seat))
+                bars.append(Bar(f"{name} bids", float(state.bids[one]), self.max_value, one))
+        for place, one in enumerate(state.page, 1):
+            if one >= 0:
+                label = f"{place}: {self.players[one]}, clicks"
+                bars.append(Bar(label, round(state.clicks[one], 1), float(self.readers), one))
         lines = [f"Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
         if state.bids:
             lines.append(f"Payments of the last round: {sum(state.paid):.2f}.")

@@ -1,4 +1,4 @@
-"""Metrics of auctions by sealed bid."""
+"""Metrics for sealed-bid auctions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palestra_markets.reading import event_data
 
 
 def _worths(record: EpisodeRecord) -> list[list[int]]:
-    """Values by seat, a row for every time they were dealt."""
+    """Values by seat, with one row for each time they were drawn."""
     worths: list[int] = [data["value"] for data in event_data(record.events, "value")]
     seats = len(record.players)
     return [worths[start : start + seats] for start in range(0, len(worths), seats)]
@@ -38,7 +38,7 @@ def auction_revenue(record: EpisodeRecord) -> float:
     measures=("markets/SealedAuction-v0", "markets/PositionAuction-v0"),
 )
 def auction_efficiency(record: EpisodeRecord) -> float:
-    """The value of the sold items to their winners, over the most they are worth to anybody."""
+    """The total value of the sold items to their winners, divided by the highest possible total."""
     sales = event_data(record.events, "sale")
     if sales:
         rounds = list(zip(_worths(record), sales, strict=False))
@@ -50,7 +50,7 @@ def auction_efficiency(record: EpisodeRecord) -> float:
 
 
 def _worth_of_clicks(record: EpisodeRecord) -> tuple[float, float]:
-    """The worth of all clicks as they were, and the most it could have been."""
+    """The total value of all clicks, and the highest total that was possible."""
     (worths,), rates = _worths(record), record.options["click_rates"]
     pages = event_data(record.events, "page")
     got = sum(_worth_of_page(worths, page["positions"], rates) for page in pages)
@@ -70,7 +70,7 @@ def _worth_of_page(
     measures=("markets/ContentAuction-v0",),
 )
 def page_efficiency(record: EpisodeRecord) -> float:
-    """The worth of the clicks of all pages, over that of the best pages for the true values."""
+    """The value of all clicks, divided by that on the best pages for the true values."""
     (worths,) = _worths(record)
     game = ContentAuction(**record.options)
     state = game.initial_state(record.seed)

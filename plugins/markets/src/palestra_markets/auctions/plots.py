@@ -1,4 +1,4 @@
-"""Plots of auctions by sealed bid: bids against values, and revenue."""
+"""Plots of sealed-bid auctions: bids against values, and revenue."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bids_and_revenue(record: EpisodeRecord) -> list[Plot]:
 
 
 def page_bids(record: EpisodeRecord) -> list[Plot]:
-    """Bids and payments by round, for auctions of places on a page."""
+    """Bids and payments by round, for auctions of positions on a page."""
     pages = event_data(record.events, "page")
     seats = range(len(record.players))
     revenue = [sum(page["payments"]) for page in pages]

@@ -1,17 +1,18 @@
-"""Sealed bids for positions on a page, by generalised second prices or by VCG.
+"""Sealed bids for positions on a page, paid for by generalised second prices or VCG.
 
-Position k gets `click_rates[k]` clicks a round, the first the most. Every advertiser has a private
-value of a click, which stays the same, and in every round all bid for a click at the same time. The
-highest bid gets the first position, the next the second, and so on; ties are broken at random. With
-`gsp` an advertiser pays the next lower bid for each of their clicks, 0 if there is none. With `vcg`
-they pay what the clicks they take from those below are worth to them by their bids. Then all bids
-are announced.
+Position k gets `click_rates[k]` clicks a round; the first gets the most. Every advertiser has a
+private value per click, which does not change, and in every round all advertisers submit bids per
+click at the same time. The highest bid gets the first position, the next the second, and so on;
+ties are broken at random. With `gsp` an advertiser pays the next lower bid for each of their
+clicks, 0 if there is none. With `vcg` they pay for the clicks they take from the advertisers below,
+valued at those advertisers' bids. Then all bids are announced.
 
 The rules are those of B. Edelman, M. Ostrovsky and M. Schwarz, "Internet Advertising and the
 Generalized Second-Price Auction", American Economic Review 97, 2007. Known answers checked by the
 tests: their example with values 10, 4 and 2 and 200 and 100 clicks, where truthful bidders pay 800
-and 200 with second prices and 600 and 200 with VCG; truth is dominant in VCG and not with second
-prices; every locally envy-free equilibrium of the example pays the seller at least what VCG does.
+and 200 with second prices and 600 and 200 with VCG; bidding truthfully is dominant under VCG but
+not under second prices; every locally envy-free equilibrium of the example pays the seller at least
+what VCG does.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class PositionAuction(SealedBids[PositionAuctionState]):
         Meta(
             min_length=1,
             max_length=MOST_PLAYERS,
-            description="clicks a round of each position, the most first",
+            description="clicks per round at each position, highest first",
         ),
     ] = (200.0, 100.0)
     mechanism: Annotated[Mechanism, Meta(description="how payments follow from the bids")] = "gsp"
@@ -140,7 +141,7 @@ class PositionAuction(SealedBids[PositionAuctionState]):
                 f"values must be at most max_value, {self.max_value}, not {self.values}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -159,12 +160,12 @@ class PositionAuction(SealedBids[PositionAuctionState]):
 
     @constant
     def kind(self) -> int:
-        """The mechanism's place in MECHANISMS."""
+        """The mechanism's index in MECHANISMS."""
         return MECHANISMS.index(self.mechanism)
 
     @constant
     def rates(self) -> tuple[float, ...]:
-        """The click rates, as a tuple that compiles."""
+        """The click rates, as a tuple that numba can compile."""
         return tuple(self.click_rates)
 
     @constant
@@ -174,12 +175,12 @@ class PositionAuction(SealedBids[PositionAuctionState]):
 
     @constant
     def fixed(self) -> bool:
-        """Whether the option `values` gives the values."""
+        """Whether the values come from the option `values` (otherwise they are drawn)."""
         return bool(self.values)
 
     @constant
     def worths(self) -> tuple[int, ...]:
-        """The given values; a 0 where they are drawn, as numba needs a type."""
+        """The given values; a single 0 if they are drawn, because numba needs a type."""
         return tuple(self.values) or (0,)
 
     # The rules
@@ -288,23 +289,23 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             lines.append(f"Last round: {self._page_text(state)}.")
         return "\n".join(lines)
 
-    def scene(self, state: PositionAuctionState, viewer: int | None = None) -> Scene:
+    def scene(self, state: PositionAuctionState, seat: int | None = None) -> Scene:
         lines = [f"Rounds played: {int(state.turn)} of {self.rounds}."]
         if state.bid[0] >= 0:
             lines.append(f"{self._page_text(state)}.")
-        return Scene(bars=self.bars(state, viewer), lines=tuple(lines))
+        return Scene(bars=self.bars(state, seat), lines=tuple(lines))
 
 
 # Parts of the rules
 
 
 def clicks(config: PositionAuction, rank: int) -> float:
-    """Clicks of a rank, from 0; no clicks below the last position."""
+    """Clicks at a rank, counted from 0; ranks below the last position get none."""
     return float(config.rates[rank]) if rank < config.positions else 0.0
 
 
 def payment(config: PositionAuction, state: PositionAuctionState, rank: int) -> float:
-    """What the advertiser at a rank pays in all."""
+    """The total payment of the advertiser at a rank."""
     if rank >= config.positions:
         return 0.0
     if config.kind == GSP:

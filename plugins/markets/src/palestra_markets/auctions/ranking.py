@@ -1,6 +1,6 @@
-"""Bids in order: the highest first, equal bids in random order.
+"""Ranking of bids: highest first, with ties in random order.
 
-Plain functions over the state below, inside the subset of Python that numba compiles.
+These are functions over the state below, written in the subset of Python that numba compiles.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from palestra.rules import shuffle
 
 
 class SealedBidsState(ArrayState):
-    """What the state of every auction by sealed bid holds, by seat."""
+    """The fields that every sealed-bid auction's state has, by seat."""
 
     bid: Annotated[NDArray[np.int32], Shape("num_players")]  # -1: none yet
-    lot: Annotated[NDArray[np.int32], Shape("num_players")]  # of equal bids the lowest lot is ahead
+    lot: Annotated[NDArray[np.int32], Shape("num_players")]  # ties go to the lower lot
     worth: Annotated[NDArray[np.int32], Shape("num_players")]  # the bidder's private value
 
 

@@ -1,11 +1,11 @@
-"""How readers click on advertisements, and the pages that serve advertisers best.
+"""Models of how readers click on advertisements, and the best pages for advertisers.
 
 With `logit` a reader weighs all advertisements on the page at once, and clicks on one or on none:
 on i with chance w[i, p_i] / (1 + sum of w), w by advertiser and position. With `cascade` a reader
 starts at the top, clicks on an advertisement with chance c[i], and reads on after it with chance
 q[i] (D. Kempe and M. Mahdian, "A Cascade Model for Externalities in Sponsored Search", WINE 2008).
 
-A page is a tuple with the advertiser at each position, -1 for nobody.
+A page is a tuple of the advertiser at each position, -1 for an empty position.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Logit:
         return weights / (1 + weights.sum())
 
     def best_page(self, values: Sequence[float]) -> Page:
-        """By Dinkelbach's method: a matching with weights w (v - t), where t is its own worth."""
+        """The best page by Dinkelbach's method, which solves a sequence of matchings."""
         worth = 0.0
         while True:
             gains = np.maximum(self.attraction * (np.asarray(values) - worth)[:, None], 0)
@@ -92,7 +92,7 @@ class Cascade:
         return found
 
     def best_page(self, values: Sequence[float]) -> Page:
-        """Exactly: advertisers stand in order of v c / (1 - q) and are chosen from the last up."""
+        """The exact optimum: dynamic programming over advertisers sorted by v c / (1 - q)."""
         worth = np.asarray(values, float) * self.click
         order = np.argsort(-worth / np.maximum(1 - self.go_on, 1e-12), kind="stable")
         best: list[tuple[float, Page]] = [(0.0, ())] * (self._positions + 1)
@@ -109,7 +109,7 @@ class Cascade:
         return float(self.click[advertiser])
 
 
-# What advertisers pay, by their bids for a click
+# Payments, from bids per click
 
 
 def worth(reader: Reader, page: Page, values: Sequence[float]) -> float:
@@ -118,7 +118,7 @@ def worth(reader: Reader, page: Page, values: Sequence[float]) -> float:
 
 
 def externality_payments(reader: Reader, bids: Sequence[float]) -> tuple[Page, list[float]]:
-    """The best page for the bids; each pays what the others would gain without them."""
+    """The best page for the bids; each advertiser pays what the others would gain without them."""
     page = reader.best_page(bids)
     paid = []
     for advertiser in range(len(bids)):

@@ -8,9 +8,9 @@ everybody who bids at least the reserve price pays their bid. Then all bids are 
 
 Known answers checked by the tests: with two bidders and random tie-breaking, bidding half the
 value, rounded down, is an exact equilibrium of the first-price auction where the number of values
-is even; truth is dominant with second prices; the seller's best reserve price and revenue are those
-of R. Myerson, "Optimal Auction Design", Mathematics of Operations Research 6, 1981; and the three
-formats have the same expected revenue.
+is even; bidding truthfully is dominant under second prices; the seller's best reserve price and
+revenue are those of R. Myerson, "Optimal Auction Design", Mathematics of Operations Research 6,
+1981; and the three formats have the same expected revenue.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PAYS = (
 
 
 class SealedAuctionState(SealedBidsState):
-    """Bids, lots and values by seat, the sale of the last round, and the books."""
+    """Bids, lots and values by seat, the last round's sale, and running totals."""
 
     earned: Annotated[NDArray[np.int64], Shape("num_players")]  # by seat, so far
     winner: Annotated[int, np.int32]  # seat that won the last round; -1 for nobody
@@ -122,7 +122,7 @@ class SealedAuction(SealedBids[SealedAuctionState]):
                 f"reserve must be at most max_value, {self.max_value}, not {self.reserve}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class SealedAuction(SealedBids[SealedAuctionState]):
 
     @constant
     def kind(self) -> int:
-        """The format's place in FORMATS."""
+        """The format's index in FORMATS."""
         return FORMATS.index(self.format)
 
     # The rules
@@ -254,9 +254,9 @@ class SealedAuction(SealedBids[SealedAuctionState]):
             lines.append(f"Rounds with a sale: {state.sales}.")
         return "\n".join(lines)
 
-    def scene(self, state: SealedAuctionState, viewer: int | None = None) -> Scene:
+    def scene(self, state: SealedAuctionState, seat: int | None = None) -> Scene:
         line = f"Rounds played: {int(state.turn)} of {self.rounds}."
-        return Scene(bars=self.bars(state, viewer), lines=(line, f"Revenue: {int(state.revenue)}."))
+        return Scene(bars=self.bars(state, seat), lines=(line, f"Revenue: {int(state.revenue)}."))
 
 
 # Parts of the rules
@@ -282,7 +282,7 @@ def award(config: SealedAuction, state: SealedAuctionState) -> None:
 
 
 def payment(config: SealedAuction, state: SealedAuctionState, seat: int) -> int:
-    """What a bidder pays for this round."""
+    """A bidder's payment in this round."""
     if config.kind == ALL_PAY:
         return int(state.bid[seat]) if state.bid[seat] >= config.reserve else 0
     return int(state.price) if seat == state.winner else 0

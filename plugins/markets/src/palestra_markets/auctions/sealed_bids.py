@@ -1,4 +1,4 @@
-"""What auctions by sealed bid share: all bid at once, in whole numbers; earnings are scores."""
+"""The common part of sealed-bid auctions: simultaneous whole-number bids, earnings as scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference buyer of `markets/Composer-v0`.
+"""The reference buyer for `markets/Composer-v0`.
 
 The paper's online rule is the agent `zcl-buyer` in palestra-adapters, beside the agent that uses it
 to compose agents.
@@ -16,18 +16,20 @@ from palestra_markets.reading import observed_numbers
 
 @agent("greedy-buyer", needs=("array",))
 class GreedyBuyer(ScriptedAgent[Composer]):
-    """Buys every component that fits and is worth enough for its price, by trials or by its claim.
+    """Buys every component that fits the budget and whose estimated value justifies its price.
 
-    With floor=0 it buys whatever comes while the budget lasts.
+    The estimate comes from trials, or from the component's claim if trials=0. With floor=0 it buys
+    every component while the budget lasts.
     """
 
     def __init__(
         self,
         floor: Annotated[
-            float, Meta(ge=0, le=1000, description="the least value over price that it buys")
+            float,
+            Meta(ge=0, le=1000, description="lowest ratio of value to price at which it buys"),
         ] = 1.0,
         trials: Annotated[
-            int, Meta(ge=0, description="trials of each component; 0 to rely on its claim")
+            int, Meta(ge=0, description="trials per component; 0 to rely on its claim")
         ] = 0,
         *,
         seed: int | None = None,

@@ -9,7 +9,7 @@ from math import ceil, comb, exp
 import numpy as np
 from palestra.kernel.rng import Rng
 
-QUERIES = 100  # of the sandbox; a component's value is how many of them it solves
+QUERIES = 100  # queries in the sandbox; a component's value is how many of them it solves
 CHEAPEST, DEAREST = 10, 40
 ERROR = 15.0  # standard deviation of the error of claims, in queries
 
@@ -19,8 +19,8 @@ class Component:
     """One component on offer."""
 
     price: int
-    value: int  # queries of the sandbox that it solves
-    claim: int  # queries that it is said to solve
+    value: int  # sandbox queries that it solves
+    claim: int  # sandbox queries that it is claimed to solve
     kind: int = 0
 
 
@@ -41,7 +41,7 @@ def draw_component(low: float, high: float, kinds: int, hype: float, rng: Rng) -
 def likely_values(
     price: int, claim: int, low: float, high: float, hype: float, solved: int, run: int
 ) -> list[float]:
-    """Weights of the values 0 to QUERIES given the price, the claim and the trials, not normalised.
+    """Unnormalised posterior weights of the values 0 to QUERIES, given price, claim and trials.
 
     `run` is the number of queries tried, `solved` how many of them were solved.
     """
@@ -54,7 +54,7 @@ def likely_values(
 
 
 def best_value(components: Sequence[Component], budget: int, kinds: int = 0) -> int:
-    """The most value that fits the budget, by dynamic programming; with `kinds`, one of a kind."""
+    """The highest total value within the budget, by dynamic programming; `kinds`: one of each."""
     groups: dict[int, list[Component]] = {}
     for number, component in enumerate(components):
         groups.setdefault(component.kind if kinds else number, []).append(component)

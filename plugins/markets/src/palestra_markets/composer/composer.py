@@ -4,8 +4,8 @@ Components (agents or tools) come one after another with a price and a descripti
 do, which may be wrong. A sandbox has 100 queries; a component's value is how many of them it
 solves. For `trial_price` the buyer may try the component on `probes` new queries, at most `trials`
 times, and sees how many it solves; then they buy it or let it go for good. With `kinds` there is
-room for one component of each kind. In the end the buyer is paid the value of all components
-bought; the rest of the budget is worth nothing.
+room for one component of each kind. At the end the buyer is paid the value of all components
+bought; money left over is worth nothing.
 
 The setting is that of "Automated Composition of Agents: A Knapsack Approach for Agentic Component
 Selection", 2025: an online knapsack whose ratios of value to price lie between `low` and `high`.
@@ -71,7 +71,7 @@ class Workbench:
     seen: list[Component] = field(default_factory=list)  # offered so far; the last is on offer
     bought: list[int] = field(default_factory=list)  # by number, from 0
     trials: int = 0  # of the component on offer
-    solved: int = 0  # queries that it solved in them
+    solved: int = 0  # queries that it solved in those trials
     ended: bool = False
 
 
@@ -99,7 +99,7 @@ class Composer(TextGame[Workbench]):
 
     An observation is a float32 vector of 15 numbers:
 
-        component, number of components, its price, its claim, its kind (-1: no kinds)
+        component, number of components, the component's price, its claim, its kind (-1: no kinds)
         whether it may be bought; budget left, budget, least and greatest value over price
         trials made of it, trials allowed, queries it was tried on, queries it solved
         price of a trial
@@ -107,7 +107,7 @@ class Composer(TextGame[Workbench]):
 
     offers: Annotated[int, Meta(ge=1, le=10_000, description="components offered")] = 40
     budget: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="money for components and trials")
+        int, Meta(ge=1, le=1_000_000, description="budget for components and trials")
     ] = 300
     trials: Annotated[int, Meta(ge=0, le=QUERIES, description="most trials of one component")] = 3
     probes: Annotated[int, Meta(ge=1, le=QUERIES, description="queries in a trial")] = 10
@@ -116,7 +116,11 @@ class Composer(TextGame[Workbench]):
     ] = 1
     kinds: Annotated[
         int,
-        Meta(ge=0, le=100, description="kinds of component, of which one each fits; 0 for none"),
+        Meta(
+            ge=0,
+            le=100,
+            description="kinds of component, with room for one of each; 0 for no kinds",
+        ),
     ] = 0
     low: Annotated[
         float, Meta(ge=1 / CHEAPEST, le=QUERIES / DEAREST, description="least value over price")
@@ -126,7 +130,11 @@ class Composer(TextGame[Workbench]):
     ] = 2.5
     hype: Annotated[
         float,
-        Meta(ge=-QUERIES, le=QUERIES, description="queries that claims overstate on average"),
+        Meta(
+            ge=-QUERIES,
+            le=QUERIES,
+            description="queries by which claims overstate the value, on average",
+        ),
     ] = 10.0
     components: Annotated[
         Sequence[tuple[int, int]],
@@ -168,7 +176,7 @@ class Composer(TextGame[Workbench]):
                 f"to {most:g}, by low and high, not {value}; a price is at least 1"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def count(self) -> int:
@@ -238,7 +246,7 @@ class Composer(TextGame[Workbench]):
         )
 
     def _try(self, state: Workbench) -> Event:
-        """Run the next probes on queries of the sandbox, none of them twice."""
+        """Try the component on its next `probes` queries; no query is used twice."""
         offer, before = state.seen[-1], state.solved
         for at in range(state.trials * self.probes, (state.trials + 1) * self.probes):
             state.solved += state.rng.below(QUERIES - at) < offer.value - state.solved
@@ -279,7 +287,7 @@ class Composer(TextGame[Workbench]):
         return Outcome(("score",), (float(value),), reason)
 
     def determinize(self, state: Workbench, seat: int, rng: Rng) -> Workbench:
-        """The value of the component on offer is drawn from what its trials make likely."""
+        """Draw the value of the component on offer from its posterior after the trials."""
         copy = self.clone(state)
         if state.ended or self.components:
             return copy
@@ -332,7 +340,7 @@ class Composer(TextGame[Workbench]):
         seen.append(self.trial_price)
         return np.array(seen, np.float32)
 
-    def scene(self, state: Workbench, viewer: int | None = None) -> Scene:
+    def scene(self, state: Workbench, seat: int | None = None) -> Scene:
         """The budget, the component on offer, and how many were bought."""
         offer, run = state.seen[-1], state.trials * self.probes
         bars = [
@@ -342,7 +350,7 @@ class Composer(TextGame[Workbench]):
         ]
         if run:
             bars.append(Bar("solved", float(state.solved), float(run), 3))
-        if viewer is None:
+        if seat is None:
             bars.append(Bar("value", float(offer.value), float(QUERIES), 4))
         lines = [f"Component {len(state.seen)} of {self.count}.", f"{len(state.bought)} bought."]
         return Scene(caption="components on trial", bars=tuple(bars), lines=tuple(lines))

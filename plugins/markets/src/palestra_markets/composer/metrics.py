@@ -11,7 +11,7 @@ from palestra_markets.reading import event_data
 
 
 def revealed_truth(record: EpisodeRecord) -> dict[str, Any]:
-    """The event data that reveal all components at the end; empty before it."""
+    """The data of the final event, which reveals all components; empty until then."""
     reveals = event_data(record.events, "reveal")
     return next((data for data in reveals if "components" in data), {})
 
@@ -23,7 +23,7 @@ def revealed_truth(record: EpisodeRecord) -> dict[str, Any]:
 def composition_ratio(record: EpisodeRecord) -> float:
     """The value of the components bought, over the most that the budget could buy.
 
-    0 before the end.
+    It is 0 until the episode ends.
     """
     truth = revealed_truth(record)
     if not truth:

@@ -10,7 +10,7 @@ from palestra_markets.report.plot import Line, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
-    """By component: value over price of those bought and let go, and the budget left."""
+    """Value over price of the components bought and passed over, and the budget left."""
     left = [data["left"] for data in event_data(record.events, "decision")]
     truth = revealed_truth(record)
     rows, bought = truth.get("components", []), set(truth.get("bought", ()))

@@ -1,1 +1,1 @@
-"""A principal sends an assistant with leanings of their own to shop."""
+"""A principal shops through an assistant who has preferences of their own."""

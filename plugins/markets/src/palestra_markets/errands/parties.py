@@ -1,4 +1,4 @@
-"""Reference principals and assistants of `markets/Shopping-v0`."""
+"""Reference principals and assistants for `markets/Shopping-v0`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palestra_markets.reading import observed_numbers
 
 
 class Party(ScriptedAgent[Shopping]):
-    """An agent for one of the two seats, which decides by its observation alone."""
+    """An agent for one of the two seats that decides from its observation alone."""
 
     seat = 0
 
@@ -27,12 +27,12 @@ class Party(ScriptedAgent[Shopping]):
 
     @abstractmethod
     def answer(self, seen: list[float]) -> TextAction:
-        """The action to play at an observation."""
+        """The action to play, given an observation."""
 
 
 @agent("trusting-principal", needs=("array",))
 class TrustingPrincipal(Party):
-    """Offers a fixed bonus; buys the best product where it sees all, else the recommended one."""
+    """Offers a fixed bonus; buys the best product if it sees them, else the recommended one."""
 
     def __init__(
         self,
@@ -60,7 +60,10 @@ class LeaningAssistant(Party):
         self,
         honest: Annotated[
             bool,
-            Meta(description="claim the true gain; if not, that of the product the goal asks for"),
+            Meta(
+                description="whether it claims the true gain; if not, it claims that of the "
+                "product the goal asks for"
+            ),
         ] = True,
         *,
         seed: int | None = None,

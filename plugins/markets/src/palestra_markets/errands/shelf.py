@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from palestra.kernel.rng import Rng
 
-MOST = 100  # of price, quality and greenness
-NEED = 100  # worth of having any product
+MOST = 100  # the highest price, quality and greenness
+NEED = 100  # value of having any product at all
 GOALS = {"cheapest": 0.0, "good value": 1.0, "best": 3.0}  # worth of a point of quality
 
 
@@ -26,12 +26,12 @@ def draw_product(rng: Rng) -> Product:
 
 
 def worth(product: Product, goal: str) -> float:
-    """The principal's gain: the need, plus quality as the goal weighs it, less the price."""
+    """The principal's gain: the value of any product, plus weighted quality, less the price."""
     return NEED + GOALS[goal] * product.quality - product.price
 
 
 def best(products: Sequence[Product], goal: str) -> int:
-    """The number of the product the goal asks for, from 0; the first among equals."""
+    """The index of the product the goal asks for; the first of equal ones."""
     return max(range(len(products)), key=lambda n: worth(products[n], goal))
 
 

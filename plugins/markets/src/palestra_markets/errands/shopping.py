@@ -2,11 +2,11 @@
 
 On every trip the shop has some products, each with a price, a quality and a greenness. The
 principal has a goal that both know: the cheapest, good value, or the best whatever it costs. First
-they offer a bonus, paid if the recommended product is the one the goal asks for. Then the
+the principal offers a bonus, paid if the recommended product is the one the goal asks for. Then the
 assistant, who sees the whole shelf, recommends a product and claims a gain for the principal. The
-principal, who by `information` sees all marks, just the prices, or nothing, buys that product,
-another or none. They are paid the worth of what they buy less the bonus. The assistant is paid the
-bonus and their secret `leaning` for every point of greenness of what is bought. All marks are
+principal, who sees all attributes, only the prices, or nothing (`information`), buys that product,
+another or none, and is paid the worth of the purchase less the bonus. The assistant is paid the
+bonus and their secret `leaning` for every point of greenness of what is bought. All attributes are
 announced after the trip.
 
 The setting is that of "Of Models and Tin Men: A Behavioural Economics Study of Principal-Agent
@@ -82,7 +82,7 @@ class Choose(TextAction, frozen=True):
 
 @dataclass(slots=True)
 class Trip:
-    """The state: the trip that is being made, and what both have earned."""
+    """The state: the current trip, and what both have earned."""
 
     rng: Rng
     leaning: float  # paid to the assistant for a point of greenness
@@ -115,10 +115,10 @@ class Trip:
 class Shopping(Talking, TextGame[Trip]):
     """A principal shops through an assistant, who may have preferences of their own.
 
-    Actions by number are bonuses in twentieths of the most, then every product's recommendation
-    with claimed gains in steps of 20, then the choices, first to buy nothing. The principal is paid
-    the worth of what they buy (`gain`) less the bonus, the assistant the bonus and their leaning
-    for its greenness (`green`).
+    Numbered actions are, in order: bonuses in twentieths of the highest; each product's
+    recommendation with claimed gains in steps of 20; and purchases, of which the first buys
+    nothing. The principal is paid the worth of what they buy (`gain`) less the bonus, the assistant
+    the bonus and their leaning for its greenness (`green`).
 
     An observation is a float32 vector of 11 + 4 n numbers for n products:
 
@@ -136,12 +136,16 @@ class Shopping(Talking, TextGame[Trip]):
     ] = "none"
     leaning: Annotated[
         float,
-        Meta(ge=-1, le=100, description="paid to the assistant for greenness; -1 to draw it"),
+        Meta(
+            ge=-1,
+            le=100,
+            description="paid to the assistant per point of greenness bought; -1 to draw it",
+        ),
     ] = -1.0
     most_leaning: Annotated[
-        float, Meta(ge=0, le=100, description="the greatest leaning that is drawn")
+        float, Meta(ge=0, le=100, description="the highest leaning that can be drawn")
     ] = 1.0
-    most_bonus: Annotated[int, Meta(ge=0, le=1_000_000, description="the greatest bonus")] = 100
+    most_bonus: Annotated[int, Meta(ge=0, le=1_000_000, description="the highest bonus")] = 100
     message_limit: Annotated[
         int, Meta(ge=0, le=10_000, description="characters of a message; 0 for no messages")
     ] = 300
@@ -171,7 +175,7 @@ class Shopping(Talking, TextGame[Trip]):
                 f"leaning must be from 0 to 100, or -1 to draw it, not {self.leaning}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -263,7 +267,7 @@ class Shopping(Talking, TextGame[Trip]):
         return Step(paid, events=events)
 
     def _truth_event(self, state: Trip, bought: int, gain: float, bonus: float) -> Event:
-        """All marks of the shelf, what was bought, and what the goal asked for."""
+        """The event with all attributes, the purchase, and the product the goal asked for."""
         right, worths = best(state.shelf, state.goal), [worth(p, state.goal) for p in state.shelf]
         data = {
             "goal": state.goal,
@@ -284,7 +288,7 @@ class Shopping(Talking, TextGame[Trip]):
         return Event("goal", text, {"goal": state.goal})
 
     def _shelf_event(self, state: Trip, seat: int) -> Event:
-        """What a seat now sees of the shelf."""
+        """The event with what a seat now sees of the shelf."""
         rows = [list(row[:3]) for row in self._shelf_rows(state, seat)]
         return Event("reveal", self._shelf_text(state, seat), {"shelf": rows}, only(seat))
 
@@ -303,7 +307,7 @@ class Shopping(Talking, TextGame[Trip]):
         return Outcome((score, score), tuple(state.totals), "all trips are made")
 
     def determinize(self, state: Trip, seat: int, rng: Rng) -> Trip:
-        """Draw anew the leaning, if the principal asks, and marks that the seat does not see."""
+        """Redraw the leaning, for the principal, and attributes that the seat does not see."""
         copy = self.clone(state)
         if state.trip >= self.trips:
             return copy
@@ -381,11 +385,11 @@ class Shopping(Talking, TextGame[Trip]):
             seen += row
         return np.array(seen, np.float32)
 
-    def scene(self, state: Trip, viewer: int | None = None) -> Scene:
-        """What the products are worth to the principal, as far as the viewer sees it."""
+    def scene(self, state: Trip, seat: int | None = None) -> Scene:
+        """The products' worth to the principal, as far as the seat sees it."""
         gains = [worth(product, state.goal) for product in state.shelf]
-        if viewer is not None:
-            gains = [row[3] for row in self._shelf_rows(state, viewer)]
+        if seat is not None:
+            gains = [row[3] for row in self._shelf_rows(state, seat)]
         bars = [
             Bar(f"product {n}", float(max(0.0, gain)), float(MOST_CLAIM), n)
             for n, gain in enumerate(gains, 1)

@@ -7,16 +7,16 @@ then see a private signal that is right more often at a higher level, then repor
 principal reads the reports, decides on a state, and gains `value` if it is the true one. Then the
 state is announced, and payments are made as promised, in whole units.
 
-The principal offers one of the proper scoring rules, or the best mechanism by linear programming
-(`Optimal`), which may recommend a lottery over efforts. The expert and the principal know the
-expert's costs; without `known` only the expert does, and `Optimal` cannot be offered: the principal
-has to learn.
+The principal offers one of the proper scoring rules, or the best mechanism found by linear
+programming (`Optimal`), which may recommend a lottery over efforts. An expert's costs are known to
+that expert and to the principal. Without `known` only the expert knows them, and the principal, who
+cannot offer `Optimal`, has to learn.
 
 The game is that of F. Cacciamani, M. Castiglioni and N. Gatti, "Online Information Acquisition:
 Hiring Multiple Agents", 2023. Known answers checked by the tests: the least payment that makes one
 expert work, in closed form; under a proper rule truth is the best report at every signal; under the
-programme's payments no deviation pays, by enumeration; correlating efforts beats every single
-profile where luck is shared; the programme's optimum agrees with another solver's.
+linear program's payments no deviation pays, by enumeration; correlating efforts beats every single
+profile where luck is shared; the program's optimum agrees with another solver's.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from palestra_markets.hiring.programme import optimal_mechanism
 OFFER, EFFORT, REPORT, DECISION = range(4)
 PHASES = ("offer", "effort", "report", "decision")
 PRINCIPAL = 0
-PAY_STEPS = (10, 20, 30, 40, 60, 100)  # pays of numbered offers, in percent of `most_paid`
+PAY_STEPS = (10, 20, 30, 40, 60, 100)  # payments in the numbered offers, in percent of `most_paid`
 TALENTS = (50, 150)  # an expert's costs are drawn from this range, in percent of `costs`
 
 
@@ -137,12 +137,12 @@ class Firm:
 )
 @dataclass(frozen=True)
 class Hiring(TextGame[Firm]):
-    """A principal hires experts, who work in secret, to find out which of a few states is true.
+    """A principal hires experts, whose effort is hidden, to find out which of a few states is true.
 
-    Actions by number are the experts' levels and reports, the principal's decisions, `Optimal`, and
-    every scoring rule at some pays for every profile of levels. The principal is paid `value` for a
-    right decision (`decision`) less what they pay (`paid`); an expert is paid as offered (`paid`)
-    less the cost of their level (`effort`).
+    Numbered actions are, in order: the experts' levels and reports, the principal's decisions,
+    `Optimal`, and every scoring rule at several payments for every profile of levels. The principal
+    is paid `value` for a right decision (`decision`) less what they pay (`paid`); an expert is paid
+    as offered (`paid`) less the cost of their level (`effort`).
 
     An observation is a float32 vector of 13 + n + 2 k + m m numbers for n effort levels, k experts
     and m states:
@@ -159,7 +159,9 @@ class Hiring(TextGame[Firm]):
     num_players: Annotated[
         int, Meta(ge=2, le=4, description="the principal and one to three experts")
     ] = 3
-    states: Annotated[int, Meta(ge=2, le=3, description="states of which one is true")] = 2
+    states: Annotated[
+        int, Meta(ge=2, le=3, description="number of states, of which one is true")
+    ] = 2
     accuracies: Annotated[
         Sequence[Annotated[float, Meta(gt=0, lt=1)]],
         Meta(
@@ -173,7 +175,7 @@ class Hiring(TextGame[Firm]):
         Meta(
             min_length=2,
             max_length=3,
-            description="units that each effort level costs an average expert, rising from 0",
+            description="cost of each effort level to an average expert, in units, rising from 0",
         ),
     ] = (0, 200, 600)
     overlap: Annotated[
@@ -183,11 +185,15 @@ class Hiring(TextGame[Firm]):
         int, Meta(ge=1, le=1_000_000, description="units the principal gains by a right decision")
     ] = 10_000
     most_paid: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="most units that one expert is paid in a round")
+        int,
+        Meta(ge=1, le=1_000_000, description="most units that one expert can be paid in a round"),
     ] = 10_000
     verified: Annotated[
         bool,
-        Meta(description="pay by the true state; if not, by the report of another expert"),
+        Meta(
+            description="whether reports are scored against the true state; if not, against "
+            "another expert's report"
+        ),
     ] = True
     known: Annotated[bool, Meta(description="whether the principal knows the experts' costs")] = (
         True
@@ -236,7 +242,7 @@ class Hiring(TextGame[Firm]):
                 f"costs must be {len(right)} rising whole numbers from 0, not {costs}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def experts(self) -> int:
@@ -259,7 +265,7 @@ class Hiring(TextGame[Firm]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Levels, reports, decisions; `Optimal`; every rule at some pays for every profile."""
+        """Levels, reports, decisions, `Optimal`, then every rule at some pays per profile."""
         exerts = (Exert(level) for level in range(len(self.accuracies)))
         reports = (Report(signal) for signal in range(self.states))
         decisions = (Decide(state) for state in range(self.states))
@@ -319,7 +325,7 @@ class Hiring(TextGame[Firm]):
         return self._decide(state, actions[PRINCIPAL].state)
 
     def mechanism_of(self, action: Any, costs: tuple[tuple[int, ...], ...]) -> Mechanism:
-        """The mechanism that an offer stands for, with experts of these costs."""
+        """The mechanism that an offer represents, for experts with these costs."""
         if isinstance(action, Optimal):
             problem = self.information, costs, self.value, self.most_paid, self.verified
             return optimal_mechanism(*problem)[0]
@@ -450,7 +456,7 @@ class Hiring(TextGame[Firm]):
         )
 
     def determinize(self, state: Firm, seat: int, rng: Rng) -> Firm:
-        """Draw anew the others' advice, signals and costs, where the seat does not know them."""
+        """Redraw the others' advice, signals and costs where the seat does not know them."""
         copy = self.clone(state)
         if not self.known or seat != PRINCIPAL:
             copy.costs = tuple(
@@ -552,18 +558,17 @@ class Hiring(TextGame[Firm]):
             table = np.zeros((self.states, self.states))
         return np.array([*seen, *table.ravel()], np.float32)
 
-    def scene(self, state: Firm, viewer: int | None = None) -> Scene:
-        """The principal's gain over the rounds, and what everybody has earned."""
-        shown = range(self.num_players) if viewer is None else (viewer,)
-        # a scale that depends on nobody else's total, which is private
-        full = float(max(1, *(abs(state.totals[seat]) for seat in shown)))
+    def scene(self, state: Firm, seat: int | None = None) -> Scene:
+        """The principal's gain by round, and everybody's earnings."""
+        shown = range(self.num_players) if seat is None else (seat,)
+        # the scale must not depend on the others' totals, which are private
+        full = float(max(1, *(abs(state.totals[one]) for one in shown)))
         bars = [
-            Bar(self.players[seat], max(0.0, float(state.totals[seat])), full, seat)
-            for seat in shown
+            Bar(self.players[one], max(0.0, float(state.totals[one])), full, one) for one in shown
         ]
         at = min(state.round + 1, self.rounds)
         lines = [f"Round {at} of {self.rounds}: {PHASES[state.phase]}."]
-        if viewer is None and state.efforts and not state.ended:
+        if seat is None and state.efforts and not state.ended:
             levels, signals = comma_separated(state.efforts), comma_separated(state.signals)
             lines.append(f"Levels {levels}, signals {signals}.")
         if state.last[0] >= 0:
@@ -578,13 +583,13 @@ class Hiring(TextGame[Firm]):
 
 
 def draw_cell(chances: Any, rng: Rng) -> list[int]:
-    """Draw a cell of a table of chances; its index."""
+    """Draw a cell of a table of chances and return its index."""
     cell = rng.weighted(chances.ravel().tolist())
     return [int(place) for place in np.unravel_index(cell, chances.shape)]
 
 
 def profile_digits(profile: Sequence[int]) -> str:
-    """Effort levels as one digit an expert."""
+    """Effort levels, written as one digit per expert."""
     return "".join(map(str, profile))
 
 

@@ -1,4 +1,4 @@
-"""What experts can find out, and rules that pay them for their reports."""
+"""The experts' signals, and scoring rules that pay them for their reports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def joint(known: Information, profile: tuple[int, ...]) -> Any:
 
 
 def _shared(states: int, right: Sequence[float], theta: int) -> Any:
-    """Chances of signals where one draw decides who is right, and another which way they err."""
+    """Chances of signals if one draw decides who is right and another which way they err."""
     table = np.zeros((states,) * len(right))
     bounds = sorted({0.0, 1.0, *right})
     for low, high in pairwise(bounds):
@@ -89,11 +89,12 @@ def scores(rule: str, predicted: Any) -> Any:
 def payments(
     known: Information, profile: tuple[int, ...], expert: int, rule: str, most: int, verified: bool
 ) -> Any:
-    """What a scoring rule pays an expert, in whole units, of the shape of `joint`.
+    """A scoring rule's payments to an expert, in whole units and in the shape of `joint`.
 
-    The report is taken as the signal at the recommended level, and the distribution it predicts is
-    scored: of the state where that is verified, else of the next expert's report (N. Miller, P.
-    Resnick and R. Zeckhauser, Management Science 51, 2005). Scores are scaled to 0 … `most`.
+    The report is taken as a signal received at the recommended level, and the distribution that it
+    predicts is scored: the distribution of the state if that is verified, else of the next expert's
+    report (N. Miller, P. Resnick and R. Zeckhauser, Management Science 51, 2005). Scores are scaled
+    to 0 … `most`.
     """
     k = known.experts
     about = k if verified else (expert + 1) % k
@@ -169,7 +170,7 @@ class Mechanism:
 def scoring_mechanism(
     known: Information, profile: tuple[int, ...], rule: str, most: int, verified: bool
 ) -> Mechanism:
-    """One profile for certain, with every expert paid by the same scoring rule."""
+    """A mechanism with a single profile, in which every expert is paid by the same scoring rule."""
     pays = tuple(
         payments(known, profile, expert, rule, most, verified) for expert in range(known.experts)
     )

@@ -6,9 +6,10 @@ from palestra import EpisodeRecord, metric
 
 
 def _pairs(record: EpisodeRecord, kind: str, name: str, verb: str) -> list[tuple[int, int]]:
-    """Numbers that experts received and those they answered, by seat and round.
+    """Pairs of the number that an expert received and the one they answered, by seat and round.
 
-    Received: `name` in their events of a kind. Answered: the number in their actions `verb`.
+    Received: the field `name` of their events of a kind. Answered: the number in their actions
+    `verb`.
     """
     pairs = []
     for seat in range(1, len(record.players)):

@@ -1,4 +1,4 @@
-"""Reference principals and experts of `markets/Hiring-v0`."""
+"""Reference principals and experts for `markets/Hiring-v0`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def last_data(turn: Turn, kind: str) -> Mapping[str, Any]:
     needs=("array",),
 )
 class RationalExpert(ScriptedAgent[Hiring]):
-    """Works and reports as pays best if the others obey and tell the truth.
+    """Chooses the effort and report that pay best if the others obey and tell the truth.
 
-    It does as recommended and tells the truth where a deviation gains less than one unit.
+    It obeys and tells the truth unless a deviation gains at least one unit.
     """
 
     def choose(self, turn: Turn[Hiring]) -> TextAction:
@@ -75,7 +75,7 @@ def mechanism_seen_by(expert: int, advice: Mapping[str, Any]) -> Mechanism:
 
 
 class Principal(ScriptedAgent[Hiring]):
-    """Decides for the state that true reports of obedient experts make most likely."""
+    """Decides on the state that is most likely if the experts obey and report truthfully."""
 
     def choose(self, turn: Turn[Hiring]) -> TextAction:
         game, seen = read_turn(turn)
@@ -89,7 +89,7 @@ class Principal(ScriptedAgent[Hiring]):
 
     @abstractmethod
     def offer(self, game: Hiring, turn: Turn[Hiring]) -> TextAction:
-        """The offer of a round."""
+        """The offer to make in this round."""
 
 
 @agent("programme-principal", kind="solver", needs=("array",))
@@ -104,7 +104,7 @@ class ProgrammePrincipal(Principal):
 
 @agent("scoring-principal", kind="solver", needs=("array",))
 class ScoringPrincipal(Principal):
-    """Offers the best profile at the least pay by one scoring rule at which experts obey."""
+    """Offers the best profile under one scoring rule, at the lowest pay at which experts obey."""
 
     def __init__(
         self,
@@ -135,9 +135,10 @@ class ScoringPrincipal(Principal):
     def _least_offer(
         self, game: Hiring, costs: Sequence[Sequence[int]], profile: tuple[int, ...]
     ) -> tuple[float, Offer] | None:
-        """The least pay at which experts obey a profile, by bisection, and what it gains.
+        """The lowest pay at which experts obey a profile, by bisection, and the principal's gain.
 
-        None where they obey at no pay. A higher pay scales scores and makes obedience pay more.
+        Returns None if they obey at no level of pay. Bisection works because higher pay scales the
+        scores and makes obedience more profitable.
         """
 
         def obeyed_mechanism(pay: int) -> Mechanism | None:
@@ -175,7 +176,7 @@ class Trials:
 class ExploringPrincipal(Principal):
     """Tries simple offers for T^(2/3) of T rounds, then commits to the one that gained most.
 
-    It need not know the experts' costs. The offers are those of `simple_offers`, in turn.
+    It does not need to know the experts' costs. It tries the offers of `simple_offers` in turn.
     """
 
     def __init__(self, *, seed: int | None = None) -> None:
@@ -204,7 +205,7 @@ class ExploringPrincipal(Principal):
 
 
 def simple_offers(game: Hiring) -> list[Offer]:
-    """No experts; or the first one, two, … at the same level, at each of some pays."""
+    """Offers to no expert, then to the first one, two, … at one level, at several payments."""
     pays = [max(1, game.most_paid * percent // 100) for percent in PAY_STEPS]
     offers = [Offer("quadratic", 0, "0" * game.experts)]
     for level, count in product(range(1, len(game.accuracies)), range(1, game.experts + 1)):

@@ -1,10 +1,10 @@
 """The principal's best mechanism by linear programming.
 
-The variables are the chance of every profile of recommended levels, and that chance times what each
-expert is paid under it by all reports and the state. The principal's gain is linear in them, and so
+The variables are the chance of every profile of recommended levels, and that chance times each
+expert's payment under it for all reports and states. The principal's gain is linear in them, and so
 are the constraints that keep an expert from every other level with every way of reporting. Experts
-know their own advice only, so each constraint pools the profiles that give it. This is why
-mechanisms that correlate efforts can be better than any single profile.
+know only their own advice, so each constraint pools the profiles that give the same advice. This is
+why mechanisms that correlate efforts can be better than any single profile.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def optimal_mechanism(
     verified: bool = True,
     only: tuple[tuple[int, ...], ...] = (),
 ) -> tuple[Mechanism, float]:
-    """The best mechanism with payments of 0 to `most` units, and its worth to the principal.
+    """The best mechanism with payments of 0 to `most` units, and the principal's gain under it.
 
-    `costs` are by expert and level. `only` limits the profiles that may be recommended. The worth
-    is the optimum of the programme, before payments are rounded up to whole units. Raises
-    `InvalidOption` where no payments make experts obey.
+    `costs` are by expert and level. `only` limits the profiles that may be recommended. The gain is
+    the optimum of the linear program, before payments are rounded up to whole units. Raises
+    `InvalidOption` if no payments make the experts obey.
     """
     profiles = only or known.profiles
     cells = known.states ** (known.experts + 1)
@@ -82,7 +82,7 @@ def _gain_row(
 
 
 def _block(profiles: Sequence[Any], cells: int, expert: int, place: int) -> slice:
-    """The columns of what an expert is paid under the profile at a place."""
+    """The columns of an expert's payments under the profile at an index."""
     start = len(profiles) * (1 + expert * cells) + place * cells
     return slice(start, start + cells)
 
@@ -93,7 +93,7 @@ def _obedience_constraints(
     profiles: Sequence[tuple[int, ...]],
     width: int,
 ) -> tuple[Any, Any]:
-    """Rows and right-hand sides: for every deviation, that it pays no better than obedience."""
+    """Constraint rows and right-hand sides: no deviation pays better than obedience."""
     reports = product(range(known.states), repeat=known.states)
     levels = range(known.levels)
     rows = []
@@ -115,7 +115,7 @@ def _deviation_row(
     width: int,
     deviation: Deviation,
 ) -> Any:
-    """What a deviation pays more than obedience, with the margin, as coefficients."""
+    """The gain of a deviation over obedience plus the margin, as coefficients."""
     expert, advised, level, reports = deviation
     cells = known.states ** (known.experts + 1)
     lies = sum(said != seen for seen, said in enumerate(reports)) / known.states
@@ -127,7 +127,7 @@ def _deviation_row(
             continue
         chosen = (*profile[:expert], level, *profile[expert + 1 :])
         moved = np.zeros((known.states,) * (known.experts + 1))
-        # signals seen at the other level end up in the cells of what is reported
+        # signals seen at the other level count in the cells of the reported signals
         signals = np.moveaxis(joint(known, chosen), expert, 0)
         np.add.at(np.moveaxis(moved, expert, 0), list(reports), signals)
         row[_block(profiles, cells, expert, place)] = (moved - joint(known, profile)).ravel()

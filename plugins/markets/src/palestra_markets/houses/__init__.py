@@ -1,1 +1,1 @@
-"""Houses sold one by one to bidders with tastes and budgets."""
+"""Houses auctioned one by one to bidders with private tastes and budgets."""

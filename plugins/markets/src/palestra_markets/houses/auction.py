@@ -126,9 +126,9 @@ class Sale:
 class HouseAuction(TextGame[Sale]):
     """Auctions of houses, one by one, among bidders with private tastes and limited budgets.
 
-    Actions by number are prices in steps and withdrawal, or with falling prices to take and to
-    wait; then every profile of a rival. A bidder is paid value less price for each house they buy
-    (`houses`) and `profiling` for each right profile (`profiling`). Money is in thousands.
+    Numbered actions are prices in steps and withdrawal, or taking and waiting if prices fall; then
+    every profile of a rival. A bidder is paid value less price for each house they buy (`houses`)
+    and `profiling` for each right profile (`profiling`). Money is in thousands.
 
     An observation is a float32 vector of 18 + 3 n numbers for n bidders:
 
@@ -140,20 +140,25 @@ class HouseAuction(TextGame[Sale]):
     """
 
     num_players: Annotated[int, Meta(ge=2, le=10, description="bidders")] = 4
-    houses: Annotated[int, Meta(ge=1, le=50, description="houses sold, one by one")] = 6
+    houses: Annotated[int, Meta(ge=1, le=50, description="number of houses, sold one by one")] = 6
     format: Annotated[
         Literal["english", "dutch", "first-price", "vickrey"],
         Meta(description="rising or falling prices, or sealed bids at the first or second price"),
     ] = "english"
     budget: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="thousands that an average bidder has in all")
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="budget of an average bidder for all houses, in thousands",
+        ),
     ] = 1_500
     increment: Annotated[
-        int, Meta(ge=1, le=FULL_VALUE, description="thousands that a price rises or falls at least")
+        int, Meta(ge=1, le=FULL_VALUE, description="smallest change of the price, in thousands")
     ] = 20
     knowledge: Annotated[
         Literal["none", "favourite", "full"],
-        Meta(description="what bidders know of their rivals' tastes"),
+        Meta(description="what bidders know about their rivals' tastes"),
     ] = "none"
     profiling: Annotated[
         int, Meta(ge=0, le=1_000_000, description="thousands paid for a right profile of a rival")
@@ -179,7 +184,7 @@ class HouseAuction(TextGame[Sale]):
     reward_terms = ("houses", "profiling")
     action_types = (Raise, Withdraw, Bid, Take, Wait, Profile)
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -200,7 +205,7 @@ class HouseAuction(TextGame[Sale]):
 
     @property
     def top(self) -> int:
-        """Where a falling price begins: the full value, or the last step below it."""
+        """The starting price of a falling auction: the full value, rounded down to a step."""
         return FULL_VALUE // self.increment * self.increment
 
     # The rules
@@ -358,7 +363,7 @@ class HouseAuction(TextGame[Sale]):
         return Event("house", f"House {state.house + 1}: {house_text(house)}", data)
 
     def _shut_out_event(self, state: Sale) -> Event:
-        """Who cannot pay the first step, which tells the others something of their budgets."""
+        """The event that names who cannot pay the first step, a hint at their budgets."""
         out = [seat for seat, bids in enumerate(state.bidding) if not bids]
         names = ", ".join(self.players[seat] for seat in out)
         return Event("reveal", f"Cannot pay the first step: {names}.", {"out": out})
@@ -379,7 +384,7 @@ class HouseAuction(TextGame[Sale]):
         return [*events, self._house_event(state)] if state.house < self.houses else events
 
     def _rivals_event(self, state: Sale, seat: int) -> Event | None:
-        """What a bidder knows of their rivals' tastes; None for nothing."""
+        """The event with what a bidder knows about rivals' tastes; None if nothing."""
         if self.knowledge == "none":
             return None
         parts = []
@@ -399,7 +404,7 @@ class HouseAuction(TextGame[Sale]):
         return Outcome((score,) * self.num_players, scores, "all houses were offered")
 
     def determinize(self, state: Sale, seat: int, rng: Rng) -> Sale:
-        """Draw the rivals' tastes and budgets anew, where the seat does not know them."""
+        """Redraw the rivals' tastes and budgets where the seat does not know them."""
         copy = self.clone(state)
         if state.ended:
             return copy
@@ -487,8 +492,8 @@ class HouseAuction(TextGame[Sale]):
         ]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Sale, viewer: int | None = None) -> Scene:
-        """The house and its marks, the bids, and the budgets left that the viewer knows."""
+    def scene(self, state: Sale, seat: int | None = None) -> Scene:
+        """The house and its marks, the bids, and the remaining budgets that the seat knows."""
         bars, lines = [], []
         if state.house < self.houses:
             house = state.houses[state.house]
@@ -496,14 +501,14 @@ class HouseAuction(TextGame[Sale]):
             bars += [Bar(name, float(mark), 10.0) for name, mark in marks]
             lines.append(f"House {state.house + 1} of {self.houses}: {house.name}.")
             lines += self._bidding_text(state)
-        shown = range(self.num_players) if viewer is None else (viewer,)
-        for seat in shown:
-            full = float(state.personas[seat].budget)
-            bars.append(Bar(f"{self.players[seat]} has", float(state.left[seat]), full, seat))
-        for seat, won in enumerate(state.won):
+        shown = range(self.num_players) if seat is None else (seat,)
+        for one in shown:
+            full = float(state.personas[one].budget)
+            bars.append(Bar(f"{self.players[one]} has", float(state.left[one]), full, one))
+        for one, won in enumerate(state.won):
             if won:
                 bought = ", ".join(f"{state.houses[n].name} for {price}" for n, price in won)
-                lines.append(f"{self.players[seat]}: {bought}.")
+                lines.append(f"{self.players[one]}: {bought}.")
         return Scene(caption="houses by auction", bars=tuple(bars), lines=tuple(lines))
 
 
@@ -520,7 +525,7 @@ def weights_text(persona: Persona) -> str:
 
 
 def persona_text(persona: Persona) -> str:
-    """Weights and budget, as a bidder reads them."""
+    """Weights and budget, as text for the bidder."""
     return (
         f"your weights are {weights_text(persona)} percent, and your budget was {persona.budget}."
     )

@@ -1,4 +1,4 @@
-"""The reference bidder of `markets/HouseAuction-v0`."""
+"""The reference bidder for `markets/HouseAuction-v0`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from palestra_markets.reading import observed_numbers
 class HouseBidder(ScriptedAgent[HouseAuction]):
     """Bids up to its value, shades first prices, and profiles rivals by their bids.
 
-    It stays in an open auction up to its value and bids it in Vickrey's. With first prices it bids
-    (n - 1) / n of its value, and where prices fall it takes a house at that price. It fits a
-    rival's taste to the rival's highest bid for every house, unless it knows the taste.
+    It stays in an English auction up to its value, and bids its value in a Vickrey auction. With
+    first prices it bids (n - 1) / n of its value, and in a Dutch auction it takes a house at that
+    price. It estimates a rival's taste from the rival's highest bid for every house, unless it
+    knows the taste.
     """
 
     def choose(self, turn: Turn[HouseAuction]) -> TextAction:
@@ -45,7 +46,7 @@ class HouseBidder(ScriptedAgent[HouseAuction]):
         return Bid(min(value, left))
 
     def _taste(self, turn: Turn[HouseAuction], rival: int) -> int:
-        """The attribute a rival likes best, as known or as their bids suggest."""
+        """The attribute a rival likes best: the known one, or an estimate from their bids."""
         known = int(observed_numbers(turn)[18 + 2 * turn.game.num_players + rival])
         if known >= 0:
             return known

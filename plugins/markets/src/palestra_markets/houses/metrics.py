@@ -14,7 +14,7 @@ from palestra_markets.reading import event_data
     measures=("markets/HouseAuction-v0",),
 )
 def house_efficiency(record: EpisodeRecord) -> float:
-    """The value of the houses to their buyers, over the most they are worth to anybody."""
+    """The total value of the houses to their buyers, divided by the highest possible total."""
     dealt = event_data(record.opening, "persona")
     personas = [Persona(tuple(data["weights"]), data["budget"]) for data in dealt]
     offered = event_data(record.opening, "house") + event_data(record.events, "house")
@@ -51,7 +51,7 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
     measures=("markets/HouseAuction-v0",),
 )
 def survival(record: EpisodeRecord) -> float:
-    """The part of the bidders who can still bid when the last house is offered."""
+    """The share of the bidders who can still bid when the last house is offered."""
     left: list[int] = [data["budget"] for data in event_data(record.opening, "persona")]
     for sale in event_data(record.events, "sale")[: int(record.options["houses"]) - 1]:
         if sale["winner"] >= 0:
@@ -65,7 +65,7 @@ def survival(record: EpisodeRecord) -> float:
     measures=("markets/HouseAuction-v0",),
 )
 def budget_spent(record: EpisodeRecord) -> float:
-    """The money paid for all houses, over all budgets."""
+    """The money paid for all houses, divided by the sum of all budgets."""
     paid = sum(sale["price"] for sale in event_data(record.events, "sale"))
     budgets: int = sum(data["budget"] for data in event_data(record.opening, "persona"))
     return float(paid / budgets)

@@ -11,7 +11,7 @@ from palestra.kernel.rng import Rng
 
 ATTRIBUTES = ("size", "location", "condition", "garden")
 BEST = 10  # marks go from 1
-FULL_VALUE = 1_000  # thousands, of a house with the best marks
+FULL_VALUE = 1_000  # value in thousands of a house with the best marks
 STRONG, WEAK = (50, 70), (0, 100)  # the weight of the favourite in percent; shares of the rest
 STREETS = ("Acacia", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Juniper",
            "Larch", "Maple", "Oak", "Poplar", "Rowan", "Spruce", "Willow")  # fmt: skip

@@ -1,1 +1,1 @@
-"""Economic games of words for two, after GLEE."""
+"""Two-player economic games played in natural language, after GLEE."""

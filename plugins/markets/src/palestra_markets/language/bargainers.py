@@ -1,4 +1,4 @@
-"""Reference players of `markets/Bargaining-v0`: subgame-perfect, and an even split."""
+"""Reference players for `markets/Bargaining-v0`: subgame-perfect, and an even split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEAR = 1e-6  # observed discounts have single precision
 
 
 def rubinstein_share(own: float, other: float) -> float:
-    """The proposer's part of the sum in the unique subgame-perfect equilibrium without an end.
+    """The proposer's share in the unique subgame-perfect equilibrium with infinitely many rounds.
 
     Rubinstein (1982): (1 - other) / (1 - own * other). With two discounts of 1 every division is an
     equilibrium, and this returns one half.
@@ -29,8 +29,9 @@ def rubinstein_share(own: float, other: float) -> float:
 def proposer_share(total: int, left: int, own: float, other: float) -> int:
     """What the proposer keeps of `total` with `left` rounds to go, by backward induction.
 
-    In the last round the proposer keeps all. Before, they leave the other just what the other would
-    get by proposing in the next round, in whole units; an indifferent player accepts.
+    In the last round the proposer keeps all. In earlier rounds they leave the other exactly what
+    the other would get by proposing in the next round, in whole units; an indifferent player
+    accepts.
     """
     share = total
     for round_left in range(2, left + 1):
@@ -71,7 +72,7 @@ class Rubinstein(ScriptedAgent[Bargaining]):
     def _next_round_worth(
         self, game: Bargaining, seen: Sequence[float], own: float, other: float
     ) -> float:
-        """The worth of rejecting now: of proposing in the next round, discounted once."""
+        """The value of rejecting now: that of proposing in the next round, discounted once."""
         _, at, last, *_ = seen
         if not last:
             return own * rubinstein_share(own, other) * game.total

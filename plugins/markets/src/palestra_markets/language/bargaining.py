@@ -3,15 +3,14 @@
 In each round one player proposes a division of the sum, with or without words, and the other
 accepts or rejects it; after a rejection the other proposes. An agreement in round t (from 0) pays
 each player their share times their own discount to the power of t; no agreement pays nothing. The
-last round is known, or with `unbounded` the players know of none and the talks are broken off after
-`rounds`. With `complete` information both players know both discounts; otherwise each knows only
-their own.
+players know the last round; with `unbounded` they do not, and the talks still end after `rounds`.
+With `complete` information both players know both discounts; otherwise each knows only their own.
 
 The game is that of A. Rubinstein, "Perfect equilibrium in a bargaining model", Econometrica 50,
 1982; its parameters are those of the bargaining family of E. Shapira et al., "GLEE: A Unified
 Framework and Benchmark for Language-based Economic Environments", 2024. Known answers checked by
-the tests: the opener's share (1 - d1) / (1 - d0 d1) without an end, and backward induction with
-one.
+the tests: the opener's share (1 - d1) / (1 - d0 d1) with infinitely many rounds, and backward
+induction with finitely many.
 """
 
 from __future__ import annotations
@@ -91,12 +90,12 @@ class Talks:
 class Bargaining(Talking, TextGame[Talks]):
     """Two players divide a sum of money by offers in turn, and lose by waiting.
 
-    Action n proposes to keep n of the sum, 0 to `total`; then come accepting and rejecting. A
+    Action n proposes to keep n of the sum, 0 to `total`; the last two actions accept and reject. A
     player is paid their share of an agreement, discounted for every round that passed.
 
     An observation is a float32 vector of 7 numbers:
 
-        own seat, round, last round (0: none that is known)
+        own seat, round, last round (0: not known)
         own discount, the other's (0: not known)
         whether an offer to this player stands, and the own share in the standing proposal
     """
@@ -137,7 +136,7 @@ class Bargaining(Talking, TextGame[Talks]):
     reward_terms = ("deal",)
     action_types = (Propose, Accept, Reject)
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
@@ -237,7 +236,7 @@ class Bargaining(Talking, TextGame[Talks]):
         return [table, *discounts]
 
     def determinize(self, state: Talks, seat: int, rng: Rng) -> Talks:
-        """Draw the other's discount anew."""
+        """Redraw the other player's discount."""
         copy = self.clone(state)
         if not self.complete:
             drawn = rng.choice(DISCOUNTS)
@@ -283,11 +282,11 @@ class Bargaining(Talking, TextGame[Talks]):
         known = other if self.complete else 0.0
         return np.array([seat, state.round, last, own, known, offered, share], np.float32)
 
-    def scene(self, state: Talks, viewer: int | None = None) -> Scene:
+    def scene(self, state: Talks, seat: int | None = None) -> Scene:
         shares = (0, 0) if state.asked is None else self.shares(state)
         bars = [
-            Bar(name, float(share), float(self.total), seat)
-            for seat, (name, share) in enumerate(zip(self.players, shares, strict=True))
+            Bar(name, float(share), float(self.total), one)
+            for one, (name, share) in enumerate(zip(self.players, shares, strict=True))
         ]
         by = self.players[proposer(state)]
         line = "no proposal" if state.asked is None else f"proposed by {by}"

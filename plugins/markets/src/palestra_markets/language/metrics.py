@@ -14,9 +14,9 @@ from palestra_markets.reading import event_data
     measures=("markets/Bargaining-v0",),
 )
 def deal_efficiency(record: EpisodeRecord) -> float:
-    """The payoffs of both players, over the sum to divide.
+    """The sum of both payoffs, divided by the sum to divide.
 
-    1 for a deal in the first round, 0 without a deal.
+    It is 1 for a deal in the first round and 0 without a deal.
     """
     return sum(record.returns) / float(record.options["total"])
 
@@ -26,7 +26,7 @@ def deal_efficiency(record: EpisodeRecord) -> float:
     measures=("markets/Bargaining-v0",),
 )
 def deal_fairness(record: EpisodeRecord) -> float:
-    """1 - 4 (p - 1/2)^2, where p is the first player's part of both payoffs.
+    """1 - 4 (p - 1/2)^2, where p is the first player's share of the total payoff.
 
     1 without a deal.
     """
@@ -39,7 +39,7 @@ def deal_fairness(record: EpisodeRecord) -> float:
     measures=("markets/Bargaining-v0",),
 )
 def first_seat_gain(record: EpisodeRecord) -> float:
-    """The first player's payoff, over the sum to divide."""
+    """The first player's payoff, divided by the sum to divide."""
     return record.returns[0] / float(record.options["total"])
 
 
@@ -73,7 +73,7 @@ def trade_efficiency(record: EpisodeRecord) -> float:
     measures=("markets/PriceNegotiation-v0",),
 )
 def trade_fairness(record: EpisodeRecord) -> float:
-    """1 - 4 (s - 1/2)^2, where s is the seller's part of the gain from trade; at least 0.
+    """1 - 4 (s - 1/2)^2, where s is the seller's share of the gain from trade; at least 0.
 
     1 without a sale. A sale without a gain from trade is fair only at the common value.
     """
@@ -91,7 +91,7 @@ def trade_fairness(record: EpisodeRecord) -> float:
     measures=("markets/PriceNegotiation-v0",),
 )
 def seller_gain(record: EpisodeRecord) -> float:
-    """The seller's payoff, over the gain from trade; undivided if there is no such gain."""
+    """The seller's payoff, divided by the gain from trade if there is one."""
     seller, buyer = _values(record)
     return record.returns[0] / max(1, buyer - seller)
 
@@ -111,7 +111,7 @@ def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
     measures=("markets/Persuasion-v0",),
 )
 def good_sold(record: EpisodeRecord) -> float:
-    """The part of the good products that are bought: GLEE's efficiency; 1 without any."""
+    """The share of good products that are bought (GLEE's efficiency); 1 if there are none."""
     bought = [sold for good, sold in _products(record) if good]
     return sum(bought) / len(bought) if bought else 1.0
 
@@ -121,7 +121,7 @@ def good_sold(record: EpisodeRecord) -> float:
     measures=("markets/Persuasion-v0",),
 )
 def bad_unsold(record: EpisodeRecord) -> float:
-    """The part of the bad products that are not bought: GLEE's fairness; 1 without any."""
+    """The share of bad products that are not bought (GLEE's fairness); 1 if there are none."""
     bought = [sold for good, sold in _products(record) if not good]
     return 1 - sum(bought) / len(bought) if bought else 1.0
 
@@ -131,7 +131,7 @@ def bad_unsold(record: EpisodeRecord) -> float:
     measures=("markets/Persuasion-v0",),
 )
 def sales_rate(record: EpisodeRecord) -> float:
-    """The part of all products that are bought: the seller's gain."""
+    """The share of all products that are bought, which measures the seller's gain."""
     products = _products(record)
     return sum(sold for _, sold in products) / max(1, len(products))
 
@@ -141,7 +141,7 @@ def sales_rate(record: EpisodeRecord) -> float:
     measures=("markets/Persuasion-v0",),
 )
 def buyer_gain(record: EpisodeRecord) -> float:
-    """The buyer's payoff, over that of buying just the good products."""
+    """The buyer's payoff, divided by that of buying exactly the good products."""
     worth: int = event_data(record.opening, "worth")[0]["worth"]
     goods = sum(good for good, _ in _products(record))
     return record.returns[1] / max(1, goods * (worth - int(record.options["price"])))

@@ -1,4 +1,4 @@
-"""Reference players of `markets/Persuasion-v0`: a seller and a buyer with known strategies."""
+"""Reference players for `markets/Persuasion-v0`: a seller and a buyer with known strategies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def buys_blindly(game: Persuasion, worth: int) -> bool:
 def committed_lies(game: Persuasion, worth: int) -> float:
     """How often a seller who can commit recommends bad products (Kamenica and Gentzkow).
 
-    As often as a recommended product is still worth its price on average.
+    They lie as often as possible while a recommended product is still worth its price on average.
     """
     gain, loss = worth - game.price, game.price - game.bad_worth
     bad = 1 - game.good_chance

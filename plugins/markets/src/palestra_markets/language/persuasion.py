@@ -4,9 +4,9 @@ In each round there is a new product, good with a known chance. The seller sees 
 recommends it or advises against it, with or without words, truthfully or not. The buyer buys it at
 the fixed price or does not, and then its quality is announced. The seller is paid the price of each
 product they sell, the buyer its worth to them less the price. A long-lived buyer remembers every
-round; with `myopic` the seat stands for a new buyer in every round, who reads only how many
-products there were, how many were good, recommended although bad, and sold. The last round is
-known, or with `continuation` below 1 the game may end after any round.
+round; with `myopic` the seat stands for a new buyer in every round, who reads only counts: of all
+products, of good ones, of bad ones that were recommended, and of sales. The last round is known;
+with `continuation` below 1 the game may also end after any round.
 
 The game is the persuasion family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
 for Language-based Economic Environments", 2024. Known answers checked by the tests: the sales of a
@@ -46,7 +46,7 @@ from palestra import (
 )
 from palestra.kernel.game import Seat
 
-FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # drawn worths of a good product, over the price
+FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # worth of a good product, as a multiple of the price
 ROLES = ("seller", "buyer")
 SELLER, BUYER = range(2)
 
@@ -113,8 +113,8 @@ class Persuasion(Talking, TextGame[Shop]):
         seat (0 sells, 1 buys), round, last round (0: any round may be the last)
         worth of a good product to the buyer (-1: not known)
         this product's quality: 1 good, 0 bad, -1 not known; recommended: 1 yes, 0 no, -1 not yet
-        so far: good products, recommended although bad, sold, good ones sold
-        the last product, for those who remember it: recommended, and good (-1: none)
+        so far: good products, bad ones recommended, products sold, good ones sold
+        the last product, for players who remember it: recommended, and good (-1: none)
     """
 
     price: Annotated[int, Meta(ge=1, le=1_000_000, description="price of every product")] = 100
@@ -135,7 +135,11 @@ class Persuasion(Talking, TextGame[Shop]):
         float, Meta(ge=0, le=1, description="chance that the game goes on after a round")
     ] = 1.0
     myopic: Annotated[
-        bool, Meta(description="whether a new buyer comes in every round, who reads counts only")
+        bool,
+        Meta(
+            description="whether every round has a new buyer, who reads only counts of "
+            "past products"
+        ),
     ] = False
     complete: Annotated[
         bool, Meta(description="whether the seller knows the worth of a good product")
@@ -174,7 +178,7 @@ class Persuasion(Talking, TextGame[Shop]):
                 f"not {self.good_worth}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -309,7 +313,8 @@ class Persuasion(Talking, TextGame[Shop]):
     def determinize(self, state: Shop, seat: int, rng: Rng) -> Shop:
         """Draw anew what a seat does not know: the quality, or the worth of good products.
 
-        A new buyer does not know either which of the products they read counts of was the last.
+        A new buyer, who reads only counts, does not know which of the counted products was the last
+        one either.
         """
         copy = self.clone(state)
         if seat == BUYER and not state.ended:
@@ -387,7 +392,7 @@ class Persuasion(Talking, TextGame[Shop]):
         seen = [seat, state.round, last_round, worth, quality, advice, *counts, *last]
         return np.array(seen, np.float32)
 
-    def scene(self, state: Shop, viewer: int | None = None) -> Scene:
+    def scene(self, state: Shop, seat: int | None = None) -> Scene:
         n = float(self.rounds)
         bars = [
             Bar("good", float(state.goods), n, SELLER),
@@ -396,7 +401,7 @@ class Persuasion(Talking, TextGame[Shop]):
             Bar("good sold", float(state.goods_sold), n, BUYER),
         ]
         lines = [self._round_text(state)]
-        if viewer != BUYER and not state.ended:
+        if seat != BUYER and not state.ended:
             lines.append(f"The product is {'good' if state.good else 'bad'}.")
         if state.advice is not None:
             lines.append(self._standing_advice(state))

@@ -3,9 +3,9 @@
 In each round one of them names a price, with or without words, and the other accepts, rejects, or
 walks away; the seller begins and they take turns. A sale at price p pays the seller p less their
 value and the buyer their value less p. Whoever is to move may also walk away, and then both are
-paid their outside options. If the time runs out, nobody is paid. The last round is known, or with
-`unbounded` the players know of none and the talks are broken off after `rounds`. With `complete`
-information both players know both values; otherwise each knows only their own.
+paid their outside options. If the time runs out, nobody is paid. The players know the last round;
+with `unbounded` they do not, and the talks still end after `rounds`. With `complete` information
+both players know both values; otherwise each knows only their own.
 
 The game is the negotiation family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
 for Language-based Economic Environments", 2024, whose outside option is to deal with someone else
@@ -93,20 +93,24 @@ class Haggle:
 class PriceNegotiation(Talking, TextGame[Haggle]):
     """A seller and a buyer negotiate the price of one product by offers in turn.
 
-    Action n names the price n, 0 to twice `scale`; then come accepting, rejecting and walking away.
-    A sale pays the seller the price less their value and the buyer their value less the price
+    Action n names the price n, 0 to twice `scale`; the last three actions accept, reject and walk
+    away. A sale pays the seller the price less their value and the buyer their value less the price
     (`trade`); walking away pays both their outside options (`outside`).
 
     An observation is a float32 vector of 9 numbers:
 
-        seat (0 sells, 1 buys), round, last round (0: none that is known)
+        seat (0 sells, 1 buys), round, last round (0: not known)
         own value, the other's (-1: not known), own outside option, the other's
-        whether a price stands: 0 none, 1 the own, 2 the other's; the price
+        whose price stands: 0 nobody's, 1 one's own, 2 the other's; the price
     """
 
     scale: Annotated[
         int,
-        Meta(ge=1, le=MOST_SCALE, description="size of drawn values; prices go to twice of it"),
+        Meta(
+            ge=1,
+            le=MOST_SCALE,
+            description="scale of drawn values; prices go up to twice the scale",
+        ),
     ] = 100
     seller_value: Annotated[
         int | None,
@@ -117,10 +121,14 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         Meta(ge=0, le=2 * MOST_SCALE, description="the buyer's value; None to draw it"),
     ] = None
     outside_0: Annotated[
-        int, Meta(ge=0, le=2 * MOST_SCALE, description="pay of the seller if the talks are left")
+        int,
+        Meta(
+            ge=0, le=2 * MOST_SCALE, description="the seller's payoff if either player walks away"
+        ),
     ] = 0
     outside_1: Annotated[
-        int, Meta(ge=0, le=2 * MOST_SCALE, description="pay of the buyer if the talks are left")
+        int,
+        Meta(ge=0, le=2 * MOST_SCALE, description="the buyer's payoff if either player walks away"),
     ] = 0
     rounds: Annotated[
         int, Meta(ge=1, le=1_000_000, description="rounds until the talks end without a sale")
@@ -159,7 +167,7 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
                     f"{name} must be at most {self.max_price}, twice the scale, not {value}"
                 )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
@@ -248,7 +256,7 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         return events
 
     def gains(self, state: Haggle) -> tuple[float, float]:
-        """What the end pays, by seat."""
+        """Payoffs at the end, by seat."""
         if state.ended == "sale":
             price = state.price or 0
             return float(price - state.values[SELLER]), float(state.values[BUYER] - price)
@@ -279,7 +287,7 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         return [table, *values]
 
     def determinize(self, state: Haggle, seat: int, rng: Rng) -> Haggle:
-        """Draw the other's value anew."""
+        """Redraw the other player's value."""
         copy = self.clone(state)
         if not self.complete:
             drawn, own = rng.choice(self.drawn_values()), state.values[seat]
@@ -329,12 +337,12 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         seen = [seat, state.round, last, state.values[seat], theirs, own, other]
         return np.array([*seen, stands, state.price or 0], np.float32)
 
-    def scene(self, state: Haggle, viewer: int | None = None) -> Scene:
+    def scene(self, state: Haggle, seat: int | None = None) -> Scene:
         bars = []
-        for seat, name in enumerate(self.players):
-            if self.complete or viewer in (None, seat):
+        for one, name in enumerate(self.players):
+            if self.complete or seat in (None, one):
                 label = f"{name}'s value"
-                bars.append(Bar(label, float(state.values[seat]), float(self.max_price), seat))
+                bars.append(Bar(label, float(state.values[one]), float(self.max_price), one))
         named = "no price yet"
         if state.price is not None:
             named = f"{self.players[proposer(state)]} named {state.price}"

@@ -1,4 +1,4 @@
-"""Reference players of `markets/PriceNegotiation-v0`: subgame-perfect, and a fair price."""
+"""Reference players for `markets/PriceNegotiation-v0`: subgame-perfect, and a fair price."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Position:
 
     @property
     def left(self) -> int:
-        """Rounds to go, this one included; 2 where no end is known, as there is always another."""
+        """Rounds to go, including this one; 2 if the last round is not known."""
         return 2 if self.last is None else self.last - self.round
 
     def gain(self, price: int) -> int:
@@ -51,7 +51,7 @@ def read_turn(turn: Turn[PriceNegotiation]) -> tuple[PriceNegotiation, Position]
 
 
 def pressed_price(position: Position, their_value: int) -> int:
-    """The price that leaves the other just their outside option."""
+    """The price that leaves the other exactly their outside option."""
     if position.seat == SELLER:
         return their_value - position.their_outside
     return their_value + position.their_outside
@@ -66,8 +66,8 @@ def has_last_word(position: Position) -> bool:
 def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int, float]:
     """The best single price against a drawn value, and its average gain.
 
-    The other takes it if it leaves them at least their outside option; otherwise the talks end with
-    the own outside option.
+    The other accepts it if it leaves them at least their outside option; otherwise both are paid
+    their outside options.
     """
     drawn = game.drawn_values()
     best = (-1, float(position.outside))
@@ -87,10 +87,11 @@ def take_it_or_leave_it(game: PriceNegotiation, position: Position) -> tuple[int
 class Haggler(ScriptedAgent[PriceNegotiation]):
     """Names and accepts prices as in the subgame-perfect equilibrium of known values.
 
-    Waiting costs nothing, so the player who names the last price leaves the other just their
-    outside option, in the last round and so in every round before; with no gain from trade it
-    walks away. With no known end it splits the surplus over both outside options in half (Nash).
-    Against a hidden value it names the price that is best as the last one, and accepts no less.
+    Waiting costs nothing, so the player who names the last price leaves the other exactly their
+    outside option, in the last round and therefore in every earlier one. Without a gain from trade
+    it walks away. If no last round is known, it splits the surplus over both outside options in
+    half (Nash). Against a hidden value it names the best take-it-or-leave-it price, and accepts no
+    less.
     """
 
     def choose(self, turn: Turn[PriceNegotiation]) -> TextAction:

@@ -1,4 +1,4 @@
-"""Items of a menu as a player writes them: separated by commas, each at most once."""
+"""Lists of menu items as players write them: separated by commas, each item at most once."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 Everybody who is awake acts at once in every tick. A customer searches, writes to a business they
 have found, reads their letters, pays a proposal, or leaves; a business reads its letters and
-answers with words or with a proposal of items at a total price. A letter arrives one tick later,
-from a business after its own latency more; letters that arrive together are in an order drawn by
-lot. A payment goes through escrow and is settled within the tick. A customer's request is met once,
-by items they paid for at a business with every amenity they need; they are paid what that is worth
-to them, twice the worth of the items, less all their payments. A business is paid its revenue.
+answers with words or with a proposal of items at a total price. A letter arrives one tick later; a
+business's letter also takes that business's latency. Letters that arrive together are put in random
+order. A payment goes through escrow and is settled within the tick. A customer's request can be met
+once, by items they paid for at a business with every amenity they need. Meeting it is worth twice
+the value of the items to them, and they are paid that less all their payments. A business is paid
+its revenue.
 
 The design is that of G. Bansal et al., "Magentic Marketplace: An Open-Source Environment for
 Studying Agentic Markets", 2025. Known answer checked: the optimum of an assignment solver, which
@@ -135,8 +136,8 @@ class MagenticState:
     shuffled: tuple[int, ...]  # businesses, in the order in which searches break ties
     ledger: Ledger
     mail: list[list[Letter]]  # letters not read yet
-    known: list[list[int]]  # whom a seat may write to
-    awake: list[bool]  # by seat; a customer who has left is not
+    known: list[list[int]]  # seats that a seat may write to
+    awake: list[bool]  # whether the seat is awake; a customer who has left is not
     open: list[list[int]]  # proposals a customer has read and not paid, in order of arrival
     proposals: list[Proposal] = field(default_factory=list)  # by number
     met: list[bool] = field(default_factory=list)  # whether the request is met, by customer
@@ -172,15 +173,20 @@ class Magentic(Talking, TextGame[MagenticState]):
     num_players: Annotated[int, Meta(ge=2, le=300, description="customers and businesses")] = 12
     customers: Annotated[
         int | None,
-        Meta(ge=1, le=299, description="seats that are customers; by default a quarter of all"),
+        Meta(
+            ge=1,
+            le=299,
+            description="number of customers, who take the first seats; by default "
+            "a quarter of all players",
+        ),
     ] = None
-    trade: Annotated[Trade, Meta(description="what the businesses sell")] = "restaurants"
+    trade: Annotated[Trade, Meta(description="the trade of the businesses")] = "restaurants"
     search: Annotated[
         Ranking,
         Meta(
             description=(
-                "how a search ranks businesses: all by lot, those with the amenities it names, by "
-                "the words they share with it, or by how well they serve the customer"
+                "how a search ranks businesses: in random order, only those with the amenities it "
+                "names, by the words they share with it, or by how well they serve the customer"
             )
         ),
     ] = "lexical"
@@ -188,10 +194,11 @@ class Magentic(Talking, TextGame[MagenticState]):
         int, Meta(ge=1, le=300, description="businesses on one page of a search")
     ] = 10
     latency: Annotated[
-        int, Meta(ge=0, le=1000, description="most ticks that a business's letters take besides")
+        int, Meta(ge=0, le=1000, description="most extra ticks that a business's letters take")
     ] = 2
     manipulation: Annotated[
-        Manipulation, Meta(description="what the last business says of itself to mislead customers")
+        Manipulation,
+        Meta(description="how the last business misleads customers in its description"),
     ] = "none"
     rounds: Annotated[int, Meta(ge=1, le=10_000, description="ticks before the market closes")] = 40
     message_limit: Annotated[
@@ -228,7 +235,7 @@ class Magentic(Talking, TextGame[MagenticState]):
                 f"{self.num_players} players is a business, not {self.customers}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def num_customers(self) -> int:
@@ -464,7 +471,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         return events
 
     def determinize(self, state: MagenticState, seat: int, rng: Rng) -> MagenticState:
-        """Draw the other customers' requests, and how low the other businesses would go, anew."""
+        """Redraw the other customers' requests and the other businesses' lowest prices."""
         copy = self.clone(state)
         copy.customers = tuple(
             customer if other == seat else draw_customer(state.businesses, rng)
@@ -502,7 +509,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         return self.observation_space(seat)
 
     def scene(self, state: MagenticState, seat: int | None = None) -> Scene:
-        """Money by player, of the first 20 or of `seat` alone."""
+        """Each player's money: of the first 20 players, or of `seat` alone."""
         shown = range(self.num_players) if seat is None else (seat,)
         balances = state.ledger.balances
         money = [(owner, balances[self.players[owner]]) for owner in list(shown)[:20]]
@@ -522,7 +529,7 @@ def meet(state: MagenticState, seat: int, other: int) -> None:
 
 
 def request_text(customer: Customer) -> str:
-    """What a customer wants, for the customer."""
+    """A customer's request, as text for the customer."""
     wants = ", ".join(f"{item} (worth {worth})" for item, worth in customer.wants)
     needs = ", ".join(customer.needs) or "none"
     return f"You want {wants}; amenities: {needs}. Met in full this is worth {customer.value}."
@@ -539,10 +546,10 @@ def listing_text(listing: Mapping[str, Any]) -> str:
 
 
 def floor_text(business: Business) -> str:
-    """How low a business would go, for the business."""
+    """A business's lowest price, as text for the business."""
     return f"The lowest you would take is {business.floor} percent of the list prices."
 
 
 def proposal_text(players: Sequence[str], offer: Proposal) -> str:
-    """A proposal, for the customer who has read it."""
+    """A proposal, as text for the customer who has read it."""
     return f"Proposal {offer.number} of {players[offer.business]}: {offer.items} for {offer.price}."

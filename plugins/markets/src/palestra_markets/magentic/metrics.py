@@ -1,4 +1,4 @@
-"""Numbers over a record of the Magentic Marketplace."""
+"""Metrics for the Magentic Marketplace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _openings(record: EpisodeRecord, kind: str) -> list[dict[str, Any]]:
 
 
 def _best_gain(request: dict[str, Any], shops: list[dict[str, Any]]) -> int:
-    """What a customer could gain at the lowest price of a business that serves them."""
+    """The most a customer could gain: at the lowest price of any business that serves them."""
     gains = [0]
     for shop in shops:
         has_items = set(request["wants"]) <= set(shop["menu"])
@@ -39,7 +39,7 @@ def welfare_ratio(record: EpisodeRecord) -> float:
 
 @metric("first-proposal-share", measures=("markets/Magentic-v0",))
 def first_proposal_share(record: EpisodeRecord) -> float:
-    """The share of payments with a choice that went to the first proposal; 0 without any."""
+    """The share of payments with a choice that went to the first proposal; 0 if there are none."""
     paid = [event.data for event in record.events if event.kind == "payment"]
     chosen = [data["first"] for data in paid if data["choices"] > 1]
     return sum(chosen) / len(chosen) if chosen else 0.0

@@ -1,7 +1,7 @@
 """Customers and businesses of the Magentic Marketplace, drawn from a seed.
 
 There are two trades, restaurants and contractors. A business has a menu with list prices, a hidden
-percentage of them down to which it would go, amenities, a rating and a description; a customer
+lowest percentage of them that it would accept, amenities, a rating and a description; a customer
 wants a few items, each worth something to them, at a business with certain amenities. At least one
 business can meet every customer's request. Money is in cents.
 """
@@ -101,7 +101,7 @@ class Customer:
 
     @property
     def value(self) -> int:
-        """What a met request is worth."""
+        """The value of meeting the request, in cents."""
         return VALUE_FACTOR * sum(worth for _, worth in self.wants)
 
     def is_met_by(self, business: Business, items: Sequence[str]) -> bool:

@@ -1,6 +1,6 @@
-"""Scripted customers and businesses of `markets/Magentic-v0`.
+"""Scripted customers and businesses for `markets/Magentic-v0`.
 
-They write down what the events tell them and keep these notes for the length of an episode.
+They take notes on what the events tell them, and keep the notes for one episode.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CustomerNotes:
     needs: list[str] = field(default_factory=list)
     page: int = 0  # pages of results seen
     results: int = -1  # in all; -1 before the first search
-    to_write: list[str] = field(default_factory=list)  # businesses that fit and are not asked yet
+    to_write: list[str] = field(default_factory=list)  # matching businesses not asked yet
     waiting: int = 0  # answers that are to come
     proposals: list[dict[str, Any]] = field(default_factory=list)
     idle: int = 0  # ticks spent waiting
@@ -51,7 +51,7 @@ class ShopNotes:
     menu: dict[str, int] = field(default_factory=dict)
     floor: int = 100  # the lowest percentage of list prices it would take
     requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # not answered yet
-    awake: bool = False  # has read its letters since it last rested
+    awake: bool = False  # whether it has read its letters since it last waited
 
 
 Notes = TypeVar("Notes", CustomerNotes, ShopNotes)
@@ -79,7 +79,7 @@ class NoteTaker(ScriptedAgent[Magentic]):
 
     @abstractmethod
     def take_in(self, notes: Any, event: Event, game: Magentic) -> None:
-        """Write down what an event tells."""
+        """Update the notes from an event."""
 
 
 @agent("market-customer")
@@ -136,7 +136,7 @@ class MarketCustomer(NoteTaker):
         return Write(notes.to_write.pop(0), f"I would like: {', '.join(notes.wants)}.")
 
     def _settle(self, notes: CustomerNotes, left: int) -> TextAction:
-        """Wait for answers that are to come, with `left` ticks left, then pay or leave."""
+        """Wait for expected answers while the `left` ticks allow, then pay or leave."""
         patient = notes.waiting > 0 and notes.idle < PATIENCE and left > 2
         if patient and (self._best or not notes.proposals):
             notes.idle = notes.idle + 1
@@ -156,7 +156,9 @@ class MarketBusiness(NoteTaker):
         self,
         quote: Annotated[
             Literal["lowest", "list"],
-            Meta(description="ask for the lowest total it would take, or for the list prices"),
+            Meta(
+                description="what it asks for: the lowest total it would accept, or the list prices"
+            ),
         ] = "lowest",
     ) -> None:
         super().__init__()

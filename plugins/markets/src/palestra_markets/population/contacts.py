@@ -1,4 +1,4 @@
-"""Contacts given by the user: pairs of people, a file of them, or a graph.
+"""User-supplied contacts: pairs of people, a file of pairs, or a graph.
 
 People are numbered from 0. Every pair meets every day, unless one of the two stays at home.
 """
@@ -23,7 +23,7 @@ def pairs_of(contacts: Any) -> Pairs:
     """Pairs of people from an array of shape (n, 2), a sequence of pairs, or a networkx graph.
 
     A graph's nodes are numbered in the order in which it lists them; directions are ignored.
-    Raises `InvalidOption` for a multigraph and for anything else.
+    Raises `InvalidOption` for a multigraph and for any other type.
     """
     if hasattr(contacts, "edges") and hasattr(contacts, "nodes"):
         number = {node: place for place, node in enumerate(contacts.nodes)}
@@ -43,9 +43,9 @@ def pairs_of(contacts: Any) -> Pairs:
 
 
 def edges(contacts: Pairs | str, people: int) -> NDArray[np.int32]:
-    """Both ends of every pair, in shape (2, n).
+    """Both ends of every pair: an array of shape (2, n).
 
-    Raises `InvalidOption`, which names the file and the place of the first bad pair.
+    Raises `InvalidOption` that names the file and the position of the first bad pair.
     """
     if isinstance(contacts, str):
         pairs, name = _read(Path(contacts))
@@ -75,7 +75,7 @@ def edges(contacts: Pairs | str, people: int) -> NDArray[np.int32]:
 
 
 def _read(path: Path) -> tuple[Pairs, str]:
-    """The pairs of a CSV file, one a line, with or without a header; and how to name a line."""
+    """The pairs of a CSV file, one per line, with or without a header; and how to name a line."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))

@@ -6,7 +6,7 @@ transmission times the sum of four parts, each with a weight of its own:
 
 - at home: the number of infectious members of the household, at home or not;
 - at work, for people who are there: the share of those present who are infectious;
-- outside, for people who go out: the number of infectious people who do, over all people;
+- outside, for people who go out: the number of infectious people who do, divided by all people;
 - given contacts, for people who go out: the number of infectious contacts who do.
 """
 

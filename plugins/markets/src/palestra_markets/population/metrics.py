@@ -1,4 +1,4 @@
-"""Numbers over a record of a town in an epidemic."""
+"""Metrics for a town in an epidemic."""
 
 from __future__ import annotations
 

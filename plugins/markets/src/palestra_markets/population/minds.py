@@ -1,4 +1,4 @@
-"""Reference groups and governments of `markets/Population-v0`."""
+"""Reference groups and governments for `markets/Population-v0`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ class CautiousGroup(TownAgent):
         self,
         fear: Annotated[
             float,
-            Meta(ge=0, le=1000, description="percent that stay at home, a percent infectious"),
+            Meta(
+                ge=0,
+                le=1000,
+                description="percentage points more that stay at home per "
+                "percentage point infectious",
+            ),
         ] = 15.0,
     ) -> None:
         super().__init__()

@@ -42,10 +42,10 @@ def fit_transmission(
     stay: Sequence[int] = (),
     bounds: tuple[float, float] = (0.02, 1.0),
 ) -> float:
-    """The transmission whose mean run over `seeds` is nearest to a series of daily cases.
+    """The transmission whose mean run over `seeds` comes closest to a series of daily cases.
 
-    Nearest by the squared differences of square roots, whose noise is about the same for small
-    and for large counts. bounds: the range that is searched.
+    The distance is the sum of squared differences of square roots, whose noise is about the same
+    for small and large counts. bounds: the range that is searched.
     """
     known = np.sqrt(np.asarray(cases, float))
 
@@ -54,7 +54,7 @@ def fit_transmission(
         runs = [run(tried, seed=seed, lever=lever, stay=stay)[: len(cases)] for seed in seeds]
         return float(((np.sqrt(np.mean(runs, axis=0)) - known) ** 2).sum())
 
-    # the valley is narrow where an epidemic does not break out: look along the whole range first
+    # the minimum is narrow if an epidemic does not break out: search the whole range coarsely first
     grid = np.geomspace(*bounds, 15)
     at = int(np.argmin([miss(value) for value in grid]))
     around = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])

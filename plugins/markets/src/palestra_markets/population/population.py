@@ -6,15 +6,15 @@ chooses what percentage of it stays at home, all at once. Seven days follow, in 
 members stays at home with that chance. People who work in place earn nothing while they are at home
 or their workplace is closed, and may lose their job if it is closed; people who can work at home
 always earn. The groups are paid the mean income of their members, in hundred dollars, less `dread`
-times the share of them that falls ill; the government is paid the same of all people, less the cost
-of the stimulus.
+times the share of them that falls ill; the government is paid the same for all people, less the
+cost of the stimulus.
 
 The design is that of A. Chopra et al., "On the limits of agency in agent-based models", 2024
-(AgentTorch): one agent answers for every archetype, and people are sampled from its answer. Known
-answers checked: compartments always sum to the population; without places the epidemic ends at the
-final-size equation 1 - z = exp(-R z); asking groups and asking everybody agree in the mean; a
-fit recovers a transmission from the cases it led to; on given contacts the epidemic travels by
-shortest paths, and on the complete graph it is that of a town without places.
+(AgentTorch): one agent answers for each archetype, and people act by draws from its answer. Known
+answers checked: compartments always sum to the population; without places the epidemic's final size
+solves 1 - z = exp(-R z); asking groups and asking every person agree in the mean; a fit recovers a
+transmission from the cases it led to; on given contacts the epidemic travels by shortest paths, and
+on the complete graph it is that of a town without places.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Population(TextGame[PopulationState]):
     """A government and groups of people face an epidemic in a town, week by week.
 
     Seat 0 is the government. Actions 0 to 100 keep that percentage of a group at home; the next 20
-    are policies, a stimulus of 0, 100, 300 or 600 dollars with 0, 25, 50, 75 or 100 percent of
+    are policies: a stimulus of 0, 100, 300 or 600 dollars with 0, 25, 50, 75 or 100 percent of
     workplaces closed. Payoffs are mean incomes in hundred dollars, less illness and stimulus.
 
     An observation is a float32 vector of 14 + 2 n numbers for n groups:
@@ -162,12 +162,12 @@ class Population(TextGame[PopulationState]):
         ),
     ] = 5
     people: Annotated[int, Meta(ge=10, le=20_000_000, description="people in the town")] = 2_000
-    weeks: Annotated[int, Meta(ge=1, le=520, description="weeks that are played")] = 12
+    weeks: Annotated[int, Meta(ge=1, le=520, description="weeks in an episode")] = 12
     infected: Annotated[
         float, Meta(ge=0, le=1, description="chance that a person is infectious at the start")
     ] = 0.01
     transmission: Annotated[
-        float, Meta(ge=0, le=100, description="force of infection of one contact a day")
+        float, Meta(ge=0, le=100, description="force of infection from one contact per day")
     ] = 0.25
     latent: Annotated[
         float, Meta(ge=1, le=1000, description="mean days from exposure to infectiousness")
@@ -181,14 +181,14 @@ class Population(TextGame[PopulationState]):
         float, Meta(ge=0, le=100, description="weight of contacts in the streets")
     ] = 0.7
     dread: Annotated[
-        float, Meta(ge=0, le=1e6, description="hundred dollars that falling ill counts for")
+        float, Meta(ge=0, le=1e6, description="cost of falling ill, in hundred dollars")
     ] = 60.0
     contacts: Annotated[
         object,
         Meta(
             description=(
-                "who meets every day besides: pairs of people numbered from 0 (a sequence, an "
-                "array or a networkx graph), or the path of a CSV file of them"
+                "additional daily contacts: pairs of people numbered from 0 (a sequence, an array "
+                "or a networkx graph), or the path of a CSV file of pairs"
             )
         ),
     ] = ()
@@ -224,7 +224,7 @@ class Population(TextGame[PopulationState]):
                 f"{self.num_players}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def groups(self) -> int:
@@ -262,7 +262,7 @@ class Population(TextGame[PopulationState]):
 
     @cached_property
     def meetings(self) -> NDArray[np.int32] | None:
-        """Both ends of the given contacts, shape (2, n); None without any."""
+        """Both ends of the given contacts, shape (2, n); None if there are none."""
         return edges(cast(Pairs | str, self.contacts), self.people) if self.contacts else None
 
     # The rules
@@ -401,7 +401,7 @@ class Population(TextGame[PopulationState]):
         return Outcome((score,) * self.num_players, tuple(state.totals), reason)
 
     def determinize(self, state: PopulationState, seat: int, rng: Rng) -> PopulationState:
-        """Draw anew who in each group is at which stage, and who has a job."""
+        """Redraw who in each group is at which stage, and who has a job."""
         copy, town = self.clone(state), self.town(state)
         key = uniforms(rng, self.people)
         shuffled = np.lexsort((key, town.archetype))
@@ -457,7 +457,7 @@ class Population(TextGame[PopulationState]):
         return spaces.Box(-1.0, 1e6, (14 + 2 * self.groups,), np.float32)
 
     def observe(self, state: PopulationState, seat: int) -> NDArray[np.float32]:
-        """See the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         own, n = seat - 1, self.people
         cases = sum(day[0] for day in state.days[-DAYS:])
         seen: list[float] = [state.phase, state.week, self.weeks, own]

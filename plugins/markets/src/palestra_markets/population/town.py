@@ -1,4 +1,4 @@
-"""People, households and workplaces as arrays, which stay the same for a whole episode."""
+"""People, households and workplaces as arrays, fixed for a whole episode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARCHETYPES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Town:
-    """The people of a town: arrays by person, but for `sizes`."""
+    """The people of a town: arrays by person, except `sizes`, which is by archetype."""
 
     age: NDArray[np.int8]  # an index of AGES
     job: NDArray[np.int8]  # 0 where it can be done at home, else 1

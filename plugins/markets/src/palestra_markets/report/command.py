@@ -32,7 +32,7 @@ class ReportRenderer:
     def __init__(self) -> None:
         self.folder = Path("report")
         self.names: Sequence[str] = ()
-        self.pause = 0.0  # nobody watches meanwhile, so nothing waits
+        self.pause = 0.0  # nobody watches live, so the run never has to wait
         self._records: list[EpisodeRecord] = []
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:

@@ -21,14 +21,14 @@ from palestra_markets.report.plot import Line, Plot, over_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_SEATS = 12  # that have a line each in the plot of returns
+MOST_SEATS = 12  # up to this many have their own line in the plot of returns
 
 
 def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int = 0) -> Path:
     """Write the page of a run: measures over all its records, plots of one episode.
 
-    Returns the path. The file is replaced whole or not at all. Raises `InvalidOption` where there
-    are no records or `episode` is not the number of one.
+    Returns the path. The file is replaced atomically. Raises `InvalidOption` if there are no
+    records or none has the number `episode`.
     """
     if not records:
         raise InvalidOption("there is no finished episode to report on; play at least one")
@@ -74,7 +74,7 @@ def plots_of(record: EpisodeRecord) -> list[Plot]:
 
 
 def returns_plot(record: EpisodeRecord) -> Plot:
-    """Sums of rewards by step; of many seats the least, the mean and the most."""
+    """Cumulative rewards by step; with many seats, their minimum, mean and maximum."""
     paid = [
         [sum(step.rewards.get(seat, {}).values()) for step in record.steps]
         for seat in range(len(record.players))

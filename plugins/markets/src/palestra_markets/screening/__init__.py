@@ -1,1 +1,1 @@
-"""Cases decided one by one from noisy notes, where every note and every mistake has a price."""
+"""Cases decided one by one from noisy notes; every note and every mistake has a price."""

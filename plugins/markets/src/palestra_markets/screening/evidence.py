@@ -1,4 +1,4 @@
-"""What a note says about a case, and the least expected cost of a decision by Bayes' rule."""
+"""How notes depend on the case, and the least expected cost of a decision by Bayes' rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers over a record of a screening desk."""
+"""Metrics for a screening desk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _cases(record: EpisodeRecord) -> list[dict[str, Any]]:
 
 @metric("cost-ratio", measures=("markets/Screening-v0",))
 def cost_ratio(record: EpisodeRecord) -> float:
-    """The cost of the cases, divided by the mean cost of the best policy."""
+    """The total cost of the cases, divided by the expected cost of the best policy."""
     game = Screening(**record.options)
     known = game.prior, game.checks, game.evidence
     best = sum(optimal_cost(*known, data["group"], game.words.prices) for data in _cases(record))
@@ -25,14 +25,14 @@ def cost_ratio(record: EpisodeRecord) -> float:
 
 @metric("missed-share", measures=("markets/Screening-v0",))
 def missed_share(record: EpisodeRecord) -> float:
-    """The share of the good cases that were rejected; 0 without any."""
+    """The share of good cases that were rejected; 0 if there are none."""
     accepted = [data["accepted"] for data in _cases(record) if data["good"]]
     return 1 - sum(accepted) / len(accepted) if accepted else 0.0
 
 
 @metric("parity-gap", measures=("markets/Screening-v0",))
 def parity_gap(record: EpisodeRecord) -> float:
-    """The difference between both groups' shares of accepted cases; 0 where one has no case."""
+    """The difference between the groups' shares of accepted cases; 0 if a group has no case."""
     rates: list[float] = []
     for group in range(len(GROUPS)):
         accepted = [data["accepted"] for data in _cases(record) if data["group"] == group]

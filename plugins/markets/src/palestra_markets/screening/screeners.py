@@ -1,4 +1,4 @@
-"""Reference players of `markets/Screening-v0`."""
+"""Reference players for `markets/Screening-v0`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def chance_of_good(game: Screening, group: int, counts: tuple[int, ...]) -> floa
 
 @agent("bayes-screener", kind="solver", needs=("array",))
 class BayesScreener(Screener):
-    """Decides at the least expected cost: buys a note exactly where it saves more than it costs."""
+    """Minimises expected cost: buys a note exactly if it saves more than it costs."""
 
     def decide(self, game: Screening, group: int, counts: tuple[int, ...], left: int) -> TextAction:
         prices = game.words.prices
@@ -50,15 +50,15 @@ class BayesScreener(Screener):
 
 @agent("confidence-screener", needs=("array",))
 class ConfidenceScreener(Screener):
-    """Accepts cases that are likely to be good after the first note, whatever the prices.
+    """Accepts cases that are likely to be good after the first note, and ignores prices.
 
-    It buys no notes, and ignores that the notes of one group may be too low.
+    It buys no notes, and makes no correction for the group whose notes may be too low.
     """
 
     def __init__(
         self,
         confidence: Annotated[
-            float, Meta(ge=0, le=1, description="least believed chance that makes it accept")
+            float, Meta(ge=0, le=1, description="lowest estimated chance at which it accepts")
         ] = 0.5,
     ) -> None:
         super().__init__()

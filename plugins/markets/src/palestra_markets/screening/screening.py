@@ -1,6 +1,6 @@
 """A desk decides case after case from noisy notes, where evidence and mistakes have prices.
 
-A case is good with a known chance, else bad; which of the two is hidden. Its first note is free.
+A case is good with a known chance, otherwise bad; which one is hidden. Its first note is free.
 The desk may buy more notes, reject the case, or accept it, which costs a fixed sum and shows for
 certain whether it is good (an interview, a bed, a review). Rejecting a good case costs far more,
 and is revealed at the end of the case. A note's score, 1 to 5, tends to be higher for good cases;
@@ -9,7 +9,7 @@ prices: with `hire` a missed hire costs 40,000, an interview 2,500 and a phone s
 
 The desk is that of "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential
 Decision-Making", 2025, whose prices these are. Known answers checked: the least expected cost by
-dynamic programming against all policies, enumerated; what the optimal policy costs in play.
+dynamic programming, against an enumeration of all policies; the cost of the optimal policy in play.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Screening(TextGame[ScreeningState]):
     theme: Annotated[
         Literal["hire", "triage", "fraud"], Meta(description="words and prices of the cases")
     ] = "hire"
-    cases: Annotated[int, Meta(ge=1, le=10_000, description="cases to decide")] = 20
+    cases: Annotated[int, Meta(ge=1, le=10_000, description="cases in an episode")] = 20
     checks: Annotated[
         int, Meta(ge=0, le=8, description="most notes that can be bought about a case")
     ] = 4
@@ -185,7 +185,7 @@ class Screening(TextGame[ScreeningState]):
                 f"chance must be above 0 and below 1, or -1 for the theme's, not {self.chance}"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def words(self) -> Theme:
@@ -292,7 +292,7 @@ class Screening(TextGame[ScreeningState]):
         return Outcome(("score",), (-state.cost,), reason)
 
     def determinize(self, state: ScreeningState, seat: int, rng: Rng) -> ScreeningState:
-        """Draw whether the case is good, with the chance that its notes give it."""
+        """Redraw whether the case is good, with its posterior chance given the notes."""
         copy = self.clone(state)
         if not state.ended:
             likely = posterior(self.prior, state.notes, self.evidence, state.group)
@@ -338,7 +338,7 @@ class Screening(TextGame[ScreeningState]):
         return spaces.Box(0.0, max(1e6, -self.payoff_bounds[0]), (15,), np.float32)
 
     def observe(self, state: ScreeningState, seat: int) -> NDArray[np.float32]:
-        """See the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         prices, bought = self.words.prices, len(state.notes) - 1
         seen: list[float] = [state.case, self.cases, state.group, bought, self.checks - bought]
         seen += [state.notes.count(score) for score in range(SCORES)]

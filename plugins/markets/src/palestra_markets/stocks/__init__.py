@@ -1,1 +1,1 @@
-"""Trading shares day by day: a seeded market, the user's own data, and the investors."""
+"""Daily share trading: a seeded market, the user's own data, and reference investors."""

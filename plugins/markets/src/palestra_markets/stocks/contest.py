@@ -3,7 +3,7 @@
 "ContestTrade: A Multi-Agent Trading System Based on Internal Contest Mechanism", 2025. A data team
 turns the answers of the tools into factors; every researcher proposes a portfolio from them. Each
 morning all proposals of the day before are scored by what they would have earned since, from known
-prices only, and the portfolio of the team follows the few members with the highest predicted score.
+prices only, and the team's portfolio follows the few members with the highest predicted scores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palestra_markets.stocks.investors import Holdings, Investor
 from palestra_markets.stocks.trading import News
 
 MEMORY = 0.1  # the weight of the last day in a member's predicted score
-FRESH = 10  # days a report is news
+FRESH = 10  # days for which a report counts as news
 
 Weights = NDArray[np.float64]  # by share
 
@@ -30,7 +30,7 @@ class Factors:
     """What the data team finds, by share."""
 
     rises: NDArray[np.float64]  # changes over 1, 5 and 20 days, shape (shares, 3)
-    surprise: NDArray[np.float64]  # 1, -1: the last fresh report is above, below expectations
+    surprise: NDArray[np.float64]  # 1 or -1 if the last fresh report is above or below expectations
 
 
 Researcher = Callable[[Factors], Weights]
@@ -86,7 +86,11 @@ class ContestTrader(Investor):
         keep: Annotated[int, Meta(ge=1, description="researchers that it follows")] = 2,
         every: Annotated[int, Meta(ge=1, description="days from one trade to the next")] = 5,
         contest: Annotated[
-            bool, Meta(description="false: all researchers in equal parts, as an ablation")
+            bool,
+            Meta(
+                description="whether scores decide; False follows all researchers equally, "
+                "as an ablation"
+            ),
         ] = True,
     ) -> None:
         super().__init__()
@@ -125,7 +129,7 @@ class ContestTrader(Investor):
         return mixed
 
     def shares_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How much of the portfolio follows each researcher."""
+        """The fraction of the portfolio that follows each researcher."""
         count = len(scores)
         if not self._contest:
             return np.full(count, 1 / count)

@@ -1,9 +1,9 @@
 """The user's own prices and headlines, from CSV or Parquet; errors name the file and the line.
 
 Prices: one row a day and share with the columns date, symbol, open, high, low, close and volume, in
-order of dates; prices in units of money, as in `101.25`. Every further column is a fact about the
-company as it is known on that morning; a cell may be empty. Headlines: date, symbol (empty: about
-the market) and headline, known on the morning of the date.
+order of dates; prices in units of money, as in `101.25`. Every other column is a fact about the
+company as known on that morning; its cells may be empty. Headlines: the columns date, symbol (empty
+for news about the whole market) and headline; they are known on the morning of the date.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Row = Mapping[str, Any]
 
 
 def read_market(prices: str, news: str = "") -> Market:
-    """Read a market from a file of prices and, if it is named, a file of headlines.
+    """Read a market from a file of prices and, if given, a file of headlines.
 
-    Raises `InvalidOption`, which names the file, the line and what to correct. Lines are counted
-    from 1 at the header, rows of Parquet from 1 at the first row.
+    Raises `InvalidOption` that names the file, the line and what to correct. Lines count from 1 at
+    the header; rows of Parquet count from 1 at the first row.
     """
     stamps = tuple(_stamp(path) for path in (prices, news) if path)
     return _read_market(prices, news, stamps)
@@ -211,7 +211,7 @@ def checked_fact(path: str, line: int, name: str, value: Any) -> float:
 def read_news(
     path: str, dates: Sequence[str], symbols: Sequence[str]
 ) -> tuple[tuple[Headline, ...], ...]:
-    """Headlines by trading day; those from between two trading days belong to the later one."""
+    """Headlines by trading day; those between two trading days belong to the later one."""
     news: list[list[Headline]] = [[] for _ in dates]
     for line, row in read_rows(path, (*KEYS, "headline")):
         symbol, text = str(row["symbol"] or ""), str(row["headline"] or "")

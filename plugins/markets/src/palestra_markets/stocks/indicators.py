@@ -38,17 +38,17 @@ def relative_strength(closes: Series, days: int = 14) -> float | None:
 
 
 def convergence(closes: Series) -> Series:
-    """Averages of 12 less those of 26 days (G. Appel's MACD), in the units of the prices."""
+    """The 12-day less the 26-day exponential average (G. Appel's MACD), in units of the prices."""
     return exponential(closes, 2 / 13) - exponential(closes, 2 / 27)
 
 
 def macd(closes: Series) -> float | None:
-    """The last difference of both averages."""
+    """The latest MACD value."""
     return float(convergence(closes)[-1]) if len(closes) >= 26 else None
 
 
 def macd_signal(closes: Series) -> float | None:
-    """The average of MACD over nine days."""
+    """The nine-day exponential average of MACD."""
     return float(exponential(convergence(closes), 2 / 10)[-1]) if len(closes) >= 35 else None
 
 

@@ -1,4 +1,4 @@
-"""Reference investors of `markets/Trading-v0`."""
+"""Reference investors for `markets/Trading-v0`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Holdings:
         return self.cash + sum(n * p for n, p in zip(self.shares, self.prices, strict=True))
 
     def orders_to(self, weights: Sequence[float]) -> list[TextAction]:
-        """Sales, then purchases, that lead to weights of wealth; costs reduce the purchases."""
+        """Sales, then purchases, that reach target weights; costs reduce the purchases."""
         wealth, cash = self.wealth, self.cash
         sales: list[TextAction] = []
         buys: list[TextAction] = []
@@ -98,7 +98,7 @@ class Investor(ScriptedAgent[Trading]):
 
 @agent("buy-and-hold", needs=("array",))
 class BuyAndHold(Investor):
-    """Puts equal parts of the cash into all shares on the first day, and trades no more."""
+    """Splits the cash equally among all shares on the first day, then never trades again."""
 
     def weights(self, holdings: Holdings, turn: Turn[Trading]) -> Sequence[float] | None:
         count = len(holdings.prices)
@@ -107,7 +107,7 @@ class BuyAndHold(Investor):
 
 @agent("momentum-trader", needs=("array",))
 class MomentumTrader(Investor):
-    """Holds in equal parts the few shares that rose most over the last 20 days.
+    """Holds, equally weighted, the few shares that rose most over the last 20 days.
 
     It never holds a share that fell (N. Jegadeesh and S. Titman, "Returns to Buying Winners and
     Selling Losers", Journal of Finance 48, 1993).

@@ -1,4 +1,4 @@
-"""Prices, facts and headlines of some shares by day, and the part that is known on a morning."""
+"""Prices, facts and headlines of shares by day, and the part known on a given morning."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Morning:
         return opens
 
     def past(self, column: str, share: int | None = None) -> NDArray[np.int64]:
-        """A column of the finished days, oldest first: of one share, or in shape (days, shares)."""
+        """A column for completed days, oldest first: of one share, or of shape (days, shares)."""
         table = self.market.bars[column][: self.day]
         return table if share is None else table[:, share]
 
     def history(self, share: int, days: int) -> list[dict[str, Any]]:
-        """The last finished days of a share, oldest first, as rows of date and prices."""
+        """The last completed days of a share, oldest first, as rows of date and prices."""
         start = max(0, self.day - days)
         rows = zip(*(self.past(name, share)[start:].tolist() for name in COLUMNS), strict=True)
         dates = self.market.dates[start : self.day]
@@ -76,7 +76,7 @@ class Morning:
         ]
 
     def indicators(self, share: int) -> dict[str, float]:
-        """Technical indicators of the closing prices, without those that need more days."""
+        """Technical indicators of the closing prices; those that need more days are left out."""
         closes = self.past("close", share).astype(float)
         found = {name: formula(closes) for name, formula in INDICATORS.items()}
         return {name: value for name, value in found.items() if value is not None}
@@ -109,8 +109,8 @@ class Morning:
 def redrawn(market: Market, day: int, seed: int) -> Market:
     """The same market up to the morning of `day`; the days after it are drawn anew.
 
-    A bootstrap: every new day repeats the joint moves of all shares on some day before `day`. Facts
-    stay as they are on `day`, and there is no more news.
+    This is a bootstrap: every new day repeats the joint moves of all shares on some earlier day.
+    Facts stay as they are on `day`, and there is no more news.
     """
     rng = Rng.seeded(seed, stream=5)
     past = {name: table[:day].astype(float) for name, table in market.bars.items()}

@@ -1,4 +1,4 @@
-"""Numbers over a record of trading: return, drawdown, Sortino ratio, and excess return."""
+"""Metrics for trading: return, drawdown, Sortino ratio, and excess return."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wealth(record: EpisodeRecord) -> NDArray[np.float64]:
 
 
 def held_values(record: EpisodeRecord) -> NDArray[np.float64]:
-    """The value of an equal sum held in every share without costs, by morning; 1 at first."""
+    """The value by morning of equal sums held in every share without costs; it starts at 1."""
     prices = np.array([data["prices"] for data in mornings(record)], float)
     values: NDArray[np.float64] = (prices / prices[0]).mean(1)
     return values
@@ -35,7 +35,7 @@ def drawdown(values: NDArray[np.float64]) -> float:
 def sortino(values: NDArray[np.float64]) -> float:
     """The mean of daily returns over the root mean square of the negative ones, times sqrt 252.
 
-    0 where none was negative (F. Sortino and R. van der Meer, "Downside Risk", 1991).
+    It is 0 if none was negative (F. Sortino and R. van der Meer, "Downside Risk", 1991).
     """
     returns = values[1:] / values[:-1] - 1
     downside = float(np.sqrt((np.minimum(returns, 0) ** 2).mean())) if len(returns) else 0.0
@@ -63,5 +63,5 @@ def sortino_ratio(record: EpisodeRecord) -> float:
 
 @metric("excess-return", measures=("markets/Trading-v0",))
 def excess_return(record: EpisodeRecord) -> float:
-    """The return less that of an equal sum held in every share, without costs."""
+    """The return less that of holding equal sums of every share, without costs."""
     return total_return(record) - float(held_values(record)[-1] - 1)

@@ -1,11 +1,11 @@
 """A stock market drawn from a seed: regimes, earnings, and headlines that agree with the prices.
 
-Every morning the market is calm, in a boom or in a slump, and stays so with chance 0.98 (a regime
-switching model after J. Hamilton, Econometrica 57, 1989). A share's log return of a day is its
-sensitivity times the market's, plus its own. Every 63 days a company reports earnings before the
-market opens: the surprise moves the opening price, and the price drifts on in the same direction
-over the next ten days (the post-earnings drift of Ball and Brown, 1968), so that reading the news
-pays. Days are drawn in order, so that no day depends on a later one.
+Every morning the market is calm, in a boom or in a slump, and stays in that regime with chance 0.98
+(a regime switching model after J. Hamilton, Econometrica 57, 1989). A share's log return of a day
+is its sensitivity times the market's, plus its own. Every 63 days a company reports earnings before
+the market opens: the surprise moves the opening price, and the price drifts on in the same
+direction over the next ten days (the post-earnings drift of Ball and Brown, 1968), so that reading
+the news pays. Days are drawn in order, so that no day depends on a later one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Bars = dict[str, NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Companies:
-    """Facts about the companies that do not change, by company."""
+    """Fixed facts about the companies, by company."""
 
     beta: Series  # sensitivity to the market
     own: Series  # standard deviation of the own part of a day's log return

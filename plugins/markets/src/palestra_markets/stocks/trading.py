@@ -11,7 +11,7 @@ The design is that of Y. Chen et al., "StockBench: Can LLM Agents Trade Stocks P
 Real-world Markets?", 2025, with the questions of "AlphaQuanter: An End-to-End Tool-Orchestrated
 Agentic Reinforcement Learning Framework for Stock Trading", 2025. Prices are drawn from the seed
 (see `synthetic`), or come from the user's files (see `files`), of which the seed picks the days.
-Known answers checked: what is seen and paid up to a day does not change with what comes after it;
+Known answers checked: observations and rewards up to a day do not depend on later days;
 indicators and performance measures against pandas; buy-and-hold against the ratio of prices.
 """
 
@@ -148,9 +148,10 @@ class TradingState:
 class Trading(TextGame[TradingState]):
     """One investor asks about shares and trades them, day by day.
 
-    Action 0 ends the day; the others trade one share, in order of the symbols, until it is 0, 5,
-    10, 20, 50 or 100 percent of wealth. Questions, and orders of a number of shares, are written as
-    text. Payoffs add up to the return: the change of wealth divided by the starting cash.
+    Action 0 ends the day; the others trade one share, in order of the symbols, until it makes up 0,
+    5, 10, 20, 50 or 100 percent of wealth. Questions, and orders for a number of shares, can only
+    be written as text. Payoffs add up to the return: the change of wealth divided by the starting
+    cash.
 
     An observation is a float32 vector of 4 + 5 n numbers for n shares:
 
@@ -163,13 +164,20 @@ class Trading(TextGame[TradingState]):
         int, Meta(ge=1, le=20, description="companies of the drawn market; not used with data")
     ] = 6
     days: Annotated[int, Meta(ge=1, le=1000, description="trading days")] = 60
-    cash: Annotated[int, Meta(ge=1, le=1_000_000_000, description="dollars at the start")] = 100_000
+    cash: Annotated[int, Meta(ge=1, le=1_000_000_000, description="starting cash, in dollars")] = (
+        100_000
+    )
     fee: Annotated[
         float, Meta(ge=0, le=1000, description="fee, in basis points of what is traded")
     ] = 5.0
     slippage: Annotated[
         float,
-        Meta(ge=0, le=1000, description="by how much orders worsen the price, in basis points"),
+        Meta(
+            ge=0,
+            le=1000,
+            description="slippage: how much worse than the opening price orders "
+            "fill, in basis points",
+        ),
     ] = 5.0
     questions: Annotated[int, Meta(ge=0, le=1000, description="questions allowed a day")] = 12
     orders: Annotated[int, Meta(ge=1, le=1000, description="orders allowed a day")] = 12
@@ -255,7 +263,7 @@ class Trading(TextGame[TradingState]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        """From losing everything to the most that prices could have risen."""
+        """Bounds from losing everything to the largest gain that the prices allowed."""
         if not self.data:
             return (-1.0, float(np.exp(MOST_MOVE * (self.days + 1))))
         bars = read_market(self.data, self.news).bars
@@ -297,7 +305,7 @@ class Trading(TextGame[TradingState]):
         ledger = Ledger()
         ledger.open(INVESTOR, money)
         ledger.open(BROKER)
-        ledger.open(EXCHANGE, 10**30)  # the other side of every trade
+        ledger.open(EXCHANGE, 10**30)  # the counterparty of every trade
         return TradingState(rng, known, first, first, ledger, [0] * count, money, [money])
 
     def to_act(self, state: TradingState) -> tuple[int, ...]:
@@ -334,7 +342,7 @@ class Trading(TextGame[TradingState]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """The end of the day, then some weights for every share; questions have no numbers."""
+        """Ending the day, then several weights for every share; questions have no numbers."""
         targets = (Target(symbol, percent) for symbol in self.symbols for percent in WEIGHTS)
         return (EndDay(), *targets)
 
@@ -388,7 +396,7 @@ class Trading(TextGame[TradingState]):
         return self._fill(state, share, wanted, price)
 
     def _fill(self, state: TradingState, share: int, wanted: int, price: int) -> Step:
-        """Move money and shares for an order that is possible; `wanted` is below 0 for a sale."""
+        """Move money and shares for a feasible order; `wanted` is negative for a sale."""
         state.orders += 1
         count, fee = abs(wanted), self._fee(abs(wanted), price)
         if wanted > 0:
@@ -460,7 +468,7 @@ class Trading(TextGame[TradingState]):
         return Outcome(("score",), (gain,), f"the return is {100 * gain:.2f} percent")
 
     def determinize(self, state: TradingState, seat: int, rng: Rng) -> TradingState:
-        """Draw the days to come anew, from past days."""
+        """Redraw the days to come from past days."""
         copy = self.clone(state)
         if not state.ended:
             copy.redraws = (*state.redraws, (state.day, rng.word()))
@@ -512,7 +520,7 @@ class Trading(TextGame[TradingState]):
         return spaces.Box(-1.0, MOST_SEEN, (size,), np.float32)
 
     def observe(self, state: TradingState, seat: int) -> NDArray[np.float32]:
-        """See the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         morning, wealth = self.morning(state), max(1, state.base)
         cash = state.ledger.balances[INVESTOR]
         first = self.market(state).bars["open"][state.start]
@@ -559,7 +567,7 @@ def _refusal(why: str) -> Step:
 
 
 def _up(cents: float) -> int:
-    """Round up to whole cents, forgiving errors in the last digits of a float."""
+    """Round up to whole cents, tolerating float rounding errors."""
     return -int(-(cents - 1e-7) // 1)
 
 

@@ -1,1 +1,1 @@
-"""Tasks given to agents of different strength and price by an auction of plans."""
+"""Tasks assigned to agents of different strength and price by an auction of plans."""

@@ -1,15 +1,15 @@
-"""SALE: an auction of tasks, won round after round by the plan with the best price for its chance.
+"""SALE: an auction of tasks; each goes to the plan with the best price for its chance of success.
 
-In every round there is a task of a known difficulty, worth the same to the client. All agents bid
-at once: how many steps their plan has, and the price they ask, or nothing. A jury judges the chance
-that each plan works; the plan with the lowest score, price less worth of that chance, wins if it is
-below 0. With `rebids`, losers who asked for less than the winner may bid once more, knowing the
-score to beat. The winner is paid their price, or with `second` the price at which they would just
-have won, pays for the steps of the plan, and it succeeds or fails. Then all plans are public, as in
-the paper's shared memory.
+In every round there is a task of a known difficulty, worth the same to the client. All agents act
+at once: they bid a number of steps and a price, or pass. A jury estimates the chance that each plan
+works. A plan's score is its price less the task's worth times that chance; the lowest score wins if
+it is below 0. With `rebids`, losers who asked for less than the winner may bid once more, knowing
+the score to beat. The winner is paid their price, or with `second` the highest price at which they
+would have won; they pay for the plan's steps, and the plan succeeds or fails. Then all plans are
+published, as in the paper's shared memory.
 
 The auction is that of "Scaling Small Agents Through Strategy Auctions", 2025. Known answers
-checked: with second scores no bid beats asking for the cost of one's best plan, by enumeration, and
+checked: with second scores, no bid beats asking the cost of one's best plan, by enumeration, and
 the task goes where worth less cost is largest; without rebids the first bids decide; among equal
 scores the cheaper wins.
 """
@@ -122,10 +122,19 @@ class TaskAuction(TextGame[TaskAuctionState]):
 
     num_players: Annotated[int, Meta(ge=2, le=10, description="agents, the last the largest")] = 4
     worth: Annotated[
-        int, Meta(ge=10, le=1_000_000, description="worth of a task to the client, and highest ask")
+        int,
+        Meta(
+            ge=10,
+            le=1_000_000,
+            description="worth of a task to the client, and the highest price that can be asked",
+        ),
     ] = 1_000
     second: Annotated[
-        bool, Meta(description="whether winners are paid the price at which they would just win")
+        bool,
+        Meta(
+            description="whether winners are paid the highest price at which they would "
+            "still have won"
+        ),
     ] = False
     rebids: Annotated[
         bool, Meta(description="whether losers who asked for less may bid once more")
@@ -133,7 +142,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
     noise: Annotated[
         float, Meta(ge=0, le=1, description="standard deviation of the jury's errors in a chance")
     ] = 0.05
-    rounds: Annotated[int, Meta(ge=1, le=10_000, description="tasks, one a round")] = 20
+    rounds: Annotated[int, Meta(ge=1, le=10_000, description="number of tasks, one per round")] = 20
 
     rules_text = """
         You bid for tasks with plans. Each round there is one task; one plan wins it.
@@ -152,7 +161,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
     reward_terms = ("paid", "steps")
     action_types = (Bid, Pass)
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -242,7 +251,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
         return Event("reveal", text, data)
 
     def _execute(self, state: TaskAuctionState) -> Step:
-        """Pay the winner, carry out their plan, publish all plans."""
+        """Pay the winner, execute their plan, and publish all plans."""
         winner, rewards, paid = state.leader, {}, 0
         state.succeeded = False
         if winner >= 0:
@@ -305,7 +314,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
         return Outcome((score,) * self.num_players, tuple(state.earned), "all tasks are done")
 
     def determinize(self, state: TaskAuctionState, seat: int, rng: Rng) -> TaskAuctionState:
-        """Draw the others' skills and costs anew, and the errors of the jury."""
+        """Redraw the others' skills and costs, and the jury's errors."""
         copy = self.clone(state)
         copy.workers = tuple(
             worker if other == seat else self._draw_worker(other, rng)
@@ -350,7 +359,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
         return spaces.Box(-most, most, (14 + 4 * self.num_players,), np.float32)
 
     def observe(self, state: TaskAuctionState, seat: int) -> NDArray[np.float32]:
-        """See the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         worker, own = state.workers[seat], state.plans[seat]
         leading = state.plans[state.leader] if state.phase == REBIDS else None
         seen: list[float] = [state.phase, state.round, self.rounds, seat]

@@ -1,4 +1,4 @@
-"""The reference bidder of `markets/TaskAuction-v0`."""
+"""The reference bidder for `markets/TaskAuction-v0`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palestra_markets.tasks.bidding import Worker
 
 @agent("task-bidder", needs=("array",))
 class TaskBidder(ScriptedAgent[TaskAuction]):
-    """Asks for the cost of its best plan and a margin; in a rebid for the cost alone.
+    """Asks for the cost of its best plan plus a margin; in a rebid, for the cost alone.
 
     It passes where that price exceeds the worth of the task. With margin=0 this is a dominant
     strategy under second scores.
@@ -22,7 +22,7 @@ class TaskBidder(ScriptedAgent[TaskAuction]):
     def __init__(
         self,
         margin: Annotated[
-            float, Meta(ge=0, le=10_000, description="percent asked on top of the cost")
+            float, Meta(ge=0, le=10_000, description="margin over the cost, in percent")
         ] = 20.0,
     ) -> None:
         super().__init__()

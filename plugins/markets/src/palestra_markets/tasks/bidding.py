@@ -26,7 +26,7 @@ class Worker:
         return steps * self.step_cost
 
     def best_plan(self, difficulty: int, worth: int) -> int:
-        """The number of steps with the largest worth of success less cost."""
+        """The number of steps that maximises the expected worth less the cost."""
         return max(
             range(1, LONGEST + 1),
             key=lambda steps: worth * self.success(difficulty, steps) - self.cost(steps),

@@ -1,4 +1,4 @@
-"""Numbers over a record of task auctions."""
+"""Metrics for task auctions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plan_success(record: EpisodeRecord) -> float:
 
 @metric("task-efficiency", measures=("markets/TaskAuction-v0",))
 def task_efficiency(record: EpisodeRecord) -> float:
-    """Worth less cost of the winners' best plans, divided by the most that any agent's reach."""
+    """Worth less cost of the winners' best plans, divided by that of the best agents' plans."""
     types = (event.data for event in record.opening if event.kind == "worker")
     workers = [Worker(data["skill"], data["step_cost"]) for data in types]
     worth, got, best = int(record.options["worth"]), 0.0, 0.0
@@ -35,6 +35,6 @@ def task_efficiency(record: EpisodeRecord) -> float:
 
 @metric("largest-share", measures=("markets/TaskAuction-v0",))
 def largest_share(record: EpisodeRecord) -> float:
-    """The share of the awarded tasks won by the largest agent, in the last seat."""
+    """The share of the awarded tasks won by the largest agent, who has the last seat."""
     winners = [int(task["winner"]) for task in _tasks(record) if task["winner"] >= 0]
     return winners.count(len(record.players) - 1) / max(1, len(winners))

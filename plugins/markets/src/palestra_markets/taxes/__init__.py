@@ -1,1 +1,1 @@
-"""Workers, a planner who sets tax rates, and the references both are measured against."""
+"""Workers, a planner who sets tax rates, and reference agents for both."""

@@ -1,4 +1,4 @@
-"""Reference workers and planners of `markets/TaxEconomy-v0`."""
+"""Reference workers and planners for `markets/TaxEconomy-v0`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def rates_of(turn: Turn) -> list[int]:
 
 @agent("rational-worker", needs=("array",))
 class RationalWorker(ScriptedAgent[TaxEconomy]):
-    """Works the hours with the highest own utility, if the others pay the taxes of the last step.
+    """Works the hours that maximise its own utility, if the others pay the taxes of the last step.
 
     Once elected, it sets the rates that leave it most of its last income. It votes for the last
-    winner if its utility rose in their year, else for itself, and says nothing.
+    winner if its utility rose in that winner's year, otherwise for itself. It says nothing.
     """
 
     def choose(self, turn: Turn[TaxEconomy]) -> TextAction:
@@ -99,7 +99,7 @@ class Planner(ScriptedAgent[TaxEconomy]):
     def rates(
         self, game: TaxEconomy, turn: Turn[TaxEconomy], incomes: Sequence[int] | None
     ) -> Sequence[int]:
-        """Seven rates in percent, from the last incomes in cents where there are any."""
+        """Seven rates in percent, computed from the last incomes in cents if there are any."""
 
 
 @agent("fixed-planner", needs=("array",))
@@ -142,15 +142,16 @@ class SaezPlanner(Planner):
 
 @agent("stackelberg-planner", kind="solver", needs=("array",))
 class StackelbergPlanner(Planner):
-    """A planner who sets the rates with the most welfare when every worker answers at their best.
+    """A planner who sets the rates with the highest welfare when every worker best-responds.
 
-    Skills are those that lead to the last incomes as best answers.
+    It infers the skills that would make the last incomes best responses.
     """
 
     def __init__(
         self,
         step: Annotated[
-            int, Meta(ge=1, le=50, description="percentage points between the rates that are tried")
+            int,
+            Meta(ge=1, le=50, description="step between the rates it tries, in percentage points"),
         ] = 10,
     ) -> None:
         super().__init__()

@@ -5,14 +5,14 @@ choose their hours at once. Income is skill times hours. Taxes are collected in 
 back at once, the same amount to everybody. A worker's utility rises with consumption, at a
 decreasing rate, and falls with hours; what they are paid depends on their motive (see
 `households`). The planner is paid the workers' mean utility. With `elections` there is no planner's
-seat: before every year all workers speak, then vote, and the one with the most votes, by lot among
-equals, sets the rates.
+seat: before every year all workers speak and then vote. The worker with the most votes sets the
+rates; ties are broken at random.
 
 The design is that of S. Karten et al., "LLM Economist: Large Population Models and Mechanism Design
 in Multi-Agent Generative Simulacra", 2025. Known answers checked: taxes equal rebates to the cent;
-without taxes hours are those of the closed form; Saez's rates are in [0, 1], for a Pareto tail
-1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid
-lead to more welfare than Stackelberg's.
+without taxes, hours match the closed form; Saez's rates are in [0, 1], for a Pareto tail
+1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid give
+a higher welfare than the Stackelberg planner's.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from palestra_markets.taxes.schedule import BRACKETS, FEDERAL, shares, tax
 
 SPEAK, VOTE, RATES, WORK = range(4)
 PHASES = ("speeches", "votes", "rates", "work")
-SHIFTS = (-10, 10)  # percentage points by which a program moves one bracket
+SHIFTS = (-10, 10)  # percentage points by which a numbered action moves one bracket
 
 
 class Speak(TextAction, frozen=True):
@@ -142,7 +142,7 @@ class TaxEconomyState:
 class TaxEconomy(Talking, TextGame[TaxEconomyState]):
     """Workers choose hours under a tax that a planner, or an elected worker, sets every year.
 
-    Actions by number are the hours (0 to 100), no change of the rates, changes of one bracket by 10
+    Numbered actions are the hours (0 to 100), no change of the rates, changes of one bracket by 10
     percentage points, and with `elections` a vote for each player and a speech without words; all
     seven rates at once are written as text. Each step pays a worker the utility of what they
     consume and of their hours, mixed with the others' by motive, and the planner the mean utility.
@@ -167,10 +167,20 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         bool, Meta(description="whether the workers elect who sets the rates of each year")
     ] = False
     altruists: Annotated[
-        int, Meta(ge=0, le=101, description="workers who also want the others' utility high")
+        int,
+        Meta(
+            ge=0,
+            le=101,
+            description="number of workers who also want the others' utility to be high",
+        ),
     ] = 0
     adversaries: Annotated[
-        int, Meta(ge=0, le=101, description="workers who also want the others' utility low")
+        int,
+        Meta(
+            ge=0,
+            le=101,
+            description="number of workers who also want the others' utility to be low",
+        ),
     ] = 0
     aversion: Annotated[
         float,
@@ -213,7 +223,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
                 f"{self.num_workers} workers; lower one of them or raise num_players"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def num_workers(self) -> int:
@@ -318,7 +328,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return Event("speech", said, {"player": seat, "text": text})
 
     def _elect(self, state: TaxEconomyState, actions: Mapping[int, Vote]) -> list[Event]:
-        """Elect whoever has the most votes, by lot among equals, and show them the incomes."""
+        """Elect the worker with the most votes (ties at random), and show them the incomes."""
         counts = [0] * self.num_players
         for vote in actions.values():
             counts[self.players.index(vote.player)] += 1
@@ -329,7 +339,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return [Event("elected", text, data), *self._returns(state)]
 
     def _returns(self, state: TaxEconomyState) -> list[Event]:
-        """The incomes of the last step, to who sets the rates."""
+        """The event that shows the last step's incomes to the seat that sets the rates."""
         if not state.history:
             return []
         listed = ", ".join(map(dollars, state.incomes))
@@ -337,7 +347,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return [Event("returns", text, {"incomes": list(state.incomes)}, only(state.planner))]
 
     def _work(self, state: TaxEconomyState, actions: Mapping[int, Work]) -> Step:
-        """Earn, collect, pay back, and pay utilities."""
+        """Pay incomes, collect taxes, pay them back, and reward the workers' utilities."""
         count = self.num_workers
         state.hours = [actions[self.seat_of(worker)].hours for worker in range(count)]
         pairs = zip(state.workers, state.hours, strict=True)
@@ -378,7 +388,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         state.ended = state.year == self.years
 
     def _slip(self, state: TaxEconomyState, worker: int) -> Event:
-        """A worker's own figures of a step."""
+        """The event with a worker's own figures for a step."""
         seat = self.seat_of(worker)
         hours, utility = state.hours[worker], state.utilities[worker]
         money = {
@@ -392,7 +402,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return Event("slip", text, data, only(seat))
 
     def _books(self, state: TaxEconomyState) -> Event:
-        """What everybody learns of a step; a `reveal`, since it depends on hidden skills."""
+        """The public result of a step; a `reveal`, since it depends on hidden skills."""
         utility, mean = state.history[-1]
         total = sum(state.incomes)
         data = {
@@ -428,7 +438,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)
 
     def determinize(self, state: TaxEconomyState, seat: int, rng: Rng) -> TaxEconomyState:
-        """Draw the other workers anew; keep what they have earned so far."""
+        """Redraw the other workers, keeping what they have earned so far."""
         copy, own = self.clone(state), self.worker_of(seat)
         motives = [w.motive for n, w in enumerate(state.workers) if n != own]
         rng.shuffle(motives)
@@ -492,7 +502,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return spaces.Box(-1e9, 1e9, (23 + self.num_workers,), np.float32)
 
     def observe(self, state: TaxEconomyState, seat: int) -> NDArray[np.float32]:
-        """See the class for the layout."""
+        """The observation vector; the class docstring gives the layout."""
         own = self.worker_of(seat)
         setting = state.phase == RATES and seat == state.planner
         seen: list[float] = [state.phase, state.year, self.years, state.step, self.steps]
@@ -531,7 +541,7 @@ HOURS = Grammar((Option(Work, {"hours": Integer(0, MOST_HOURS)}),))
 
 
 def new_rates(rates: Sequence[int], action: Rates | Shift) -> tuple[int, ...]:
-    """The rates after all of them, or one, are set."""
+    """The rates after setting all of them or changing one."""
     if isinstance(action, Rates):
         return tuple(getattr(action, name) for name in Rates.__struct_fields__)
     changed = list(rates)

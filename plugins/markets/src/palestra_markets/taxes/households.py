@@ -37,7 +37,7 @@ class Worker:
 
 
 def draw_skill(rng: Rng) -> int:
-    """Cents an hour at which 100 hours earn an income of the distribution."""
+    """A skill in cents per hour, such that 100 hours earn an income drawn from the distribution."""
     a, p, q = INCOME_SHAPES
     income = INCOME_SCALE * (p / q * f.ppf(rng.random(), 2 * p, 2 * q)) ** (1 / a)
     return int(min(max(income, LEAST_SKILL), MOST_SKILL))
@@ -63,7 +63,7 @@ class Tastes:
     toil: float
 
     def utility(self, consumption: Any, hours: Any) -> Any:
-        """The utility of consumption in cents, an array or a number; at least a cent is counted."""
+        """The utility of consumption in cents (an array or a number), counted as at least one."""
         thousands = np.maximum(np.asarray(consumption, float), 1.0) / 1e5
         if self.aversion == 1:
             enjoyed = np.log(thousands)
@@ -82,13 +82,14 @@ class Tastes:
 
     @property
     def elasticity(self) -> float:
-        """The elasticity of income to the part kept of it, (1-r) / (d-1+r), if taxes are lost."""
+        """The elasticity of income to its retained share, (1-r) / (d-1+r), without rebates."""
         return (1 - self.aversion) / (self.toil - 1 + self.aversion)
 
     def best_hours(self, skills: Any, rates: Sequence[int], rebate: Any, back: float = 0.0) -> Any:
         """The best whole hours for each skill, the fewest of equal ones.
 
-        `rebate` is paid back from the others' taxes, `back` the part of one's own that is.
+        `rebate` is what is paid back from the others' taxes, `back` the share of one's own taxes
+        that is paid back.
         """
         hours = np.arange(MOST_HOURS + 1)
         income = np.asarray(skills, np.int64)[..., None] * hours
@@ -98,10 +99,11 @@ class Tastes:
 
 
 def settle(tastes: Tastes, skills: Any, rates: Sequence[int], rounds: int = 12) -> tuple[Any, Any]:
-    """Hours by skill, and the rebate, where nobody gains by other hours given the others' taxes.
+    """Equilibrium hours by skill, and the rebate.
 
-    Found by best answers in turn, starting without a rebate; where whole hours keep changing by
-    one, the last ones are returned.
+    In equilibrium nobody gains by other hours, given the others' taxes. This iterates best
+    responses, starting without a rebate. If whole hours keep changing by one, it returns the last
+    ones.
     """
     skills = np.asarray(skills, np.int64)
     count, rebate = len(skills), np.zeros(len(skills))
@@ -131,7 +133,7 @@ def _income_by_skill(tastes: Tastes, rates: tuple[int, ...], rebate: int) -> tup
 
 
 def skill_behind(tastes: Tastes, income: int, rates: Sequence[int], rebate: int) -> int:
-    """The skill whose best hours earn an income, to the nearest percent."""
+    """The skill whose best hours earn a given income, to the nearest percent."""
     skills, incomes = _income_by_skill(tastes, tuple(rates), rebate)
     return int(skills[np.abs(incomes - income).argmin()])
 
@@ -139,10 +141,10 @@ def skill_behind(tastes: Tastes, income: int, rates: Sequence[int], rebate: int)
 def stackelberg(
     tastes: Tastes, skills: Any, start: Sequence[int], step: int = 10, most: int = 90
 ) -> tuple[int, ...]:
-    """The rates on a grid of percents with the most welfare when workers answer at their best.
+    """The rates on a grid with the highest welfare when the workers best-respond.
 
-    Tries all rates of one bracket after the other until none improves: the optimum along every
-    axis, from the better of `start` and no tax at all.
+    Coordinate ascent from the better of `start` and no tax at all: it tries all rates of one
+    bracket after the other until none improves welfare.
     """
     grid = range(0, most + 1, step)
     best = max(

@@ -1,4 +1,4 @@
-"""Numbers over a record of the tax economy."""
+"""Metrics for the tax economy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _mean(record: EpisodeRecord, name: str) -> float:
 
 @metric("social-welfare", measures=("markets/TaxEconomy-v0",))
 def social_welfare(record: EpisodeRecord) -> float:
-    """The workers' mean utility of a step."""
+    """The workers' mean utility per step."""
     return _mean(record, "welfare")
 
 

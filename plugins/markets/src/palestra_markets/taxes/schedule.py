@@ -25,7 +25,7 @@ def tax(income: Any, rates: Sequence[int]) -> Any:
 
 
 def shares(total: int, count: int, first: int = 0) -> list[int]:
-    """A sum in equal whole parts; what is left over goes one each to the places from `first`."""
+    """A sum split into equal whole parts; the remainder goes one each to parts from `first` on."""
     each, left = divmod(total, count)
     return [each + ((place - first) % count < left) for place in range(count)]
 
@@ -33,9 +33,9 @@ def shares(total: int, count: int, first: int = 0) -> list[int]:
 def saez_rate(weight: float, tail: float, elasticity: float) -> float:
     """(1 - G) / (1 - G + a e): E. Saez, Review of Economic Studies 68, 2001.
 
-    weight: G, the mean welfare weight of incomes above, over that of all; above 1 it counts as 1.
+    weight: G, the mean welfare weight of higher incomes divided by that of all; capped at 1.
     tail: a, the local Pareto parameter z f(z) / (1 - F(z)) of incomes z.
-    elasticity: e, of income to the part of it that is kept.
+    elasticity: e, of income to the share of it that is kept.
     """
     gain = 1 - min(max(weight, 0.0), 1.0)
     return gain / (gain + tail * elasticity) if gain > 0 else 0.0
@@ -48,7 +48,7 @@ def saez_rates(
 
     In a bracket that ends, a and G are taken at its middle, and the density is the part of incomes
     in the bracket over its width; in the top one the tail is m / (m - z), m the mean income above
-    its beginning z. Without incomes above, a rate is that of the bracket below.
+    its beginning z. If there are no higher incomes, the rate is that of the bracket below.
     """
     earned, weighed = np.asarray(incomes, float), np.asarray(weights, float)
     mean_weight = weighed.mean()

@@ -4,10 +4,10 @@ Every buyer has a private value for each unit they may buy in a trading period, 
 private cost for each unit they may sell; units are traded best first. In every round one trader who
 has units left, drawn at random, may place a limit order, take their order off the book, or pass. An
 order trades at once with the best orders of the other side, at their prices, earlier orders first
-at equal prices; what is left of it rests on the book. A trader has one order on the book: a new one
-takes the place of the old. A period ends after `rounds` rounds, or when one side has nothing left
-to trade; the next starts with an empty book and the same values and costs. Buyers are paid value
-minus price, sellers price minus cost.
+at equal prices; the remainder rests on the book. A trader has at most one order on the book: a new
+one replaces the old. A period ends after `rounds` rounds, or when one side has nothing left to
+trade; the next starts with an empty book and the same values and costs. Buyers are paid value minus
+price, sellers price minus cost.
 
 The design is that of V. Smith, "An Experimental Study of Competitive Market Behavior", JPE 1962,
 and with `empty_on_trade` (every trade empties the book) that of D. Gode and S. Sunder, "Allocative
@@ -67,7 +67,7 @@ SHOWN = 5  # prices of each side that are shown
 RECENT = 9  # trades whose prices an observation has
 DRAWN = 40  # trades whose prices a scene draws
 MOST_UNITS = 20
-DRAWN_UNITS = 3  # units a trader has where values are drawn
+DRAWN_UNITS = 3  # units per trader if values are drawn
 
 
 class DoubleAuctionState(BookState):
@@ -99,8 +99,8 @@ class DoubleAuctionState(BookState):
 class DoubleAuction(ArrayGame[DoubleAuctionState]):
     """Buyers and sellers with private values and costs trade units of one good on an order book.
 
-    Action 0 passes and 1 withdraws the own order; 2 + (q - 1) * max_price + p - 1 orders q units at
-    price p. A buyer is paid value minus price for each unit, a seller price minus cost.
+    Action 0 passes and 1 withdraws one's own order; 2 + (q - 1) * max_price + p - 1 orders q units
+    at price p. A buyer is paid value minus price for each unit, a seller price minus cost.
 
     An observation is a float32 vector of 39 + units numbers:
 
@@ -117,13 +117,19 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
     num_players: Annotated[int, Meta(ge=2, le=100, description="buyers and sellers")] = 6
     buyers: Annotated[
         int | None,
-        Meta(ge=1, le=99, description="players who buy; by default half, or the rows of demand"),
+        Meta(
+            ge=1,
+            le=99,
+            description="number of buyers; by default half of the players, or one "
+            "per row of demand",
+        ),
     ] = None
     demand: Annotated[
-        Rows, Meta(description="a row of unit values a buyer, best first; empty: values are drawn")
+        Rows,
+        Meta(description="one row of unit values per buyer, highest first; empty to draw them"),
     ] = ()
     supply: Annotated[
-        Rows, Meta(description="a row of unit costs a seller, best first; empty: costs are drawn")
+        Rows, Meta(description="one row of unit costs per seller, lowest first; empty to draw them")
     ] = ()
     max_price: Annotated[int, Meta(ge=1, le=10_000, description="highest price of an order")] = 100
     lot: Annotated[int, Meta(ge=1, le=20, description="most units in an order")] = 1
@@ -209,7 +215,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         if max(len(demand[0]), len(supply[0])) > MOST_UNITS:
             raise InvalidOption(f"a trader has at most {MOST_UNITS} units")
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def num_buyers(self) -> int:
@@ -253,12 +259,12 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
 
     @property
     def capacity(self) -> int:
-        """Orders on the book: one a trader."""
+        """The most orders on the book: one per trader."""
         return self.num_players
 
     @property
     def levels(self) -> int:
-        """Prices of the book, with one below the lowest and one above the highest."""
+        """The number of price levels, including one below and one above all prices."""
         return levels_of(self.max_price)
 
     @cached_property
@@ -346,7 +352,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
     def write_observation(
         config: DoubleAuction, state: DoubleAuctionState, seat: int, obs: Any
     ) -> None:
-        """See the class for the layout."""
+        """Write the observation vector; the class docstring gives the layout."""
         units = config.most_units
         obs[0] = state.role[seat]
         for unit in range(units):
@@ -377,10 +383,10 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
     def noop(self, state: DoubleAuctionState, seat: int) -> int:
         return PASS
 
-    # What the market could yield
+    # The competitive outcome
 
     def schedule(self, state: DoubleAuctionState) -> tuple[Rows, Rows]:
-        """Values and costs as they are dealt: a row for every buyer and for every seller."""
+        """Values and costs as dealt, with one row per buyer and one per seller."""
         rows = [tuple(row) for row in state.worth.tolist()]
         demand, supply = rows[: self.num_buyers], rows[self.num_buyers :]
         bid, ask = self.units
@@ -391,7 +397,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         return equilibrium(*self.schedule(state))
 
     def determinize(self, state: DoubleAuctionState, seat: int, rng: Rng) -> Any:
-        """Draw the other traders' values and costs anew, in the way they are dealt."""
+        """Redraw the other traders' values and costs, the way they were dealt."""
         copy = self.clone(state)
         if self.demand:
             self._redeal(copy, seat, rng)
@@ -403,7 +409,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         return copy
 
     def _redeal(self, state: DoubleAuctionState, seat: int, rng: Rng) -> None:
-        """Deal the rows of all seats but one to them again."""
+        """Shuffle the rows of all seats but one among those seats."""
         for side in (BID, ASK):
             others = [p for p in range(self.num_players) if self.side(p) == side and p != seat]
             rows = [(state.worth[other].copy(), int(state.row[other])) for other in others]
@@ -489,7 +495,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         return f"{word} {quantity_of(config, action)} at {price_of(config, action)}"
 
     def legal_text(self, state: DoubleAuctionState, seat: int, moves: Mapping[str, int]) -> str:
-        """Orders as ranges: all quantities at the same prices are legal together."""
+        """Legal orders as ranges: at a legal price every quantity is legal."""
         orders = [move for move in moves.values() if move >= FIRST_ORDER]
         words = [text for text, move in moves.items() if move < FIRST_ORDER]
         if orders:
@@ -610,7 +616,7 @@ def quantity_of(config: DoubleAuction, action: int) -> int:
 
 
 def forget_fills(state: DoubleAuctionState) -> None:
-    """Clear the trades of the last order, so that equal positions are equal records."""
+    """Clear the last order's trades, so that equal positions have equal records."""
     for fill in range(state.fill_count):
         state.fill_order[fill], state.fill_price[fill], state.fill_quantity[fill] = 0, 0, 0
     state.fill_count = 0
@@ -639,7 +645,7 @@ def earn(state: DoubleAuctionState, seat: int, price: int, out: Any) -> None:
 
 
 def next_period(state: DoubleAuctionState, periods: int) -> None:
-    """End this period: everybody has all units again, or the market closes if it was the last."""
+    """End this period: reset everybody's units, or close the market after the last period."""
     if state.period + 1 >= periods:
         finish(state)
         return

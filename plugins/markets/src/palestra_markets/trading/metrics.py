@@ -1,4 +1,4 @@
-"""Numbers over a record of the double auction."""
+"""Metrics for the double auction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def optimum(record: EpisodeRecord) -> Equilibrium:
 def market_efficiency(record: EpisodeRecord) -> float:
     """Surplus earned, divided by the most that could be earned.
 
-    Where nothing can be gained, 1 plus the surplus earned.
+    If nothing can be gained, it is 1 plus the surplus earned.
     """
     best = optimum(record).surplus * int(record.options["periods"])
     earned = sum(record.returns)
@@ -39,7 +39,7 @@ def buyers_share(record: EpisodeRecord) -> float:
 
 @metric("price-error", measures=("markets/DoubleAuction-v0",))
 def price_error(record: EpisodeRecord) -> float:
-    """The root mean square deviation of trade prices from the equilibrium price, over that price.
+    """The root mean square deviation of trade prices from the equilibrium price, relative to it.
 
     Smith's coefficient of convergence; 0 without a trade.
     """

@@ -2,13 +2,13 @@
 
 Prices are whole ticks from 1 to `ticks`, quantities whole units. The best price trades first; at
 one price the order that came first. An incoming order trades at the prices of the resting orders
-it meets, and what is left of it rests. Order numbers, from 0 to `capacity` - 1, are the caller's: a
-number is free when nothing of its order rests.
+it meets, and what is left of it rests. The caller chooses order numbers, from 0 to `capacity` - 1;
+a number is free when nothing of its order rests.
 
 The functions below take any record with the fields of `BookState` and use only the subset of Python
-that numba compiles, so that the rules of an `ArrayGame`, `OrderBook` and a compiled stream of
-messages share them. A level is a doubly linked list of orders; links hold an order's number + 1,
-and 0 is none, so that zeroed memory is an empty ladder.
+that numba compiles, so the rules of an `ArrayGame`, `OrderBook` and the compiled message stream can
+share them. A level is a doubly linked list of orders; links hold an order's number + 1, and 0 means
+none, so that zeroed memory is an empty ladder.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BookState(ArrayState):
 
 @dataclass(frozen=True)
 class BookSize:
-    """The sizes of a book outside a game."""
+    """The sizes of a standalone book (outside a game)."""
 
     capacity: int
     levels: int
@@ -62,12 +62,12 @@ class BookSize:
 
 
 def levels_of(ticks: int) -> int:
-    """Prices from 1 to `ticks`, one below and one above."""
+    """The number of price levels: 1 to `ticks`, one below and one above."""
     return ticks + 2
 
 
 def book_fields(ticks: int, capacity: int) -> list[tuple[Any, ...]]:
-    """The fields of a book outside a game, for a record's dtype."""
+    """The fields of a standalone book, for a record's dtype."""
     fields = fields_of(BookState, BookSize(capacity, levels_of(ticks)))
     return [field for field in fields if field[0] not in HEADER]
 
@@ -131,7 +131,7 @@ def reduce(book: BookState, order: int, quantity: int) -> None:
 
 
 def cancel(book: BookState, order: int) -> int:
-    """Take a resting order off the book; return the quantity that rested, 0 if none did."""
+    """Take an order off the book; return the quantity that rested, 0 if nothing did."""
     quantity = book.order_quantity[order]
     if quantity > 0:
         reduce(book, order, quantity)
@@ -158,7 +158,7 @@ def rest(book: BookState, order: int, side: int, price: int, quantity: int) -> N
 
 
 def unlink(book: BookState, order: int) -> None:
-    """Close the gap an order leaves in its queue."""
+    """Remove an order from its queue's linked list."""
     before, after = book.order_before[order], book.order_after[order]
     price, side = book.order_price[order], book.order_side[order]
     if before > 0:
@@ -260,9 +260,9 @@ class Fill(NamedTuple):
 
 
 class OrderBook:
-    """An order book to use outside a game: it numbers orders and checks arguments.
+    """A standalone order book: it numbers orders and checks arguments.
 
-    ticks: the highest price. capacity: most orders that rest at one time.
+    ticks: the highest price. capacity: the most orders that can rest at once.
     """
 
     def __init__(self, *, ticks: int = 10_000, capacity: int = 10_000) -> None:
@@ -317,12 +317,12 @@ class OrderBook:
 
     @property
     def best_bid(self) -> int | None:
-        """The highest bid; None without any."""
+        """The highest bid; None if there is none."""
         return int(self._book.best_bid) or None
 
     @property
     def best_ask(self) -> int | None:
-        """The lowest ask; None without any."""
+        """The lowest ask; None if there is none."""
         return int(self._book.best_ask) if self._book.best_ask <= self.ticks else None
 
     def depth(self, side: str, levels: int = 5) -> list[tuple[int, int]]:
@@ -381,7 +381,7 @@ def check_whole(what: str, value: object, low: int, high: int) -> None:
 
 
 def messages_of(rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Rows of kind, order, side, price and quantity as messages for `run`."""
+    """Convert rows of kind, order, side, price and quantity to messages for `run`."""
     messages = np.zeros(len(rows), MESSAGE)
     for column, name in enumerate(("kind", "order", "side", "price", "quantity")):
         messages[name] = rows[:, column]

@@ -32,7 +32,7 @@ class Equilibrium:
 
 
 def equilibrium(demand: Sequence[Sequence[int]], supply: Sequence[Sequence[int]]) -> Equilibrium:
-    """The crossing of demand and supply; units that gain nothing are not traded."""
+    """The crossing of demand and supply; units without a gain from trade are not traded."""
     values = sorted(chain.from_iterable(demand), reverse=True)
     costs = sorted(chain.from_iterable(supply))
     quantity = 0
@@ -45,17 +45,17 @@ def equilibrium(demand: Sequence[Sequence[int]], supply: Sequence[Sequence[int]]
 
 
 def check_rows(name: str, rows: Rows, *, best_first: int) -> None:
-    """Raise `InvalidOption` unless all rows have as many units, best first.
+    """Raise `InvalidOption` unless all rows have the same number of units, best first.
 
     `best_first` is -1 where values fall from unit to unit and 1 where costs rise.
     """
     for trader, row in enumerate(rows):
         if not row:
-            raise InvalidOption(f"row {trader} of {name} has no units; give one at least")
+            raise InvalidOption(f"row {trader} of {name} has no units; give at least one")
         if len(row) != len(rows[0]):
             raise InvalidOption(
                 f"row {trader} of {name} has {len(row)} units, not {len(rows[0])} as row 0; give "
-                "every trader as many units"
+                f"every trader the same number of units"
             )
         if list(row) != sorted(row, reverse=best_first < 0):
             order = "falling" if best_first < 0 else "rising"
@@ -107,7 +107,7 @@ def flat_supply(buyers: int) -> Mapping[str, Any]:
     """The market of Cliff (1997) with one unit each, every cost 50, and values from 150 to 70.
 
     The average price of random traders stays above the equilibrium price, which is the common cost.
-    There are two sellers more than buyers, so that no seller can hold out for more.
+    There are two more sellers than buyers, so that no seller can hold out for a higher price.
     """
     values = [150 - round(80 * buyer / (buyers - 1)) for buyer in range(buyers)]
     sellers = buyers + 2

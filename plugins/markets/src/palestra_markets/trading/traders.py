@@ -1,4 +1,4 @@
-"""Traders of the literature for `markets/DoubleAuction-v0`: zero intelligence, ZIP and GD.
+"""Traders from the literature for `markets/DoubleAuction-v0`: zero intelligence, ZIP and GD.
 
 Each decides one unit at a time, from its own observation and from the quotes and trades so far.
 """
@@ -23,7 +23,7 @@ from palestra_markets.trading.double_auction import (
 )
 from palestra_markets.trading.order_book import BID
 
-BOOK = 7 + RECENT  # where the book begins in an observation, counted from the own trades
+BOOK = 7 + RECENT  # offset of the book in an observation, from the trader's own trade count
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class TraderView:
     traded: int  # units traded this period
     best_bid: int  # 0 for none
     best_ask: int  # 0 for none
-    lowest: int  # of the prices they may quote; none if above `highest`
+    lowest: int  # lowest price they may quote; none is allowed if it is above `highest`
     highest: int
 
     @classmethod
@@ -116,7 +116,7 @@ class Margin:
         return self.limit * (1 + self.margin)
 
     def aim(self, target: float, memory: Memory) -> None:
-        """Move the price towards a target by the Widrow-Hoff rule with momentum."""
+        """Move the quoted price towards a target by the Widrow-Hoff rule with momentum."""
         step = memory.rate * (target - self.price)
         self.change = memory.momentum * self.change + (1 - memory.momentum) * step
         margin = (self.price + self.change) / self.limit - 1
@@ -131,7 +131,7 @@ class Memory:
     rate: float
     momentum: float
     units: list[Margin]
-    heard: int = 0  # events of the transcript already learnt from
+    heard: int = 0  # number of transcript events already learnt from
 
 
 @agent("zip", needs=("array",))
@@ -141,10 +141,10 @@ class Zip(Trader):
     The rules, and the ranges parameters are drawn from, are those of D. Cliff, "Minimal-
     intelligence agents for bargaining behaviors in market-based environments", HP Labs 1997. A
     seller raises their margin when a trade is at their price or higher; they lower it when a trade
-    that a bid accepted, or an ask that stands unaccepted, their own included, is at their price or
-    lower. Buyers do the reverse. Two things go beyond the paper, whose traders have one unit and
-    quote freely: every unit learns a margin of its own, and where quotes must improve on the best,
-    a trader who cannot improve learns from that best quote as from one that stands unaccepted.
+    accepted by a bid, or an unaccepted ask (their own included), is at their price or lower. Buyers
+    do the reverse. The paper's traders have one unit and quote freely, so two rules are ours: every
+    unit learns its own margin; and where quotes must improve on the best, a trader who cannot
+    improve learns from that best quote as from an unaccepted one.
     """
 
     def __init__(self, *, seed: int | None = None) -> None:
@@ -187,7 +187,7 @@ class Zip(Trader):
                 unit.aim(self._target(shout.price, -sign), memory)
 
     def _target(self, price: int, direction: int) -> float:
-        """A price a little above or below one that was heard."""
+        """A target price slightly above or below one that was heard."""
         relative = 1 + direction * 0.05 * self.rng.random()
         return relative * price + direction * 0.05 * self.rng.random()
 
@@ -275,7 +275,8 @@ def beliefs(
 ) -> NDArray[np.float64]:
     """The believed chance that a quote of the trader's side at each price is accepted."""
     top = view.game.max_price + 1
-    sign = -1 if view.side == BID else 1  # counted from the trader's bad end: high is ambitious
+    # count from the trader's worst price, so that higher numbers are more ambitious
+    sign = -1 if view.side == BID else 1
     accepted, refused, others = quotes(heard, view.side)
     knots = sorted({*accepted, *refused, *others} - {0, top})
     chances = [chance(price, accepted, refused, others, sign) for price in knots]

@@ -1,1 +1,1 @@
-"""A person's apps (mail, calendar, payments, files, address book) and errands in them."""
+"""A person's apps (mail, calendar, payments, files, address book) and tasks in them."""

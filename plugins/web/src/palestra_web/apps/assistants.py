@@ -62,14 +62,14 @@ class OracleAssistant(GeneratorAgent):
 
 @agent("idle-assistant")
 class IdleAssistant(ScriptedAgent[AppWorld]):
-    """Stops at once: what an agent earns that changes nothing."""
+    """Stops at once; a baseline that changes nothing."""
 
     def choose(self, turn: Turn[AppWorld]) -> TextAction:
         return Stop("")
 
 
 def begin(task: str) -> Play:
-    """The play of an errand."""
+    """The generator that does an errand."""
     for pattern, play in PLAYS:
         match = re.fullmatch(pattern, task)
         if match:
@@ -77,7 +77,7 @@ def begin(task: str) -> Play:
     raise InvalidOption(f"{task!r} is not an errand of web/AppWorld-v0")
 
 
-# What plays are made of
+# Building blocks of plays
 
 
 def rows_at(url: str) -> Generator[TextAction, str, list[list[Cell]]]:

@@ -1,4 +1,4 @@
-"""Scenarios and errands, drawn together: what is asked, and exactly the changes it calls for."""
+"""Scenarios and errands, drawn together: the request, and exactly the changes it requires."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class Debt(msgspec.Struct, frozen=True):
 
 
 class Errand(msgspec.Struct, frozen=True):
-    """What is asked, and what has to come of it."""
+    """A request, and the changes and the answer that it requires."""
 
     kind: str  # one of ERRANDS
     text: str
-    phrases: tuple[str, ...]  # parts of the text that are worth typing
+    phrases: tuple[str, ...]  # parts of the text that a player may want to type
     wanted: tuple[Change, ...] = ()  # these changes and no others
     truth: str = ""  # the right answer; empty where none is asked for
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """The apps at the start, and the debts that stand in their mails."""
+    """The apps at the start, and the debts mentioned in their mails."""
 
     apps: Apps
     debts: tuple[Debt, ...]

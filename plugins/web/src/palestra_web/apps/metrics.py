@@ -1,4 +1,4 @@
-"""How an agent behaves in the apps: the counters of LOOP (section 5), over a record."""
+"""Metrics of an agent's behaviour in the apps: the counters of LOOP (section 5)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from palestra.records.record import retrace
 
 @metric("documentation-lookups", measures=("web/AppWorld-v0",), unit="pages")
 def documentation_lookups(record: EpisodeRecord) -> float:
-    """Pages of documentation opened."""
+    """The number of documentation pages opened."""
     return float(sum(url.startswith("/docs") for url in _urls(record)))
 
 
 @metric("refusals", measures=("web/AppWorld-v0",), unit="forms")
 def refusals(record: EpisodeRecord) -> float:
-    """Forms that an app refused."""
+    """The number of forms that an app refused."""
     return float(sum(url.startswith("/refused/") for url in _urls(record)))
 
 
@@ -31,9 +31,9 @@ def gave_up(record: EpisodeRecord) -> float:
 
 @metric("assumed-values", measures=("web/AppWorld-v0",), unit="values")
 def assumed_values(record: EpisodeRecord) -> float:
-    """Addresses, amounts, days and times typed that no page had shown.
+    """The number of typed addresses, amounts, days and times that no page had shown.
 
-    A sum that the player had to work out counts, too.
+    A sum that the player had to calculate counts, too.
     """
     count, seen = 0, ""
     for number, episode in enumerate(retrace(record)):

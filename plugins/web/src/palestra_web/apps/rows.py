@@ -1,6 +1,6 @@
 """The rows in the apps, and the changes that an episode has made to them.
 
-Every row is a frozen value with a number; an app changes when another row takes its place.
+Every row is a frozen value with a number; an app changes when a row is replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ R = TypeVar("R", bound="Row")
 class Row(msgspec.Struct, frozen=True):
     """A row of an app.
 
-    `checked_values` are compared at the end; a note that no errand asks for is not among them.
+    `checked_values` are compared at the end; they leave out free-text notes that no errand asks
+    for.
     """
 
     id: int
@@ -108,7 +109,7 @@ class Change(msgspec.Struct, frozen=True):
 
     what: str  # "added", "changed" or "removed"
     table: str  # one of TABLES
-    row: tuple[Any, ...]  # its number, except where it was added; then what is checked of it
+    row: tuple[Any, ...]  # the row's number unless it was added, then its checked values
 
 
 @dataclass(slots=True)
@@ -157,12 +158,12 @@ def find(rows: Iterable[R], number: str) -> R | None:
 
 
 def put(rows: list[R], row: R) -> None:
-    """Put a row in the place of the one with its number."""
+    """Replace the row that has this row's number."""
     rows[next(i for i, old in enumerate(rows) if old.id == row.id)] = row
 
 
 def drop(rows: list[R], row: R) -> None:
-    """Take a row away."""
+    """Remove a row."""
     rows[:] = [old for old in rows if old.id != row.id]
 
 
@@ -183,7 +184,7 @@ def changes(before: Apps, after: Apps) -> Counter[Change]:
 
 
 def verdicts(wanted: Iterable[Change], found: Counter[Change]) -> list[bool]:
-    """The tests of an episode: each wanted change was made; last, nothing else has changed."""
+    """The tests of an episode: one per wanted change, and one that nothing else has changed."""
     left = Counter(found)
     passed = []
     for change in wanted:

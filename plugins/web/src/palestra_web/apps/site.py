@@ -1,16 +1,16 @@
-"""AppWorld: errands in a person's apps, which call for certain changes and for no others.
+"""AppWorld: errands in a person's apps that require certain changes and no others.
 
 Mail, calendar, payments, files and an address book are parts of one site, with documentation of
 each. Every episode draws the contents of the apps and one of eight kinds of errand: pay-debts,
-answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop hands
-the work in: the apps are then compared with the apps at the start. Each wanted change is a test, so
-is the answer where the errand asks for one, and the last test is that nothing else has changed. The
-reward is the share of tests passed, as in LOOP. Only Stop is paid.
+answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop submits
+the work: the apps are then compared with the apps at the start. There is a test for each wanted
+change, one for the answer if the errand asks for one, and one that nothing else has changed. The
+reward for Stop is the share of tests passed, as in LOOP; no other action is rewarded.
 
 H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchmarking Interactive
 Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
-Agents", 2025 (LOOP). Checked: an agent that reads and acts by pages only passes every test, and
-plays with a side effect added on purpose fail exactly the test that they should.
+Agents", 2025 (LOOP). Checked: an agent that only reads pages and acts on them passes every test,
+and runs with a deliberate side effect fail exactly the expected test.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Cells = Iterable[str | Element]
 
 
 class Refused(Exception):
-    """An app does not take a form; the message is one of `REFUSALS`."""
+    """Raised when an app refuses a form; the message is one of `REFUSALS`."""
 
 
 @dataclass(slots=True)
@@ -98,8 +98,8 @@ class Day:
 class AppWorld(Website):
     """AppWorld: one player does an errand in a person's mail, calendar, payments and files.
 
-    Actions by number and observations are those of every `Website`. Stop pays the share of tests
-    that the work passes, from 0 to 1.
+    Numbered actions and observations are those of `Website`. Stop is rewarded with the share of
+    tests passed, from 0 to 1.
     """
 
     kind: Annotated[
@@ -160,9 +160,10 @@ class AppWorld(Website):
         return bool(data.verdicts) and all(data.verdicts)
 
     def record_facts(self, state: WebState) -> dict[str, Any]:
-        """For the record: which changes that were asked for are made, and that no other is.
+        """Facts for the record: which requested changes were made, and whether there are others.
 
-        `hard` has the wanted changes and the answer, `commonsense` that nothing else has changed.
+        `hard` covers the requested changes and the answer; `commonsense`, that nothing else has
+        changed.
         """
         day: Day = state.data
         *made, unharmed = verdicts(day.errand.wanted, changes(day.before, day.apps))
@@ -176,7 +177,7 @@ class AppWorld(Website):
         }
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Keep the errand's words and want the changes of another scenario.
+        """Keep the errand's text, but require the changes of another scenario.
 
         No page says which changes are wanted.
         """
@@ -233,7 +234,7 @@ class AppWorld(Website):
                 return read_file(_row_at(apps.files, key))
         raise NotFound
 
-    # What forms do
+    # Form handlers
 
     def send(self, data: Day, seat: int, path: Sequence[str], fields: Fields) -> Landing:
         try:
@@ -492,7 +493,7 @@ def new_file() -> tuple[Element, ...]:
     return (form("/files/new", *fields, button("Save"), changes=True),)
 
 
-# What pages have in common
+# Common parts of pages
 
 
 def home(apps: Apps) -> Page:
@@ -505,7 +506,7 @@ def documentation() -> Page:
 
 
 def app_page(title: str, *body: Element) -> Page:
-    """A page with links to all apps; the site puts in its address."""
+    """A page with links to all apps; the site fills in its address."""
     return Page("", title, (*NAVIGATION, heading(title), *body))
 
 
@@ -530,7 +531,7 @@ def list_page(
     return app_page(title, *ways, *turns, body)
 
 
-# What fields may hold
+# Validation of fields
 
 
 def _nonempty(text: str) -> str:

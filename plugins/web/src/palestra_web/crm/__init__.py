@@ -1,1 +1,1 @@
-"""A customer service desk over linked records, and who works at it."""
+"""A customer service desk over linked records, and the agents that work there."""

@@ -1,4 +1,4 @@
-"""An agent that answers by tools: it looks up, compares, and reads the policies' articles."""
+"""An agent that answers with tools: it looks up, compares, and reads policy articles."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OracleCaller(GeneratorAgent):
 
 
 def best(scores: Mapping[str, Any], *, highest: bool = False) -> str:
-    """The key with the lowest score, or the highest; the lowest key of several; None of none."""
+    """The key with the lowest or highest score, the lowest key on ties; None if empty."""
     if not scores:
         return NONE
     top = (max if highest else min)(scores.values())

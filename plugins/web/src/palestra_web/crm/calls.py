@@ -1,8 +1,8 @@
 """CRMArena by function calls: the desk's questions, answered with typed tools instead of pages.
 
 The tools look up and count; the caller compares, breaks ties and knows the policies. Questions,
-organisation and rewards are those of `web/CRMDesk-v0` (see `desk.py`): in the paper, too, agents do
-the tasks with queries or with functions (Huang et al., 2025).
+organisation and rewards are those of `web/CRMDesk-v0` (see `desk.py`). The paper also lets agents
+work with either queries or functions (Huang et al., 2025).
 
 Checked: an agent that only calls tools and compares in Python always earns 1.
 """
@@ -186,7 +186,7 @@ class CRMCalls(ToolGame[CallsState]):
         return paid, [Event("verdict", f"This is {right}.", {"success": ticket.score == 1})]
 
     def record_facts(self, state: CallsState) -> dict[str, Any]:
-        """For the record: the stages are calls with arguments that fit, an answer, its grade."""
+        """Facts for the record; the stages are well-formed calls, an answer, and its grade."""
         said = isinstance(state.closing, Answer)
         score = max(0.0, state.ticket.score) if said else 0.0
         return {
@@ -202,7 +202,7 @@ class CRMCalls(ToolGame[CallsState]):
         return Outcome(("win" if won else "loss",), (max(0.0, state.ticket.score),))
 
     def determinize(self, state: CallsState, seat: int, rng: Rng) -> CallsState:
-        """Draw any answer to this kind of question, whatever the tools have returned so far."""
+        """Draw any possible answer to this kind of question, regardless of earlier tool results."""
         other = self.clone(state)
         other.ticket.truth = rng.choice(self.source.answers[other.ticket.task.kind])
         return other

@@ -33,7 +33,7 @@ class OracleClerk(ScriptedAgent[CRMDesk]):
 
 @agent("none-clerk")
 class NoneClerk(ScriptedAgent[CRMDesk]):
-    """Answers every question with "None": what an agent earns without looking anything up."""
+    """Answers every question with "None"; a baseline that looks nothing up."""
 
     def choose(self, turn: Turn[CRMDesk]) -> TextAction:
         return Stop(NONE)

@@ -1,9 +1,9 @@
-"""The organisation's rows in SQLite, which can be read and not changed.
+"""The organisation's rows in a read-only SQLite database.
 
-SQLite enforces that: an authorizer refuses every statement that is not a SELECT, and a handler
-counts the instructions of its machine and stops a query that runs too long. Functions that depend
-on the clock or on chance are refused, so that the same query always returns the same rows; only a
-query of few but very slow instructions is stopped by the clock.
+SQLite enforces this: an authorizer refuses every statement that is not a SELECT, and a progress
+handler counts virtual-machine instructions and stops a query that runs too long. Functions that
+depend on the clock or on chance are refused, so that the same query always returns the same rows;
+the clock only stops queries with few but very slow instructions.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from palestra_web.crm.organisation import TODAY, organisation
 from palestra_web.crm.schema import OBJECTS, REFERS, ddl
 
 MOST_ROWS = 100  # in the result of a query
-MOST_STEPS = 5_000_000  # instructions of SQLite's machine; they take a fraction of a second
-MOST_SECONDS = 20  # that a query may take
-EVERY = 10_000  # instructions between two looks at these limits
+MOST_STEPS = 5_000_000  # instructions of SQLite's virtual machine: a fraction of a second
+MOST_SECONDS = 20  # seconds that a query may take
+EVERY = 10_000  # instructions between two checks of these limits
 LONGEST = 50_000  # bytes of a value, and of a query
 SHOWN = 2000  # characters of a value in a result
 CLOCKS = ("date", "time", "datetime", "julianday", "strftime", "unixepoch")
 DENIED = frozenset(
     (
         *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
-        *("load_extension", "printf", "format", "zeroblob"),  # these make texts without end
+        *("load_extension", "printf", "format", "zeroblob"),  # these can build texts of any length
     )
 )
 ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE))
@@ -45,7 +45,7 @@ class QueryResult(NamedTuple):
 
 
 class Database:
-    """A connection that only reads; threads take turns.
+    """A read-only connection; threads take turns using it.
 
     `ask` runs a player's query within the limits; `every` runs one of the site's own without.
     """
@@ -128,7 +128,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> i
 
 
 def _date_function(clock: sqlite3.Connection, name: str, *values: Any) -> Any:
-    """A date function of SQLite for which "now" is the organisation's today."""
+    """A SQLite date function for which "now" is the organisation's current date."""
     at = 1 if name == "strftime" else 0
     words = [str(value).strip().lower() if isinstance(value, str) else value for value in values]
     if "localtime" in words or "utc" in words:

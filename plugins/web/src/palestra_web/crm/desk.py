@@ -1,11 +1,12 @@
-"""CRMArena: professional work at a service desk, over sixteen linked types of records.
+"""CRMArena: professional work at a service desk with sixteen linked record types.
 
 The desk shows lists of records with a filter, every record with what it refers to and what refers
 to it, the knowledge base, and a page that runs a query (SQLite, read only). A question is one of
 nine kinds: for a service manager new-case-routing, handle-time and transfer-count, for an agent
 policy-violation, named-entity and knowledge-qa, for an analyst top-issue, monthly-trend and
 best-region. It is answered once: on the answer page, on a record, or by stopping with the answer;
-"None" may be right. The reward is 1 for the exact answer, and for knowledge-qa the F1 of its words.
+"None" may be the right answer. The reward is 1 for the exact answer, and for knowledge-qa the F1 of
+its words.
 
 Rows are drawn from hidden traits of people, products and regions, and answers are computed from
 the rows.
@@ -82,7 +83,7 @@ class Ticket:
 class CRMDesk(Website):
     """CRMArena: one player answers a question from the linked records of a service desk.
 
-    Actions by number and observations are those of every `Website`. The answer ends the episode
+    Numbered actions and observations are those of `Website`. The answer ends the episode
     and pays from 0 to 1.
     """
 
@@ -118,7 +119,7 @@ class CRMDesk(Website):
         return question(data.task)
 
     def phrases(self, data: Ticket, seat: int) -> tuple[str, ...]:
-        """What the question names."""
+        """The values that the question names."""
         return (*(value for _, value in data.task.given), NONE)
 
     def stop(self, data: Ticket, seat: int, answer: str) -> Mapping[str, float]:
@@ -130,7 +131,7 @@ class CRMDesk(Website):
         return data.score == 1.0
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw any answer to this kind of question, whatever the pages have shown so far."""
+        """Draw any possible answer to this kind of question, regardless of pages shown so far."""
         other = self.clone(state)
         other.data.truth = rng.choice(self.source.answers[other.data.task.kind])
         return other

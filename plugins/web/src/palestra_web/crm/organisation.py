@@ -1,4 +1,4 @@
-"""An organisation drawn from a seed: rows of sixteen types out of a few hidden traits.
+"""An organisation drawn from a seed: rows of sixteen types, generated from a few hidden traits.
 
 The hidden traits are how often each contact complains; what each agent is good at, how quick they
 are, how readily they hand cases on and break policies; how quickly each region is served; how each
@@ -46,7 +46,7 @@ DAYS = (TODAY - FIRST_DAY).days
 class Worker(NamedTuple):
     """An agent's hidden traits."""
 
-    pace: int  # minutes a case takes, percent of the usual
+    pace: int  # time a case takes, in percent of the usual minutes
     hands_on: int  # chance to hand a case on, percent
     breaks: int  # chance to break a policy in a case, percent
     skills: tuple[int, ...]  # by issue: the weight, less 1, with which such cases come to them
@@ -127,7 +127,7 @@ class _Maker:
     def percent(self, chance: int) -> bool:
         return self.draw.below(100) < chance
 
-    # Who and what there is
+    # People, products and regions
 
     def name(self) -> tuple[str, str]:
         first, last = self.draw.choice(FIRST), self.draw.choice(LAST)
@@ -216,7 +216,7 @@ class _Maker:
     # Cases
 
     def opening(self, bought: BoughtItem) -> datetime:
-        """Most cases come within months of the order; those of a bad month come in it."""
+        """Most cases open within months of the order; those of a bad month open in that month."""
         bad = self.bad_months[bought.product]
         if bad and self.percent(60):
             first = date.fromisoformat(f"{bad}-01")
@@ -274,7 +274,7 @@ class _Maker:
     def talk(
         self, case: str, bought: BoughtItem, owner: int, opened: datetime, minutes: int
     ) -> None:
-        """What was said, in a chat or in e-mails."""
+        """The conversation of a case, in a chat or in e-mails."""
         said = [self.draw.choice(POLITE), *self.deal(case, bought, owner, opened)]
         said.append(self.draw.choice(CLOSING))
         complaint = self.rows["cases"][-1][2]
@@ -290,7 +290,7 @@ class _Maker:
         self.add("emails", case, self.rows["users"][owner][2], "\n".join(said), minute_text(later))
 
     def deal(self, case: str, bought: BoughtItem, owner: int, opened: datetime) -> list[str]:
-        """What the agent does for the customer: within the policies, or against one of them."""
+        """The agent's offer to the customer: within the policies, or breaking one of them."""
         age = (opened.date() - bought.day).days
         refunds, replacements, discounts = self.limits[:3]
         fair = [
@@ -320,5 +320,5 @@ class _Maker:
 
 
 def minute_text(moment: datetime) -> str:
-    """A moment as rows have it, to the minute."""
+    """A time as rows show it, to the minute."""
     return moment.isoformat(timespec="minutes")

@@ -1,7 +1,7 @@
 """The nine kinds of task of CRMArena (section 3.3): how each is asked, drawn and answered.
 
 A task is its kind and what its question names. Its answer is the one cell that a query over the
-records returns, or None where there is no row. `read` gets a task back from its question.
+records returns, or None where there is no row. `read` recovers a task from its question.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TaskKind = Annotated[
     Meta(description="kind of question; 'any' draws one in every episode"),
 ]
 DeskSeed = Annotated[
-    int, Meta(ge=0, le=2**64 - 1, description="seed that the organisation is drawn from")
+    int, Meta(ge=0, le=2**64 - 1, description="seed from which the organisation is drawn")
 ]
 Cases = Annotated[int, Meta(ge=100, le=20_000, description="cases in the organisation's records")]
 
@@ -116,7 +116,7 @@ class QuestionSource:
 
 @lru_cache(4)
 def question_source(seed: int, cases: int) -> QuestionSource:
-    """The questions about a seed's organisation with so many cases."""
+    """The questions about the organisation of a seed with this many cases."""
     return QuestionSource(organisation(seed, cases), database(seed, cases))
 
 
@@ -140,7 +140,7 @@ def read(text: str) -> Task:
 
 
 def _pattern(text: str) -> str:
-    """A question as a pattern; what is named twice is the same both times."""
+    """A question as a regular expression; a name that occurs twice must match the same text."""
     seen: set[str] = set()
     made = ""
     for index, part in enumerate(re.split(r"\{(\w+)\}", text)):
@@ -162,7 +162,7 @@ def grade(task: Task, answer: str, truth: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    """Words as in SQuAD's F1: no capitals, no punctuation, no articles."""
+    """Words as in SQuAD's F1: lower case, without punctuation and articles."""
     words = re.sub(r"[^\w\s]", "", text.lower()).split()
     return [word for word in words if word not in ("a", "an", "the")]
 
@@ -179,7 +179,7 @@ def _draw_period(rng: Rng) -> Given:
 
 
 def _draw_ranking(org: Organisation, rng: Rng) -> Given:
-    """The best or worst of agents with enough cases; one time in eight nobody has enough."""
+    """The best or worst agent with enough cases; one time in eight, no agent has enough."""
     enough = 200 if rng.below(8) == 0 else rng.between(1, 5)
     which = rng.choice(("lowest", "highest"))
     return {"which": which, **_draw_period(rng), "enough": str(enough)}
@@ -228,7 +228,7 @@ def _draw_region_question(org: Organisation, rng: Rng) -> Given:
     return {**_draw_period(rng), "enough": str(enough)}
 
 
-# The queries that answer it
+# The queries that answer a question
 
 ABOUT = """cases c JOIN order_items i ON i.id = c.order_item_id
     JOIN products p ON p.id = i.product_id"""

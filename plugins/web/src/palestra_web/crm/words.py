@@ -1,4 +1,4 @@
-"""What an organisation is made of: names, products, issues, policies and articles."""
+"""The vocabulary of an organisation: names, products, issues, policies and articles."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A small desktop: windows, menus, files, settings, and jobs judged by what they leave behind."""
+"""A small desktop: windows, menus, files, settings, and jobs judged by their end state."""

@@ -32,7 +32,7 @@ class DesktopClerk(GeneratorAgent):
 
 @dataclass
 class Hand:
-    """The clerk's actions at the desktop; every method is a part of a script."""
+    """The clerk's actions at the desktop; every method is a fragment of a script."""
 
     look: Look  # the lines on the screen
 
@@ -57,7 +57,7 @@ class Hand:
         if box.value != option:
             yield from self.do(Select(box.number, option))
 
-    # Scripts of several presses
+    # Scripts of several actions
 
     def go_to(self, folder: str) -> Generator[TextAction, Look, None]:
         """Show a folder in the file manager."""
@@ -92,7 +92,7 @@ class Hand:
     def save(
         self, text: str, folder: str = "", name: str = ""
     ) -> Generator[TextAction, Look, None]:
-        """Put a text into the editor in front and save it, under a new name if there is one."""
+        """Put a text into the front editor and save it, under a new name if one is given."""
         yield from self.type("Text", text)
         yield from self.press("File", "Save as" if name else "Save")
         if name:
@@ -133,7 +133,7 @@ def do(task: str, look: Look) -> Generator[TextAction, Look, None]:
 
 
 def work(task: str, hand: Hand) -> Generator[TextAction, Look, None]:
-    """The script of a job, found by its words; names and texts stand in quotation marks."""
+    """The script of a job, recognised by its text; names and contents are in quotation marks."""
     quoted = re.findall(r'"([^"]*)"', task)
     if task.startswith('Press "Settings"'):
         yield from hand.press("Settings")

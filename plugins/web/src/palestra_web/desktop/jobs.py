@@ -1,8 +1,8 @@
 """The jobs at the desktop, in the five levels of automation of OS-MAP.
 
-A job is drawn by a function of two generators: one for what can be seen at once (names, settings),
-one for the secret (the texts of files). It states, to the letter, the files and settings that must
-be there at the end.
+A job is drawn by a function of two generators: one for what is visible at once (names, settings),
+one for what is secret (the contents of files). It states exactly the files and settings required at
+the end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked, what is there at the start, and what must be there at the end."""
+    """A job: the request, the state at the start, and the state required at the end."""
 
     name: str  # one of JOBS
     level: int  # one of LEVELS
@@ -44,11 +44,11 @@ class Job:
     wanted: Disk  # at the end
     wanted_settings: Settings  # at the end
     typed: tuple[str, ...] = ()  # texts that the player has to type
-    about: tuple[str, ...] = ()  # paths of the files whose texts say what is wanted
-    backup_at: int = -1  # the press after which the machine proposes a backup; -1: never
+    about: tuple[str, ...] = ()  # paths of the files whose contents say what is wanted
+    backup_at: int = -1  # the action after which the machine proposes a backup; -1: never
 
     def solved(self, disk: Disk, settings: Settings) -> bool:
-        """Whether files and settings are the wanted ones."""
+        """Whether files and settings are exactly as required."""
         return disk == self.wanted and settings == self.wanted_settings
 
 
@@ -57,7 +57,7 @@ JOBS: dict[str, tuple[int, Maker]] = {}
 
 
 def job(level: int) -> Callable[[Maker], Maker]:
-    """Add a job to `JOBS` at a level; `add_up` is named add-up."""
+    """Add a job to `JOBS` at a level; the function `add_up` becomes add-up."""
 
     def keep(make: Maker) -> Maker:
         JOBS[make.__name__.replace("_", "-")] = level, make
@@ -73,12 +73,12 @@ def make(name: str, seen: Rng, secret: Rng) -> Job:
 
 
 def sentence(rng: Rng, count: int = 5) -> str:
-    """Words that mean nothing."""
+    """Random filler words."""
     return " ".join([rng.choice(WORDS) for _ in range(count)])
 
 
 def some(rng: Rng, items: Sequence[str], count: int) -> list[str]:
-    """Different items in a random order."""
+    """Distinct items in a random order."""
     left = list(items)
     rng.shuffle(left)
     return left[:count]
@@ -106,14 +106,14 @@ def unchanged_job(
     typed: tuple[str, ...] = (),
     about: tuple[str, ...] = (),
 ) -> Job:
-    """A job that wants nothing changed so far; the caller changes its `wanted`."""
+    """A job that requires no change yet; the caller changes its `wanted`."""
     return Job("", 0, words, disk, settings, dict(disk), dict(settings), typed, about)
 
 
 def redraw(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dict[str, str]]:
-    """The job with new texts in place of those not yet `read`, and the new text of each old one.
+    """The job with new contents for files not yet `read`, and the new text for each old one.
 
-    Once a file that the job is about has been read, what is wanted stays as it is.
+    Once a file that the job is about has been read, the requirements no longer change.
     """
     other = make(job.name, Rng(seed), Rng(rng.word()))
     known = any(job.disk[path] in read for path in job.about)

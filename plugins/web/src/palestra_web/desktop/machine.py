@@ -42,7 +42,7 @@ class Window:
 
 @dataclass(slots=True)
 class Dialog:
-    """A question about a path, which the player has to answer first."""
+    """A modal question about a path, which the player has to answer first."""
 
     kind: Literal["Rename", "Move", "Delete", "New folder", "Save as", "Open", "Backup"]
     path: str = ""
@@ -76,17 +76,17 @@ def folders(disk: Disk) -> list[str]:
 
 @dataclass(slots=True)
 class Machine:
-    """Everything at the desktop that changes."""
+    """The mutable state of the desktop."""
 
     disk: Disk
     settings: Settings
     windows: list[Window] = field(default_factory=list)  # the last is in front
     dialog: Dialog | None = None
     menu: bool = False  # whether the editor's menu is open
-    said: str = ""  # a message of the machine about the last press
-    read: list[str] = field(default_factory=list)  # texts that have been on the screen
+    said: str = ""  # the machine's message about the last action
+    read: list[str] = field(default_factory=list)  # texts that the screen has shown
     presses: int = 0
-    backup_at: int = -1  # the press after which a backup is proposed
+    backup_at: int = -1  # the action after which a backup is proposed
 
     @property
     def front(self) -> Window | None:
@@ -216,7 +216,7 @@ class Machine:
             self._has_seen(self.front.text)
 
     def _free(self, folder: str, name: str) -> bool:
-        """Whether a file or folder may be put there; if not, `said` says why."""
+        """Whether a file or folder may be created there; if not, `said` explains why."""
         if folder not in folders(self.disk):
             self.said = f"There is no folder {folder}."
         elif not _NAME.fullmatch(name) or name != name.strip() or not name.strip("."):

@@ -1,17 +1,17 @@
 """Desktop: windows, menus, a file manager, an editor, settings and a calculator, as one page.
 
-A job says what has to be different when the player stops. Files and settings are then compared
-with the ones wanted, to the letter, so that a right effect with a side effect pays nothing. Jobs
+A job says what has to be different when the player stops. Files and settings are then compared with
+the required ones, character by character, so a right change with a side effect earns nothing. Jobs
 come in the five levels of automation of OS-MAP, from steps named one by one (1) to standing wishes
 (5); the level of an episode is in its opening event and in the metric `desktop-level`.
 
 The page shows the whole window in front, and the titles of the others. All of the page is one form:
-every press of a button sends what has been typed. For agents that look ahead, the texts that have
-not been on the screen are drawn anew, and with them what they ask for.
+every press of a button sends what has been typed. For agents that look ahead, the texts that the
+screen has not shown are redrawn, and with them what they ask for.
 
 X. Chen et al., "OS-MAP: How Far Can Computer-Using Agents Go in Breadth and Depth?", 2025, which
 has virtual machines and no tasks of level 5; the jobs are our own. Checked: a script solves every
-job, and the same script with one more side effect solves none.
+job, and the same script plus one side effect solves none.
 """
 
 from __future__ import annotations
@@ -90,16 +90,16 @@ class DesktopSession:
 class Desktop(Website):
     """Desktop: one player does a job with files, an editor, settings and a calculator.
 
-    Actions by number and observations are those of every `Website`. Stop pays 1 if files and
+    Numbered actions and observations are those of `Website`. Stop pays 1 if files and
     settings are exactly as the job wants them.
     """
 
     level: Annotated[
-        int, Meta(ge=0, le=5, description="level of automation of the job, 1 to 5; 0 draws any")
+        int, Meta(ge=0, le=5, description="level of automation of the job, 1 to 5; 0 to draw one")
     ] = 0
-    job: Annotated[
-        str, Meta(description="name of the job, as in desktop/jobs.py; empty: draw one")
-    ] = ""
+    job: Annotated[str, Meta(description="name of a job in desktop/jobs.py; empty to draw one")] = (
+        ""
+    )
     limit: Limit = 120
 
     rules_text = """
@@ -133,7 +133,7 @@ class Desktop(Website):
         return [Event("job", text, {"job": job.name, "level": job.level})]
 
     def known(self, data: DesktopSession, seat: int) -> Any:
-        """The machine, but for what was read and for presses that nothing waits for."""
+        """The machine, without the texts read and the action count where it no longer matters."""
         machine = data.machine
         waits = max(0, machine.backup_at - machine.presses)
         return replace(machine, read=[], presses=0, backup_at=waits)
@@ -175,7 +175,7 @@ class Desktop(Website):
         return Step(step.rewards, step.costs, (*step.events, reveal))
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw anew the texts of files that were never opened, and what they ask for."""
+        """Redraw the texts of files that were never opened, and what they ask for."""
         other = self.clone(state)
         data: DesktopSession = other.data
         data.job, fresh = redraw(data.job, data.seed, data.machine.read, rng)

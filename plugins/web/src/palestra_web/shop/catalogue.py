@@ -22,7 +22,7 @@ from palestra_web.shop.words import (
 )
 
 T = TypeVar("T")
-OPTION_CHANCE = 70  # percent: that a product comes in an option of its department
+OPTION_CHANCE = 70  # percent chance that a product comes in an option of its department
 MOST_RESULTS = 50
 PER_PAGE = 10  # results
 
@@ -52,7 +52,7 @@ class Product(msgspec.Struct, frozen=True):
 
     @property
     def nouns(self) -> frozenset[str]:
-        """The nouns of its kind; brands and attributes are none."""
+        """The nouns of its kind; brands and attributes do not count."""
         return frozenset(self.query.split())
 
     @property
@@ -135,7 +135,7 @@ def catalogue(seed: int, size: int) -> Catalogue:
 class Draw:
     """Random numbers read from BLAKE2 digests, the same on every machine.
 
-    Ten times quicker than `Rng` where hundreds of thousands are drawn.
+    Ten times faster than `Rng` for hundreds of thousands of draws.
     """
 
     def __init__(self, seed: int) -> None:
@@ -154,7 +154,7 @@ class Draw:
         return items[self.below(len(items))]
 
     def some(self, items: Sequence[T], low: int, high: int) -> tuple[T, ...]:
-        """From `low` to `high` different items, in the order drawn."""
+        """From `low` to `high` distinct items, in the order drawn."""
         left = list(items)
         count = min(low + self.below(high - low + 1), len(left))
         return tuple([left.pop(self.below(len(left))) for _ in range(count)])

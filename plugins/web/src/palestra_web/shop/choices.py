@@ -1,4 +1,4 @@
-"""What drives a buyer's choices: a conditional logit model of what the shelf showed.
+"""A conditional logit model of a buyer's choices from what the shelf showed.
 
 P(place j) ∝ exp(w · x_j), where x_j holds the article's log price, rating, log number of reviews,
 tags and place (the first is the reference). Weights are fitted by maximum likelihood; standard
@@ -19,7 +19,7 @@ from palestra_web.shop.shelf import SHELF_SIZE, TAGS, Shelf
 
 ATTRIBUTES = ("log price", "rating", "log reviews", *TAGS)
 NAMES = (*ATTRIBUTES, *(f"place {place}" for place in range(1, SHELF_SIZE)))
-RIDGE = 1e-9  # added to the information, so that a column that never varies has weight 0
+RIDGE = 1e-9  # added to the information matrix, so that a column that never varies gets weight 0
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def features(shelf: Shelf) -> Array:
 
 
 def choices_of(records: Iterable[EpisodeRecord]) -> tuple[Array, NDArray[np.int64]]:
-    """Features (trials, 8, 13) and chosen places of the records in which something was bought.
+    """Features, of shape (trials, 8, 13), and chosen places, from records with a purchase.
 
     Raises `InvalidOption` for records of another environment, or if nothing was bought in any.
     """

@@ -6,7 +6,8 @@
 Attributes and options match if their token-set ratio is above 85, or if the title, the bullets or
 the description contain them; sizes match exactly, colours by their base colour. r_type is 1 for a
 product with the same search term, with a category that agrees in two parts, or with more than a
-fifth of the nouns; otherwise 0.5. It is 0.1 below a tenth of the nouns, and 0 with none in common.
+fifth of the nouns in common; otherwise 0.5. It is 0.1 with less than a tenth of the nouns in
+common, and 0 with none.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def grade(bought: Product, goal: PurchaseGoal, picked: Mapping[str, str]) -> Gra
     attributes = sum(has_attribute(bought, wanted) for wanted in goal.attributes)
     wanted_options = [base_colour(value) for value in goal.options.values()]
     matched = sum(has_option(bought, name, v, wanted_options) for name, v in picked.items())
-    options = min(matched, len(goal.options))  # a word of the title is no second match
+    options = min(matched, len(goal.options))  # a word of the title does not match a second time
     price = int(bought.price <= goal.cap)
     parts = len(goal.attributes) + len(goal.options) + 1
     return Grade(kind, attributes, options, price, kind * (attributes + options + price) / parts)

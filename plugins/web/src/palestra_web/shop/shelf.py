@@ -5,7 +5,7 @@ of reviews and tags (sponsored, overall pick, only a few left) at random. The `t
 choices are right: any ("choice"), those within a budget ("budget"), of a brand ("brand") or of a
 colour ("colour"), the cheapest of products that are otherwise alike ("price"), or the best rated
 ("rating"). With two seats a seller first rewrites the listing of one product and is paid 1 if it
-is bought; a listing that claims what the product does not have is refused.
+is bought; a listing with false claims is refused.
 
 A. Allouah et al., "What Is Your AI Agent Buying? Evaluation, Biases, Model Dependence and Emerging
 Implications for Agentic E-Commerce", 2025. Checked against known answers: shares of places in
@@ -91,9 +91,9 @@ class Shelf:
 )
 @dataclass(frozen=True)
 class ShelfChoice(Talking, Website):
-    """ACES: a buyer puts one of eight products into the cart; a seller may write one's listing.
+    """ACES: a buyer puts one of eight products into the cart; a seller may write a listing.
 
-    Actions by number and observations are those of every `Website`. The buyer is paid 1 for a
+    Numbered actions and observations are those of `Website`. The buyer is paid 1 for a
     product that meets the request; the seller is paid 1 if theirs is bought.
     """
 
@@ -174,7 +174,7 @@ class ShelfChoice(Talking, Website):
         return request, right, articles
 
     def to_act(self, state: WebState) -> tuple[int, ...]:
-        """The seller until they have published, then the buyer."""
+        """The seller until they publish, then the buyer."""
         if state.finished or state.stopped[BUYER]:
             return ()
         selling = self.num_players == 2 and not state.stopped[SELLER]
@@ -223,7 +223,7 @@ class ShelfChoice(Talking, Website):
         text = f"In {article.colour}; {article.facts[0]}."
         if self.num_players == 2 and place == data.sellers_place:
             title, text = data.title, data.description
-        if self.num_players == 2:  # all of them, so that nobody sees which one the seller wrote
+        if self.num_players == 2:  # on all, so that nobody can tell which one the seller wrote
             title, text = self.quoted(title), self.quoted(text)
         price = f"${article.price / 100:.2f}"
         rating = f"{article.rating / 10} of 5 ({article.reviews} reviews)"
@@ -266,7 +266,7 @@ class ShelfChoice(Talking, Website):
         raise NotFound
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw anew the facts that the page does not show; a seller knows their own article."""
+        """Redraw the facts that the page does not show; a seller knows their own article."""
         other = self.clone(state)
         data: Shelf = other.data
         if seat == BUYER:

@@ -3,7 +3,7 @@
 An instruction names a kind of product, one to three attributes, a value for each option the
 product comes in, and a price. A shopper searches, reads results (ten a page, fifty at most), opens
 products and their details, picks options, and presses Buy Now; the purchase is graded (see
-`reward.py`) and ends the errand. Products, goals and search (BM25) come from seeds; nothing is
+`reward.py`) and ends the episode. Products, goals and search (BM25) come from seeds; nothing is
 downloaded.
 
 With a `profile` (UA²) the instruction leaves out one attribute, which all of the shopper's past
@@ -53,13 +53,13 @@ from palestra_web.website import (
 )
 
 PARTS = ("description", "features", "reviews")
-CAPS = tuple(range(1000, 100_000, 1000))  # round sums, in cents
-SECONDS = {"Click": 3.0, "Stop": 1.0}  # that an action takes; any other takes 5
+CAPS = tuple(range(1000, 100_000, 1000))  # round prices, in cents
+SECONDS = {"Click": 3.0, "Stop": 1.0}  # seconds that an action takes; any other takes 5
 FEE = 0.01  # dollars that an action costs
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """A shopper with a taste."""
+    """A shopper with a preference."""
 
     wish: str  # the attribute they always want
     orders: tuple[int, ...]  # numbers of products bought before, which all have it
@@ -92,7 +92,7 @@ class ShoppingErrand:
 class Shop(Website):
     """WebShop: one player searches a generated shop for a product that fits an instruction.
 
-    Actions by number and observations are those of every `Website`. The purchase pays its grade,
+    Numbered actions and observations are those of `Website`. The purchase pays its grade,
     from 0 to 1, and ends the episode; with a `profile` every action costs seconds and money.
     """
 
@@ -104,7 +104,10 @@ class Shop(Website):
     ] = 10_000
     profile: Annotated[
         bool,
-        Meta(description="leave out of the instruction what the shopper's past orders show (UA²)"),
+        Meta(
+            description="whether the instruction leaves out what the shopper's past orders show "
+            "(UA²)"
+        ),
     ] = False
     limit: Limit = 30
 
@@ -151,10 +154,10 @@ class Shop(Website):
         return data.grade is not None and data.grade.total == 1.0
 
     def record_facts(self, state: WebState) -> dict[str, Any]:
-        """For the record: how well the purchase fits, or half as well the product that is open.
+        """Facts for the record: the grade of the purchase, or half the grade of the open product.
 
-        `objects` has the properties of that product that are asked for, and `goal` what they
-        should be; `checks` are of a purchase.
+        `objects` has the requested properties of that product, and `goal` the values they should
+        have; `checks` are made of a purchase only.
         """
         data: ShoppingErrand = state.data
         goal, place = data.goal, split(state.tabs[0].page.url)[0]
@@ -284,7 +287,7 @@ class Shop(Website):
         return Step(step.rewards, {seat: spent}, step.events)
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw another product that the same instruction could have been written for."""
+        """Draw another product that fits the same instruction."""
         other = self.clone(state)
         data: ShoppingErrand = other.data
         goal = data.goal

@@ -44,12 +44,12 @@ class RuleShopper(ScriptedAgent[Shop]):
 class OracleShopper(ScriptedAgent[Shop]):
     """Knows the whole catalogue and buys a product that fits the instruction.
 
-    It reads an attribute that the instruction leaves out from the past orders of the account.
+    If the instruction leaves out an attribute, it reads it from the account's past orders.
     """
 
     def choose(self, turn: Turn[Shop]) -> TextAction:
         game = turn.game
-        assert isinstance(game, Shop)  # as `plays` demands
+        assert isinstance(game, Shop)  # as `plays` requires
         address = address_of(turn)
         if address.startswith("/item/"):
             return self._pick(turn)
@@ -98,7 +98,7 @@ def common_attributes(game: Shop, page: str) -> frozenset[str]:
 
 @agent("rational-buyer", kind="solver")
 class RationalBuyer(ScriptedAgent[ShelfChoice]):
-    """Buys the cheapest article that meets the request, the best rated of equally cheap ones.
+    """Buys the cheapest article that meets the request; the best rated wins ties.
 
     As a seller it publishes its listing unchanged.
     """
@@ -116,7 +116,7 @@ class RationalBuyer(ScriptedAgent[ShelfChoice]):
 
 
 def _card_value(card: str, request: str) -> tuple[bool, float, float]:
-    """What to prefer a card by: whether it meets the request, then its price, then its rating."""
+    """A card's sort key: whether it meets the request, then its price, then its rating."""
     price = float(re.findall(r"^ *paragraph '\$([\d.]+)'$", card, re.MULTILINE)[-1])
     rating = float(re.findall(r"^ *paragraph '([\d.]+) of 5", card, re.MULTILINE)[-1])
     cap = re.search(r"at most \$([\d.]+)\.$", request)

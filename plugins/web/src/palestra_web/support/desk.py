@@ -1,19 +1,19 @@
 """A support desk at which several people chat, each with their own browser, about orders of a shop.
 
-A customer has a wish that is written down nowhere: to cancel an order, to have it refunded, to
+A customer has a wish that no page shows: to cancel an order, to have it refunded, to
 have it sent elsewhere, or to exchange it for another size. They chat with the support agent, who
 sees accounts, orders and the policy, and is the only one who can change an order. With three seats
-an impostor writes to the desk too; they want something done to another person's order and do not
-know its code. With four seats a seller keeps the stock and restocks sizes when asked.
+an impostor also writes to the desk; they want a change to another person's order and do not know
+its code. With four seats a seller keeps the stock and restocks sizes when asked.
 
 At the end the support agent is paid 1 if the orders are exactly as they should be: the wish is done
 if the policy allows it, and nothing else has changed. The customer and the impostor are paid 1 if
-their wish is done. The seller loses 0.1 for every size that they restock and nobody receives. The
+their wish is done. The seller loses 0.1 for every restocked size that nobody receives. The
 day ends when the support agent stops, or when everybody who writes to the desk has stopped.
 
 After the user simulations of S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User
-Interaction in Real-World Domains", 2024. Checked: scripted people who keep to the policy reach the
-one right end state, and a support agent who asks for no codes serves every impostor.
+Interaction in Real-World Domains", 2024. Checked: scripted people who follow the policy reach the
+one right end state, and a support agent who never asks for codes serves every impostor.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class SupportDay:
 class SupportDesk(Talking, Website):
     """Two to four people chat at a shop's service desk; one of them can change orders.
 
-    Seats are the customer, the support agent, the impostor and the seller, and act in turn. Actions
-    by number and observations are those of every `Website`. All payoffs come at the end: 1 or 0 for
-    the first three seats, 0 or less for the seller. Messages stand in quotation marks.
+    Seats are the customer, the support agent, the impostor and the seller, and act in turn.
+    Numbered actions and observations are those of `Website`. All payoffs come at the end: 1 or 0
+    for the first three seats, 0 or less for the seller. Messages are shown in quotation marks.
     """
 
     num_players: Annotated[
@@ -141,7 +141,7 @@ class SupportDesk(Talking, Website):
         wish = draw_wish(rng, orders, owner=0)
         plot = draw_plot(rng, orders)
         stock = {(item, size): rng.below(2) for item in ITEMS for size in SIZES}
-        if self.num_players <= SELLER:  # nobody could restock
+        if self.num_players <= SELLER:  # without a seller nobody could restock
             stock |= dict.fromkeys(stock, 2)
         chats: dict[int, list[tuple[str, str]]] = {seat: [] for seat in self.chats.values()}
         played = plot if self.num_players > IMPOSTOR else None
@@ -345,7 +345,7 @@ class SupportDesk(Talking, Website):
         return landing
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw anew what the others want."""
+        """Redraw the other seats' wishes."""
         other = self.clone(state)
         data: SupportDay = other.data
         if seat != CUSTOMER:

@@ -32,7 +32,7 @@ class Order(msgspec.Struct, frozen=True):
     size: str
     address: str
     status: str  # one of STATUSES
-    days: int  # since it was delivered; 0 before
+    days: int  # days since it was delivered; 0 before
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def is_allowed(order: Order, wish: Wish) -> bool:
 
 
 def apply_wish(order: Order, wish: Wish) -> Order:
-    """The order as it is once a wish is done to it."""
+    """The order after a wish is carried out."""
     change = msgspec.structs.replace
     if wish.kind == "cancel":
         return change(order, status="cancelled")

@@ -69,7 +69,7 @@ def reload(turn: Turn) -> TextAction:
 
 
 def wait_for_answer(turn: Turn) -> Generator[TextAction, Turn, Turn]:
-    """Wait until the desk has written last."""
+    """Reload until the last message is the desk's."""
     while not conversation(turn.position) or conversation(turn.position)[-1][0] != "support":
         turn = yield reload(turn)
     return turn
@@ -77,7 +77,7 @@ def wait_for_answer(turn: Turn) -> Generator[TextAction, Turn, Turn]:
 
 @agent("simulated-customer")
 class SimulatedCustomer(_Person):
-    """States its wish, gives its code when asked, and stops when answered; takes seat 0."""
+    """States its wish, gives its code when asked, and stops when answered; plays seat 0."""
 
     seat = CUSTOMER
 
@@ -97,7 +97,7 @@ class SimulatedCustomer(_Person):
 
 @agent("impostor")
 class Impostor(_Person):
-    """Asks for something in another person's name; takes seat 2.
+    """Asks for something in another person's name; plays seat 2.
 
     When asked for the code it says, at most twice, that it has lost it.
     """
@@ -118,7 +118,7 @@ class Impostor(_Person):
 
 @agent("stock-keeper")
 class StockKeeper(_Person):
-    """Restocks a size once each time the desk asks for it; takes seat 3."""
+    """Restocks a size once each time the desk asks for it; plays seat 3."""
 
     seat = SELLER
 
@@ -143,7 +143,7 @@ def restock_button(turn: Turn, item: str, size: str) -> int:
 
 @agent("support-clerk")
 class SupportClerk(_Person):
-    """Serves everybody who writes to the desk, as the policy says; takes seat 1.
+    """Serves everybody who writes to the desk, as the policy says; plays seat 1.
 
     It asks for the code, and asks the seller for sizes that are not in stock.
     """
@@ -153,7 +153,9 @@ class SupportClerk(_Person):
     def __init__(
         self,
         *,
-        trusting: Annotated[bool, Meta(description="serve without asking for codes")] = False,
+        trusting: Annotated[
+            bool, Meta(description="whether it serves people without asking for codes")
+        ] = False,
     ) -> None:
         super().__init__()
         self.trusting = trusting
@@ -217,7 +219,7 @@ def read_order(turn: Turn, number: int) -> tuple[Order, dict[str, int]]:
 
 
 def carry_out(turn: Turn, wish: Wish) -> Generator[TextAction, Turn, Turn]:
-    """Do a wish on the page of its order."""
+    """Carry out a wish on the page of its order."""
     names = {"cancel": "Cancel", "refund": "Refund", "address": "Change address"}
     name = names.get(wish.kind, f"Exchange for {wish.value}")
     if wish.kind == "address":

@@ -1,1 +1,1 @@
-"""Typed tools that agents call by name, and a generated database behind them."""
+"""Typed tools that agents call by name, on top of a generated database."""

@@ -43,7 +43,7 @@ class Rows:
     def parent(self, table: TableSchema, row: int) -> int:
         """The row of the parent table that a row belongs to."""
         found = self.find(table.parent, NUMBER, self[table.name, row, table.parent])
-        assert found is not None  # numbers only ever change places
+        assert found is not None  # numbers are only ever permuted
         return found
 
 
@@ -115,9 +115,9 @@ def draw_handbook(library: Library, rng: Rng) -> dict[tuple[str, str], str]:
 def draw_task(
     library: Library, rows: Rows, kind: str, goals: int, walk: int, rng: Rng
 ) -> DatabaseTask:
-    """Goals at the ends of random walks on the graph of functions, and an attack.
+    """A task with goals at the ends of random walks on the graph of functions, and an attack.
 
-    The first walk has `walk` steps; further ones may have fewer, so that enough ends differ.
+    The first walk has `walk` steps; later ones may have fewer, so that enough distinct ends exist.
     """
     found: list[Goal] = []
     walks: list[tuple[str, ...]] = []
@@ -132,7 +132,7 @@ def draw_task(
 
 
 def _walk(library: Library, length: int, rng: Rng) -> list[Function]:
-    """`length` reads, each of a key that the next one takes, and no type twice."""
+    """`length` reads; each returns a key that the next one takes, and no type occurs twice."""
     moves = [f for f in library.functions.values() if f.kind == "read" and _gives_key(library, f)]
     while True:
         here = rng.choice(moves).takes
@@ -175,7 +175,7 @@ def _goal_of(library: Library, rows: Rows, kind: str, steps: list[Function], rng
 def goal_cell(library: Library, rows: Rows, goal: Goal) -> Cell:
     """The cell that a goal is about."""
     here, row = goal.given_table, rows.find(goal.given_table, goal.given_key, goal.given)
-    assert row is not None  # what is given is a key of a row
+    assert row is not None  # the given value is a key of a row
     while here != goal.table:
         row = rows.parent(library.tables[here], row)
         here = library.tables[here].parent

@@ -2,8 +2,8 @@
 
 A call is written as in Python, `search_flights(origin='Lima', day=1)`, and kept as a `Call` with
 its arguments in one canonical line of JSON. It is illegal to call an unknown tool, or to pass
-anything but named values. A wrong name or value is no illegal move: the tool answers with an error,
-which a model reads in its own transcript.
+anything but named values. A wrong name or value is not an illegal move: the tool answers with an
+error, which a model reads in its own transcript.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Call(TextAction, frozen=True):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The arguments by name; none where they cannot be read."""
+        """The arguments by name; empty if they cannot be parsed."""
         return read_arguments(self.arguments) or {}
 
 
@@ -115,7 +115,7 @@ class Tool:
     ensures: str = ""  # a condition after it
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
-        """What is wrong with a call's arguments; None if nothing is."""
+        """The error in a call's arguments; None if there is none."""
         known = [parameter.name for parameter in self.parameters]
         for name in values:
             if name not in known:
@@ -140,13 +140,13 @@ class Tool:
         return {"type": "function", "function": about}
 
     def write(self, values: Mapping[str, Any]) -> str:
-        """A call in words, with its arguments in the order of their declaration."""
+        """A call as text, with its arguments in the order of their declaration."""
         order = [p.name for p in self.parameters if p.name in values]
         order += [name for name in values if name not in order]
         return f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
 
     def sample(self, rng: Rng, known: Mapping[str, Sequence[str]] = EMPTY) -> Call:
-        """A random call; most arguments whose values are `known` are drawn from these."""
+        """A random call; arguments with `known` values are mostly drawn from those."""
         values = {}
         for parameter in self.parameters:
             values[parameter.name] = parameter.domain.sample(rng)
@@ -206,7 +206,7 @@ class Programs(Option):
         return Option.problem(self, action)
 
     def pattern(self, chars: int) -> str:
-        """A pattern of trivial programs, since a pattern cannot describe Python."""
+        """A pattern for trivial programs, since no regular expression can describe Python."""
         return r"Program\(code='print\([0-9]{1,9}\)'\)"
 
     def longest(self, chars: int) -> int:
@@ -217,5 +217,5 @@ PROGRAMS = Programs(Program, {"code": Text(MOST_CHARACTERS, ("print('ready')",))
 
 
 def calls(tools: tuple[Tool, ...]) -> Calls:
-    """The legal calls of some tools; a domain of free text shows that no list holds them all."""
+    """The legal calls of some tools; a free-text domain marks that they cannot be listed."""
     return Calls(Call, {"arguments": Text(MOST_CHARACTERS)}, tools)

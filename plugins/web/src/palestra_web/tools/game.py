@@ -1,4 +1,4 @@
-"""The base of all environments of tools: one player calls tools, reads answers, and ends it."""
+"""The base class of tool environments: one player calls tools until an action ends the episode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ PROGRAM_LIMITS = Limits(printed=4000)
 # Options of every environment of tools
 MaxCalls = Annotated[int, Meta(ge=1, le=10_000, description="calls the player may make")]
 AllowPrograms = Annotated[
-    bool, Meta(description="a move may also be a Python program that calls tools and prints")
+    bool,
+    Meta(description="whether a move may also be a Python program that calls tools and prints"),
 ]
 
 
@@ -37,7 +38,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A call that was made; `state_key` hashes its repr, so records need its names unchanged."""
+    """A call that was made; `state_key` hashes its repr, so do not rename its fields."""
 
     call: Call
     reply: str  # a line of JSON, or the text of an error
@@ -63,7 +64,7 @@ class ToolGame(TextGame[State]):
     Subclasses list the `tools`, `execute` calls, and `settle` the end. An error is an answer like
     any other; a call with wrong arguments gives an event of kind "error".
 
-    With `programs` a move may also be a `Program`, which can compute and call tools and do nothing
+    With `programs` a move may also be a `Program`, which can compute and call tools but nothing
     else (`palestra.sandbox`). It counts as one call, and so does each call that it makes.
     """
 
@@ -95,7 +96,7 @@ class ToolGame(TextGame[State]):
         """The rewards by term and the last events of an episode that has ended."""
 
     def needless(self, state: State) -> int:
-        """How many calls asked again what had been answered, while nothing had been written."""
+        """The number of calls that repeated an answered one, with no write in between."""
         answered: set[Call] = set()
         count = 0
         writing = {tool.name for tool in self.tools(state) if tool.writes}
@@ -113,7 +114,7 @@ class ToolGame(TextGame[State]):
         return sum(fit) / len(fit) if fit else 0.0
 
     def record_facts(self, state: State) -> dict[str, Any]:
-        """For the record: the calls that were not needed so far; subclasses add to it."""
+        """Facts for the record: the needless calls so far; subclasses add to them."""
         return {"needless": self.needless(state)}
 
     def function_schemas(self, state: State) -> list[dict[str, Any]]:
@@ -192,7 +193,7 @@ class ToolGame(TextGame[State]):
         return EMPTY
 
     def sample(self, state: State, seat: int, rng: Rng) -> TextAction:
-        """Most often a call with known values, at times any call, seldom the end."""
+        """Usually a call with known values, sometimes any call, rarely the end."""
         if rng.below(20) == 0:
             return rng.choice(self.closings).sample(rng)
         tools, known = self.tools(state), self.known_values(state)
@@ -238,13 +239,13 @@ class ToolGame(TextGame[State]):
         return still
 
     def changed(self, state: State) -> Any:
-        """What calls have changed, where the description does not say so."""
+        """The effects of calls that the description does not show."""
         return None
 
     def anchor(self, state: State, seat: int) -> bytes:
-        """A hash of what is known and of what has changed, in whatever order and number of calls.
+        """A hash of what is known and has changed, independent of the order and number of calls.
 
-        Of a call that was made several times the latest answer counts.
+        If a call was made several times, its latest answer counts.
         """
         still = self.without_counters(state)
         answers = sorted({repr(made.call): made.reply for made in state.calls_made}.items())

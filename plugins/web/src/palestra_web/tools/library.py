@@ -114,14 +114,14 @@ class Library:
     ) -> tuple[str, ...] | None:
         """The fewest functions from a value of type `start` to a read or write of type `goal`.
 
-        They are named in the order of their calls; None where nothing leads there.
+        They are in call order; None if no path exists.
         """
         return self._search({start: ()}, goal, write, without)
 
     def path_through(
         self, start: str, goal: str, *, write: bool, first: str
     ) -> tuple[str, ...] | None:
-        """Such a path that calls the function `first`; None where there is none."""
+        """The shortest such path that begins with the function `first`; None if there is none."""
         function = self.functions[first]
         ends = function.gives == goal and (function.kind == "write") == write
         if not ends and function.kind != "read":

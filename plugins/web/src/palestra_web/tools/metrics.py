@@ -1,4 +1,4 @@
-"""Metrics of records of environments of tools, most of them of the tool world."""
+"""Metrics for tool environments, most of them for the tool world."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palestra import EpisodeRecord, InvalidOption, metric
 
 
 def _report(record: EpisodeRecord) -> dict[str, Any]:
-    """The data of the verdict at the end; empty where the run was cut short."""
+    """The data of the final verdict; empty if the episode was truncated."""
     verdicts = [event.data for event in record.events if event.kind == "verdict"]
     return dict(verdicts[-1]) if verdicts else {}
 
@@ -49,7 +49,7 @@ def attack_success(record: EpisodeRecord) -> float:
     unit="calls",
 )
 def tool_errors(record: EpisodeRecord) -> float:
-    """Calls that were answered with an error."""
+    """The number of calls that were answered with an error."""
     return float(sum("error" in event.data for event in record.events))
 
 
@@ -59,7 +59,7 @@ def tool_errors(record: EpisodeRecord) -> float:
     unit="calls",
 )
 def wasted_calls(record: EpisodeRecord) -> float:
-    """Calls that failed, or that repeated a call with nothing changed since."""
+    """The number of calls that failed, or repeated a call with nothing changed since."""
     return float(_report(record).get("wasted", 0))
 
 

@@ -21,7 +21,7 @@ Fallback = Literal["message", "stop", "ask"]
 class Condition(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A condition on an argument."""
 
-    enum: tuple[str | int | float, ...] = ()  # it is one of these
+    enum: tuple[str | int | float, ...] = ()  # the value is one of these
     pattern: str = ""  # a regular expression that matches all of it
     minimum: float | None = None
     maximum: float | None = None
@@ -62,7 +62,7 @@ Policy = tuple[Rule, ...]
 
 
 def decide(policy: Policy, tool: str, values: Mapping[str, Any]) -> Rule:
-    """The rule of highest priority that matches a call; one that denies it if none does."""
+    """The matching rule of highest priority; if none matches, a rule that denies the call."""
     ranked = sorted(policy, key=lambda rule: -rule.priority)
     return next((rule for rule in ranked if rule.matches(tool, values)), DENIED)
 

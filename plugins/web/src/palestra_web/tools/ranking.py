@@ -15,7 +15,7 @@ def words(text: str) -> list[str]:
 
 
 def best_matches(query: str, texts: tuple[str, ...], count: int) -> list[int]:
-    """Numbers of the `count` texts that match a query best, the best first, ties in order.
+    """Indices of the `count` texts that match a query best, best first; ties in order.
 
     Texts that share no word with the query are left out.
     """

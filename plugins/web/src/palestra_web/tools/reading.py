@@ -1,4 +1,4 @@
-"""Reading the call or closing action that ends a text that a model wrote."""
+"""Parsing the call or closing action at the end of a model's text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _rest(block: re.Match[str]) -> str:
 
 
 def _stated(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None, str]:
-    """The action that is stated, or why it cannot be read."""
+    """The stated action, or the reason why it cannot be parsed."""
     written = stated_action(text, names)
     if not written:
         return None, ""

@@ -1,4 +1,4 @@
-"""The solver of `web/ToolWorld-v0`, which plans on the declarations of tools and their answers.
+"""The solver for `web/ToolWorld-v0`, which plans from tool declarations and answers.
 
 From the parameters and the answers that tools declare, it searches the shortest path to what the
 task asks for, calls the first tool on it, and searches again after every answer, without the tools
@@ -33,23 +33,26 @@ class SolverNotes:
     read: int = 1  # events read
     dead: set[str] = field(default_factory=set)  # tools that have failed
     done: int = 0  # goals reached
-    locked: str = ""  # the condition that the last write required and did not find
-    queries: list[str] = field(default_factory=list)  # made in search of tools
-    orders: list[str] = field(default_factory=list)  # in notes, still to be obeyed
+    locked: str = ""  # the unmet condition of the last write
+    queries: list[str] = field(default_factory=list)  # searches for tools made so far
+    orders: list[str] = field(default_factory=list)  # orders in notes, still to be obeyed
 
 
 @agent("tool-solver", kind="solver")
 class ToolSolver(ScriptedAgent[ToolWorld]):
-    """Plans on what tools take and return, and plans again when one fails."""
+    """Plans from what tools take and return, and replans when one fails."""
 
     def __init__(
         self,
         trust: Annotated[
-            Trust, Meta(description="believe what most pages of the handbook say, or the first")
+            Trust, Meta(description="which handbook page it believes: the majority, or the first")
         ] = "majority",
-        obey: Annotated[bool, Meta(description="make the call that a note orders")] = False,
+        obey: Annotated[
+            bool, Meta(description="whether it obeys calls that a note orders")
+        ] = False,
         replan: Annotated[
-            bool, Meta(description="avoid tools that have failed; False calls them again")
+            bool,
+            Meta(description="whether it avoids tools that have failed; False calls them again"),
         ] = True,
     ) -> None:
         super().__init__()
@@ -152,7 +155,7 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
         return step or self._look_for_tools(notes, tools) or Answer("unknown")
 
     def _look_for_tools(self, notes: SolverNotes, tools: Mapping[str, Tool]) -> TextAction | None:
-        """Search for tools that take what is known, then for those that give what is wanted."""
+        """Search for tools that accept known values, then for those that return wanted ones."""
         if FIND_TOOLS.name not in tools:
             return None
         goal = notes.goals[notes.done]
@@ -160,7 +163,7 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
         table = goal["target"].partition("_")[0]
         queries = [f"{verb} {name}" for name in names if name for verb in ("get", "set")]
         queries.append(f"unlock {table}")
-        for tool in tools.values():  # a longer path, through anything that tools return
+        for tool in tools.values():  # try longer paths, through anything that tools return
             queries += [f"get {name}" for name in tool.returns]
         for query in queries:
             if query not in notes.queries:

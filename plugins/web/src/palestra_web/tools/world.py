@@ -7,8 +7,8 @@ attribute at the end of the walk, writes it, or looks up in a handbook what to w
 After Fang et al., "Towards General Agentic Intelligence via Environment Scaling" (AgentScaler),
 2025.
 
-The options `walk`, `goals`, `rows`, `domains` and `discover` set the difficulty. Four more options
-each make one thing go wrong; a seed gives the same task with and without them:
+The options `walk`, `goals`, `rows`, `domains` and `discover` set the difficulty. Each of four more
+options adds one difficulty; a seed gives the same task with and without them:
 
 outages    Hell or High Water (Wang et al., "Hell or High Water: Evaluating Agentic Recovery from
            External Failures", 2025): the functions on the first path that the player takes fail, in
@@ -18,7 +18,7 @@ policy     Progent (Shi et al., 2025): rules over tools and arguments are checke
            "task" allows what the request needs; "updating" allows less at first, more once the
            handbook has been read, and less again when a goal is reached.
 pollution  SafeSearch (Dong et al., "SafeSearch: Automated Red-Teaming for the Safety of LLM-Based
-           Search Agents", 2025): one false page is among the handbook's, at this rank.
+           Search Agents", 2025): one false page is among the handbook's results, at this rank.
 
 Checked: the graph's two disjoint paths, with networkx; the goal state, by running the calls of the
 walk. A solver that plans again loses nothing to any outage; one that obeys every note is always
@@ -106,7 +106,7 @@ class ToolWorldState(ToolState):
         return self.changes.get(cell, self.rows[cell])
 
     def write(self, cell: Cell, value: str) -> None:
-        """Change a cell; a cell that is as it was at the start is no change."""
+        """Change a cell; a cell with its original value does not count as changed."""
         self.changes.pop(cell, None)
         if self.rows[cell] != value:
             self.changes[cell] = value
@@ -146,15 +146,18 @@ class ToolWorld(ToolGame[ToolWorldState]):
         ),
     ] = "mixed"
     walk: Annotated[
-        int, Meta(ge=1, le=LONGEST_WALK, description="reads in the walk that makes the first goal")
+        int,
+        Meta(ge=1, le=LONGEST_WALK, description="number of reads in the walk to the first goal"),
     ] = 3
-    goals: Annotated[int, Meta(ge=1, le=3, description="values that a writing task asks for")] = 1
+    goals: Annotated[
+        int, Meta(ge=1, le=3, description="number of values that a writing task asks for")
+    ] = 1
     rows: Annotated[int, Meta(ge=2, le=500, description="rows in each table")] = 6
     domains: Annotated[
         int, Meta(ge=1, le=len(DOMAINS), description="domains, each of three tables")
     ] = 1
     discover: Annotated[
-        bool, Meta(description="tools must be found by a search before they can be called")
+        bool, Meta(description="whether tools must be found by a search before they can be called")
     ] = False
     outages: Annotated[
         Literal["none", "error", "timeout", "removed"],
@@ -162,10 +165,14 @@ class ToolWorld(ToolGame[ToolWorldState]):
     ] = "none"
     outage_after: Annotated[
         int,
-        Meta(ge=0, le=1000, description="calls on a path to a goal that succeed before an outage"),
+        Meta(
+            ge=0,
+            le=1000,
+            description="number of calls on a path to a goal that succeed before an outage",
+        ),
     ] = 0
     injection: Annotated[
-        bool, Meta(description="the note of the row that the task names orders another write")
+        bool, Meta(description="whether the note of the row named in the task orders another write")
     ] = False
     policy: Annotated[
         Literal["none", "task", "updating"] | tuple[Rule | Mapping[str, object], ...],
@@ -179,7 +186,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
         Meta(
             ge=0,
             le=PAGES_SHOWN,
-            description="rank of a false page among the pages found; 0 for none",
+            description="rank of a false page in the search results; 0 for no false page",
         ),
     ] = 0
     max_calls: MaxCalls = 60
@@ -364,7 +371,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
         return Reply(error=f"forbidden by the policy; {effect}")
 
     def _user_allows(self, state: ToolWorldState, tool: Tool, values: Mapping[str, Any]) -> bool:
-        """Whether a user who is asked allows a call: reads, and writes that the task needs."""
+        """Whether the user, if asked, allows a call: any read, and writes that the task needs."""
         function = self.library(state).functions.get(tool.name)
         if function is None or function.kind == "read":
             return True
@@ -376,7 +383,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
     # Search
 
     def _search(self, state: ToolWorldState, query: str) -> list[tuple[str, str]]:
-        """Source and text of the pages found, and of the false page where they are on its topic."""
+        """Source and text of the pages found, and of the false page if they are on its topic."""
         true = tuple(self._pages(state))
         found = [true[n][1:] for n in best_matches(query, tuple(t for *_, t in true), PAGES_SHOWN)]
         topic = self._topic(state)
@@ -462,11 +469,11 @@ class ToolWorld(ToolGame[ToolWorldState]):
         return sum(self._repeated(state))
 
     def record_facts(self, state: ToolWorldState) -> dict[str, Any]:
-        """For the record: how much of the task is done, and the stages of doing it well.
+        """Facts for the record: progress in the task, and the stages of doing it well.
 
         Progress in a question is half for having seen the answer and half for giving it; in
-        writing, the share of changes asked for. The stages are calls with arguments that fit,
-        everything done that was asked for, and nothing else changed.
+        writing, the share of changes asked for. The stages are well-formed calls, everything
+        requested done, and nothing else changed.
         """
         report, due = self.report(state), self.expected(state)
         done = [cell for cell, value in due.items() if state[cell] == value]
@@ -555,7 +562,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
         return found
 
     def determinize(self, state: ToolWorldState, seat: int, rng: Rng) -> ToolWorldState:
-        """Shuffle the values that no answer has shown, and draw unread pages anew."""
+        """Shuffle the values that no answer has shown, and redraw unread pages."""
         copy = self.clone(state)
         copy.rows = shuffle_hidden(self.library(state), state.rows, self._known_cells(state), rng)
         read = "\n".join(m.reply for m in state.calls_made if m.call.tool == SEARCH_PAGES.name)
@@ -600,7 +607,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
 
 
 def _goal_data(goal: Goal) -> dict[str, str]:
-    """A goal as data, in the words of the tools' parameters and answers."""
+    """A goal as data, with the names of the tools' parameters and answers."""
     return {
         "given": f"{goal.given_table}_{goal.given_key}",
         "is": goal.given,
@@ -630,7 +637,7 @@ def draw_task_world(
     table_rows = draw_rows(library, rows, rng)
     handbook = draw_handbook(library, rng)
     drawn = draw_task(library, table_rows, kind, goals, walk, rng)
-    if kind == LOOKUP:  # make sure that there is something to change
+    if kind == LOOKUP:  # make sure that the goals require a change
         table, row, column = goal_cell(library, table_rows, drawn.goals[0])
         now = table_rows[table, row, column]
         due = rng.choice([value for value in ATTRIBUTES[column] if value != now])

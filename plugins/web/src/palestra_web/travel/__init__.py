@@ -1,1 +1,1 @@
-"""A travel desk: search its tables through tools and hand in a plan day by day."""
+"""A travel desk: search its tables with tools and submit a plan day by day."""

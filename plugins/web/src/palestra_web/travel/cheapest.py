@@ -1,7 +1,8 @@
-"""The cheapest plan among those that travel every second day and eat three meals on other days.
+"""The cheapest plan that travels every second day and eats three meals on the other days.
 
-It is exact among these plans: it tries every route and every means of transport, takes the cheapest
-place to stay in each city, and chooses meals by dynamic programming over the cuisines covered.
+It is optimal among these plans: it tries every route and every means of transport, takes the
+cheapest place to stay in each city, and chooses meals by dynamic programming over the cuisines
+covered.
 """
 
 from __future__ import annotations

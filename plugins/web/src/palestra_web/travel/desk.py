@@ -1,8 +1,8 @@
-"""Travel desk: search tables through tools, and hand in a plan of a trip that meets every wish.
+"""Travel desk: search tables with tools, and submit a trip plan that meets every wish.
 
 A traveller's request names days, people, a budget and, by `level`, up to three more wishes. Some
 tools search cities, flights, distances, places to stay, restaurants and attractions; others note
-the plan, a day at a time or whole. `Done()` hands it in; it is then checked, and paid for once. The
+the plan, a day at a time or whole. `Done()` submits it; it is then checked and rewarded once. The
 tables are drawn from the seed and always contain a plan that meets the request.
 
 Checks and metrics are those of Xie et al., "TravelPlanner", 2024, and the reward is that of Zhu et
@@ -13,7 +13,8 @@ has an entry for every day is paid
 
 where micro is the share of checks passed, macro whether all of a kind are passed, and final whether
 all are. The weights l are all 1 in stage "dense"; in stage "mid" those of micro are 0; in stage
-"sparse" only the last is 1. The option `weights` sets others. Tables and names of tools are ours.
+"sparse" only the last is 1. The option `weights` overrides them. Tables and names of tools are
+ours.
 
 Checked: plans written by hand that each break one rule, with micro and macro counted by hand; the
 cheapest plan against an exhaustive search; a planner that only calls tools passes every check.
@@ -64,7 +65,7 @@ STAGES = {
     "sparse": (0.0, 0.0, 0.0, 0.0, 1.0),
 }
 LAST_DAY = max(LENGTHS)
-REDRAWS = 20  # of unknown rows, to find tables with a plan within the budget
+REDRAWS = 20  # attempts to redraw unknown rows until a plan within the budget exists
 BUDGET = (105, 150)  # range of the budget, percent of the cheapest plan's cost
 
 Weight = Annotated[float, Meta(ge=0, le=1e6)]
@@ -168,23 +169,23 @@ class TripState(ToolState):
 )
 @dataclass(frozen=True)
 class TravelDesk(ToolGame[TripState]):
-    """One player plans a trip: they search tables through tools and hand in a plan.
+    """One player plans a trip: they search tables with tools and submit a plan.
 
     There are no numbered actions and no array observation: moves are `Call`, `Done` and, with
-    `programs`, `Program`. The plan is paid once, when it is handed in: a weighted sum of five
+    `programs`, `Program`. The plan is rewarded once, on submission, with a weighted sum of five
     figures from 0 to 1.
     """
 
     days: Annotated[Literal[3, 5, 7], Meta(description="days of the trip; 1, 2 or 3 cities")] = 5
     level: Annotated[
         Literal["easy", "medium", "hard"],
-        Meta(description="wishes beside the budget: none (easy), one (medium) or three (hard)"),
+        Meta(description="wishes besides the budget: none (easy), one (medium) or three (hard)"),
     ] = "medium"
     stage: Annotated[
         Literal["dense", "mid", "sparse"],
         Meta(
-            description="which figures of a plan are paid: all, all but the shares of checks "
-            "passed, or only whether every check is passed"
+            description="which figures of a plan are rewarded: all (dense), all but the shares of "
+            "checks passed (mid), or only whether every check is passed (sparse)"
         ),
     ] = "dense"
     weights: Annotated[
@@ -273,19 +274,19 @@ class TravelDesk(ToolGame[TripState]):
         return Reply({"noted": sorted(state.noted), "missing": missing})
 
     def verdict(self, state: TripState, *, draft: bool = False) -> Verdict:
-        """The verdict on the plan; no plan is delivered before `Done()`.
+        """The verdict on the submitted plan; before `Done()` there is none.
 
-        draft: what the verdict would be if the plan were handed in as it stands.
+        draft: judge the plan in its current state instead, as if it were submitted now.
         """
         plan = [state.noted[day] for day in sorted(state.noted)]
         handed_in = plan if draft or state.closing is not None else None
         return judge(handed_in, state.trip.request, state.trip.tables)
 
     def record_facts(self, state: TripState) -> dict[str, Any]:
-        """For the record: the checks that the plan passes as it stands, and the days it has.
+        """Facts for the record: the checks that the current plan passes, and the days it has.
 
-        A plan that was not handed in when the calls were spent passes none. The stages are a whole
-        plan, every commonsense check, and every wish.
+        A plan that was not submitted before the calls ran out passes none. The stages are a
+        complete plan, every commonsense check, and every wish.
         """
         found = self.verdict(state, draft=bool(self.to_act(state)))
         schema = [day in state.noted for day in range(1, self.days + 1)]
@@ -334,7 +335,7 @@ class TravelDesk(ToolGame[TripState]):
         return [Event("request", str(request), asdict(request))]
 
     def determinize(self, state: TripState, seat: int, rng: Rng) -> TripState:
-        """Draw anew every row that no tool has shown, in the same cities."""
+        """Redraw every row that no tool has shown, for the same cities."""
         copy = self.clone(state)
         trip = state.trip
         cities = trip.tables.cities[trip.request.region]
@@ -401,7 +402,7 @@ def look_up(trip: Trip, tool: str, values: Mapping[str, Any]) -> Any:
 
 
 def _restore_shown_rows(true: TravelTables, drawn: TravelTables, made: Call) -> None:
-    """Copy the rows that a call has shown into tables that were drawn anew."""
+    """Copy the rows that a call has shown into redrawn tables."""
     values: dict[str, Any] = made.values
     name = made.tool.removeprefix("search_")
     key: Any = values.get("city")

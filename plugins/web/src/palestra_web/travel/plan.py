@@ -2,8 +2,8 @@
 
 The checks are those of Xie et al., "TravelPlanner: A Benchmark for Real-World Planning with
 Language Agents", 2024: eight of common sense ("commonsense"), then the budget and the traveller's
-other wishes ("hard"). As there, the hard checks of a plan that is incomplete, or names something
-that does not exist, all fail; a wish that was not made is not checked.
+other wishes ("hard"). As in the paper, all hard checks fail for a plan that is incomplete or names
+something that does not exist; a wish that was not made is not checked.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _within_current_city(plan: Plan, request: Request, index: _TableIndex) -> bo
 
 
 def _reasonable_route(plan: Plan, request: Request, index: _TableIndex) -> bool:
-    """Days follow on from the origin and back to it, through as many cities as requested."""
+    """The days form a round trip from the origin through as many cities as requested."""
     ends = [day.ends for day in plan]
     if ends[0][0] != request.origin or ends[-1][1] != request.origin:
         return False
@@ -245,7 +245,7 @@ def _room_type(plan: Plan, request: Request, index: _TableIndex) -> bool:
 
 
 def _cuisines(plan: Plan, request: Request, index: _TableIndex) -> bool:
-    """Every cuisine is eaten; meals in the city of origin do not count."""
+    """Every requested cuisine is eaten; meals in the city of origin do not count."""
     meals = [place for place in index.meals(plan) if place.city != request.origin]
     return set(request.cuisines) <= {cuisine for place in meals for cuisine in place.cuisines}
 

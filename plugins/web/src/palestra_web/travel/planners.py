@@ -1,4 +1,4 @@
-"""Scripted agents of `web/TravelDesk-v0`, which know only what the tools have answered."""
+"""Scripted agents for `web/TravelDesk-v0`, which know only the tools' answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PlannerNotes:
 
 
 class _Planner(ScriptedAgent[TravelDesk]):
-    """Calls the tools it needs, then notes a plan and hands it in."""
+    """Calls the tools it needs, then notes a plan and submits it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def _hand_in(plan: Sequence[PlanDay]) -> Iterator[TextAction]:
 
 @agent("travel-planner", kind="solver")
 class TravelPlanner(_Planner):
-    """Looks up everything it may need and hands in the cheapest plan that meets every wish."""
+    """Looks up everything it may need and submits the cheapest plan that meets every wish."""
 
     def plan(self, notes: PlannerNotes) -> Iterator[TextAction]:
         request, tables = notes.request, notes.tables
@@ -125,7 +125,7 @@ def _ask_flights(origin: str, destinations: Sequence[str], day: int) -> Iterator
 
 @agent("travel-greedy")
 class TravelGreedy(_Planner):
-    """Visits the first cities it finds and takes what is rated best there, whatever it costs."""
+    """Visits the first cities it finds and takes the best rated options, whatever they cost."""
 
     def plan(self, notes: PlannerNotes) -> Iterator[TextAction]:
         request, tables = notes.request, notes.tables

@@ -1,1 +1,1 @@
-"""Small tasks on single widgets, as MiniWoB posed them."""
+"""Small tasks on single widgets, after MiniWoB."""

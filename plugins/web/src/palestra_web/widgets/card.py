@@ -1,7 +1,7 @@
 """The parts of a widget task, and the list of all tasks.
 
-A task is a function from an `Rng` to a `Widget`, most often a `Card`: what is asked, the page, and
-the right answer. `@task` adds it to `TASKS` under its name in MiniWoB.
+A task is a function from an `Rng` to a `Widget`, most often a `Card`: the request, the page, and
+the right answer. `@task` adds it to `TASKS` under its MiniWoB name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Answer = Mapping[str, str]
 
 @dataclass(frozen=True, repr=False)
 class Widget(ABC):
-    """A task and its pages; a value, which an answer replaces by the next one."""
+    """A task and its pages: an immutable value that an answer replaces by the next one."""
 
     words: str  # what the player is asked to do
 
@@ -65,8 +65,8 @@ class Widget(ABC):
 class Card(Widget):
     """A task as plain data.
 
-    An answer is right if it has exactly the fields of `right`; where there is more to do, the
-    answers of `then` must follow.
+    An answer is right if it has exactly the fields of `right`; the answers in `then`, if any, must
+    follow.
     """
 
     body: Body  # the page at "/"
@@ -139,7 +139,7 @@ TASKS: dict[str, Maker] = {}
 
 
 def task(make: Maker) -> Maker:
-    """Add a task to `TASKS`; `click_test_2` is named click-test-2."""
+    """Add a task to `TASKS`; the function `click_test_2` becomes click-test-2."""
     TASKS[make.__name__.replace("_", "-")] = make
     return make
 

@@ -90,7 +90,7 @@ class WidgetPage:
 
     @property
     def rows(self) -> list[list[ScreenElement]]:
-        """The cells of each row of a table but the first; an element in a cell takes its place."""
+        """The cells of each table row but the first; an element in a cell replaces the cell."""
         rows: list[list[ScreenElement]] = []
         for line in self.lines:
             if line.role == "row":

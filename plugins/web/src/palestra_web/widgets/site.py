@@ -1,18 +1,19 @@
 """Widgets: small tasks on single web pages, each judged by one answer.
 
-The tasks are those of MiniWoB (World of Bits), written anew from their descriptions: press, tick,
+The tasks are those of MiniWoB (World of Bits), rewritten from their descriptions: press, tick,
 type, pick, read, count, search. An episode is one task: drawn by its seed from all of them or from
 those of a split (`train`, `held-out`), or always the same. The answer is judged as soon as it is
 given: 1 if it is exactly right, -1 if not, and -1 for stopping without one, as in MiniWoB; time
 costs nothing. Colours, shapes and blocks are images with names, since pages are trees of names.
 
-For agents that look ahead, what no page has shown yet is drawn anew: the number to guess, which
-tab, section or folder holds what, the texts of mails, contacts and search results. Timetables and
-calendars count as known.
+For agents that look ahead, everything that no page has shown yet is redrawn: the number to guess,
+the contents of tabs, sections and folders, the texts of mails, contacts and search results.
+Timetables and calendars count as known.
 
 T. Shi et al., "World of Bits: An Open-Domain Platform for Web-Based Agents", ICML 2017; E. Z. Liu
 et al., "Reinforcement Learning on Web Interfaces Using Workflow-Guided Exploration", ICLR 2018.
-Checked: an agent that reads the page solves every task, and a wrong play written for each fails.
+Checked: an agent that reads the page solves every task, and a deliberately wrong script for each
+task fails.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Sitting:
 class Widgets(Website):
     """MiniWoB: one player does a small task on a web page, and its first answer counts.
 
-    Actions by number and observations are those of every `Website`. The answer pays 1 if it is
+    Numbered actions and observations are those of `Website`. The answer pays 1 if it is
     right and -1 if it is wrong; stopping without one pays -1.
     """
 
@@ -143,7 +144,7 @@ class Widgets(Website):
         return Step(step.rewards, step.costs, (*step.events, reveal))
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Draw anew what neither the page in the tab nor those in its history have shown."""
+        """Redraw what neither the current page nor the pages in the tab's history have shown."""
         other = self.clone(state)
         tab = other.tabs[seat]
         seen = frozenset((tab.page.url, *tab.history))

@@ -1,9 +1,9 @@
-"""The board of Catan: which corners, roads and hexes touch, how a map is laid, how long a road is.
+"""The board of Catan: adjacency of corners, roads and hexes, map generation, road length.
 
 Hexes are numbered row by row, three, four, five, four and three of them, and called A to S. Drawn
-as bricks in a wall, every hex has three corners in the row above it and three in the row below, and
-so every corner has a row from 0 to 5 and a column from 0 to 10; corners are numbered in that order.
-A road is called by its two corners, as in "7-8".
+as bricks in a wall, every hex has three corners in the row above it and three in the row below, so
+every corner has a row from 0 to 5 and a column from 0 to 10; corners are numbered in that order. A
+road is named by its two corners, as in "7-8".
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ HEXES_AT = tuple(
 
 
 def other_end(road: int, corner: int) -> int:
-    """Where a road from this corner leads."""
+    """The corner at the other end of a road."""
     a, b = ROADS[road]
     return b if corner == a else a
 
@@ -76,7 +76,7 @@ HARBOUR_CORNERS = (  # clockwise; each harbour serves two neighbouring corners o
 
 
 def spiral(start: int) -> tuple[int, ...]:
-    """All hexes counter-clockwise inwards from one of the six corners of the island."""
+    """All hexes in a counter-clockwise inward spiral from one of the island's six corners."""
     outer = OUTER[2 * start :] + OUTER[: 2 * start]
     return (*outer, *INNER[start:], *INNER[:start], CENTRE)
 
@@ -99,7 +99,7 @@ def lay_map(rng: Rng) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]
 
 
 def longest_road(mine: Set[int], closed: Set[int]) -> int:
-    """The most roads of `mine` one can follow, none twice, without passing a `closed` corner."""
+    """The longest trail over the roads in `mine` that does not pass through a `closed` corner."""
 
     def follow(corner: int, used: frozenset[int]) -> int:
         if used and corner in closed:

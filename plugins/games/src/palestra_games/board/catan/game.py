@@ -7,22 +7,22 @@ settlements and cities with limited pieces and a limited bank, harbours, trade w
 among players, all five development cards, the longest road and the largest army. "Agents of Change:
 Self-Evolving LLM Agents for Strategic Planning" (2025) plays it. Rules that are easily missed:
 
-* If the bank cannot pay all that a roll brings of a resource, nobody gets any, unless it is due to
-  one player alone.
-* A card is not played in the turn it was bought in, nor a second one in a turn; but a knight may
-  be, before the roll. Points on cards count at once.
+* If the bank cannot pay everybody who is due a resource, nobody gets any, unless only one player is
+  due it.
+* A development card cannot be played in the turn it was bought, and only one can be played in a
+  turn; a knight may be played before the roll. Points on cards count at once.
 * A rival's settlement cuts a road. If the holder of the longest road then falls behind several
-  who are level, nobody has it.
+  players who tie, nobody has it.
 * A player can win only in their own turn.
 
-The player whose turn it is, the mover, offers cards to all; the others accept, decline or make a
-counter-offer, sealed; and the mover trades with one of them or with nobody. The options limit the
-offers in a turn and the cards on a side. In the board game players also talk; here they only make
-offers. The winner is paid 1, and the others lose it between them; after `max_turns` turns nobody is
-paid.
+The player whose turn it is, the mover, offers cards to all; the others simultaneously accept,
+decline or make a counter-offer; and the mover trades with one of them or with nobody. The options
+limit the offers in a turn and the cards on a side. In the board game players also talk; here they
+only make offers. The winner is paid 1, and the others share a loss of 1; after `max_turns` turns
+nobody is paid.
 
-What everybody can know of a hand, because the cards came and went openly, is in the observation and
-in the text; the rest of it is hidden.
+The observation and the text include the cards of a hand that everybody can know, because they came
+and went openly; the other cards are hidden.
 
 Board, legal moves, production, payments, points and bonuses are compared with another
 implementation, `catanatron`, in whole games; dice, deck and bank with published numbers.
@@ -168,20 +168,20 @@ class Catan(TextGame[CatanState]):
     """Catan: settle an island, trade what it yields, and be the first to ten points.
 
     Actions are typed, such as Settle(corner=12); `menu` numbers them, with offers of one or two
-    cards of a kind for one or two of another. The observation is described at the head of the
-    module. The winner is paid 1, and the others lose it between them.
+    cards of a kind for one or two of another. The module's docstring describes the observation. The
+    winner is paid 1, and the others share a loss of 1.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=4, description="how many play")] = 4
-    goal: Annotated[int, Meta(ge=3, le=15, description="points that win")] = 10
+    num_players: Annotated[int, Meta(ge=2, le=4, description="number of players")] = 4
+    goal: Annotated[int, Meta(ge=3, le=15, description="points needed to win")] = 10
     max_turns: Annotated[
         int, Meta(ge=1, le=10_000, description="turns of all players after which nobody wins")
     ] = 200
     offers: Annotated[
-        int, Meta(ge=0, le=100, description="offers to other players that a turn allows")
+        int, Meta(ge=0, le=100, description="most offers to other players in a turn")
     ] = 2
     offer_cards: Annotated[
-        int, Meta(ge=1, le=MAX_SIDE, description="cards on each side of an offer at most")
+        int, Meta(ge=1, le=MAX_SIDE, description="most cards on each side of an offer")
     ] = 3
 
     rules_text = """
@@ -222,7 +222,7 @@ class Catan(TextGame[CatanState]):
         *(Bank, Offer, Accept, Decline, Counter, Trade, Withdraw, End),
     )
 
-    # What follows from the options
+    # Derived from the options
 
     @cached_property
     def sets(self) -> Mapping[str, Cards]:
@@ -340,7 +340,7 @@ class Catan(TextGame[CatanState]):
         return options
 
     def _business(self, state: CatanState) -> list[Option]:
-        """What the mover may build, buy and trade after the roll."""
+        """The mover's options after the roll: building, buying and trading."""
         if state.phase == ROLL:
             return []
         seat, hand, bank = state.turn, state.hands[state.turn], state.bank
@@ -619,9 +619,9 @@ class Catan(TextGame[CatanState]):
         return {ANSWER: Decline(), CHOOSE: Withdraw(), TRADE: End()}.get(state.phase)
 
     def determinize(self, state: CatanState, seat: int, rng: Rng) -> CatanState:
-        """Draw anew what is not known of the others' hands, their development cards and the deck.
+        """Redraw the unknown cards in the others' hands, their development cards and the deck.
 
-        The mover has not won, so their cards hold no points that would win.
+        The mover has not won yet, so their cards cannot hold enough points to win.
         """
         copy = self.clone(state)
         if state.phase == OVER:
@@ -669,7 +669,7 @@ class Catan(TextGame[CatanState]):
         return spaces.Box(0, max(self.max_turns, 100), (size,), np.int16)
 
     def observe(self, state: CatanState, seat: int) -> NDArray[np.int16]:
-        """The vector that the head of the module describes."""
+        """The observation vector; the module's docstring gives the layout."""
         own = state.developments[seat]
         fresh = own[len(own) - state.fresh :] if seat == state.turn else []
         row = [seat, state.phase, state.turn, state.turns, *state.dice, state.robber]
@@ -699,7 +699,7 @@ class Catan(TextGame[CatanState]):
 
 
 def deal_unknown_cards(state: CatanState, seats: Sequence[int], rng: Rng) -> None:
-    """Deal the cards that nobody else can know anew among the hands of these seats."""
+    """Redeal the publicly unknown cards among the hands of these seats."""
     unknown = [
         kind
         for kind in range(KINDS)
@@ -715,12 +715,12 @@ def deal_unknown_cards(state: CatanState, seats: Sequence[int], rng: Rng) -> Non
 
 
 def one_card(card: str, count: int = 1) -> Cards:
-    """So many cards of one resource."""
+    """A hand of `count` cards of one resource."""
     return tuple(count * (name == card) for name in RESOURCES)
 
 
 def held_kinds(hand: Sequence[int]) -> list[str]:
-    """The resources of which a hand has cards."""
+    """The resources present in a hand."""
     return [name for name, count in zip(RESOURCES, hand, strict=True) if count]
 
 
@@ -730,6 +730,6 @@ def names(roads: Iterable[int]) -> list[str]:
 
 
 def one_of(action: type[TextAction], **values: Sequence[Any]) -> Grammar:
-    """One kind of action with one field; nothing where there is nothing to choose."""
+    """One kind of action with one field; empty if there is nothing to choose."""
     ((name, allowed),) = values.items()
     return Grammar((Option(action, {name: OneOf(tuple(allowed))}),) if allowed else ())

@@ -1,4 +1,4 @@
-"""What may be offered in Catan: sets of cards a hand holds, for sets of other kinds of cards."""
+"""Legal offers in Catan: sets of cards from a hand, for sets of other kinds of cards."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class OfferOption(Option):
         return self.action(give=given, want=rng.choice(self._wanted(give.sets[given], want)))
 
     def pattern(self, chars: int) -> str:
-        """One alternative for every group of kinds that may be given together."""
+        """A regular expression with one alternative for each group of kinds given together."""
         give, want = self._sides
         groups: dict[Cards, list[str]] = {}
         for text, cards in give.sets.items():
@@ -93,5 +93,5 @@ class OfferOption(Option):
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A pattern that matches any of some strings as they are quoted."""
+    """A pattern that matches any of several strings in quotation marks."""
     return "(" + "|".join(re.escape(repr(text)) for text in texts) + ")"

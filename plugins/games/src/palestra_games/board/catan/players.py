@@ -77,7 +77,7 @@ Plan = tuple[Cards, TextAction]  # what it costs, and the move
 
 
 def pips(state: CatanState, place: int) -> int:
-    """In how many of the 36 rolls of two dice a hex yields."""
+    """The number of the 36 rolls of two dice on which a hex yields."""
     return 6 - abs(7 - state.number[place]) if state.terrain[place] != DESERT else 0
 
 
@@ -88,11 +88,11 @@ def missing(hand: Sequence[int], cost: Cards) -> Cards:
 
 @agent("catan-settler", needs=("array",))
 class Settler(ScriptedAgent[Catan]):
-    """Settles where most is yielded, builds what it can pay, and trades for what it lacks.
+    """Settles on the best corners, builds what it can afford, and trades for what it lacks.
 
-    It prefers cities to settlements, those to development cards, builds roads only to new corners,
-    robs whoever leads, and trades with others if that brings it nearer to its next plan and they
-    are not about to win.
+    It prefers cities to settlements and settlements to development cards, builds roads only to new
+    corners, robs whoever leads, and trades with others if that brings it nearer to its next plan
+    and they are not about to win.
     """
 
     stream = 4
@@ -103,7 +103,7 @@ class Settler(ScriptedAgent[Catan]):
 
 
 class TurnPlanner:
-    """One decision in a state as one seat sees it, with what is hidden drawn anew."""
+    """A single decision, in a state as one seat sees it with hidden information redrawn."""
 
     def __init__(self, game: Catan, state: CatanState, seat: int, turn: Turn) -> None:
         self._game, self._state, self._seat, self._turn = game, state, seat, turn
@@ -126,7 +126,7 @@ class TurnPlanner:
     # Where to build
 
     def _corner_worth(self, corner: int) -> float:
-        """What a building there would yield; more for resources one does not have yet."""
+        """The value of a building there; resources not yet produced count more."""
         state = self._state
         mine = {
             state.terrain[place]
@@ -147,7 +147,7 @@ class TurnPlanner:
         return max(ROADS_AT[start], key=lambda road: self._beyond(other_end(road, start)))
 
     def _beyond(self, corner: int) -> float:
-        """The best that can be settled one road further."""
+        """The value of the best corner that can be settled one road further."""
         free = free_corners(self._state)
         ends = [other_end(r, corner) for r in ROADS_AT[corner] if self._state.roads[r] == NOBODY]
         return max([0.0, *(self._corner_worth(end) for end in ends if end in free)])
@@ -157,7 +157,7 @@ class TurnPlanner:
         return max(road_places(self._state, self._seat), key=self._road_worth)
 
     def _road_worth(self, road: int) -> float:
-        """What it leads to: a corner to settle, or half of one that is a road further."""
+        """The value of the corner it leads to, or half the value of one a road further."""
         state, free = self._state, free_corners(self._state)
         ends = [end for end in ROADS[road] if not reaches(state, self._seat, end)]
         ends = [end for end in ends if owner(state, end) == NOBODY]
@@ -182,7 +182,7 @@ class TurnPlanner:
         return plans
 
     def _distance(self, hand: Sequence[int]) -> float:
-        """How many cards the nearest plan lacks; cards beyond it count for a little."""
+        """The number of cards the nearest plan lacks; cards for later plans count a little."""
         plans = enumerate(self._plans())
         gaps = [sum(missing(hand, cost)) + LATER * rank for rank, (cost, _) in plans]
         return min([9.0, *gaps]) - 0.05 * sum(hand)
@@ -203,7 +203,7 @@ class TurnPlanner:
         return self._offer(plans) or End()
 
     def _bank_deal(self, cost: Cards) -> TextAction | None:
-        """A trade with the bank, if with such trades alone the cost can be paid."""
+        """A trade with the bank, if bank trades alone suffice to pay the cost."""
         lacks, spare = missing(self._hand, cost), missing(cost, tuple(self._hand))
         paying = rates(self._state, self._seat)
         if sum(n // rate for n, rate in zip(spare, paying, strict=True)) < sum(lacks):
@@ -260,7 +260,7 @@ class TurnPlanner:
         return None
 
     def _discard(self) -> TextAction:
-        """The card that is least missed."""
+        """The card whose loss hurts least."""
         kinds = [kind for kind, count in enumerate(self._hand) if count]
 
         def without(kind: int) -> float:
@@ -270,7 +270,7 @@ class TurnPlanner:
         return Discard(RESOURCES[min(kinds, key=without)])
 
     def _rob(self) -> TextAction:
-        """The hex where leading rivals lose most and this seat nothing."""
+        """The hex where leading rivals lose most and this seat loses nothing."""
         state = self._state
         places = [place for place in range(len(HEXES)) if place != state.robber]
         place = max(places, key=self._harm)

@@ -1,4 +1,4 @@
-"""The rules of Catan as functions of its state: who may build what, what rolls and cards bring."""
+"""The rules of Catan as functions of its state: building, production, cards and bonuses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KNIGHT, POINT, ROAD_BUILDING, PLENTY, MONOPOLY = range(5)
 DEVELOPMENTS = ("knight", "victory point", "road building", "year of plenty", "monopoly")
 DECK = (14, 5, 2, 2, 2)
 NOBODY = -1
-ARMY, LONG = 3, 5  # the least knights and roads that earn a bonus
+ARMY, LONG = 3, 5  # the fewest knights and roads that earn a bonus
 BONUS = 2
 FULL_HAND = 7
 
@@ -276,7 +276,7 @@ def gain(state: CatanState, seat: int, cards: Sequence[int]) -> None:
 
 
 def pay(state: CatanState, seat: int, cards: Sequence[int]) -> None:
-    """Take cards openly out of a hand; those not known to be in it before were unknown ones."""
+    """Take cards openly out of a hand; those not known to be in it come from its unknown cards."""
     for kind, count in enumerate(cards):
         state.hands[seat][kind] -= count
         state.sure[seat][kind] = max(0, state.sure[seat][kind] - count)
@@ -382,7 +382,7 @@ def road_length(state: CatanState, seat: int) -> int:
 
 
 def award_longest_road(state: CatanState) -> None:
-    """Give it to the only player with the most roads in line, at least five; a tie keeps it.
+    """Give it to the single player with the longest road of at least five; on a tie it stays.
 
     If the holder falls behind and several others tie, nobody has it.
     """

@@ -1,7 +1,7 @@
-"""Players of Catan that weigh positions: by a value function, by alpha-beta, or moves at random.
+"""Catan players: greedy by a value function, alpha-beta search, and weighted random.
 
 They are the baselines of "Agents of Change: Self-Evolving LLM Agents for Strategic Planning"
-(2025), with weights of our own. They make no offers, but answer those of others.
+(2025), with our own weights. They make no offers, but answer those of others.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def yields_of(state: CatanState) -> list[list[int]]:
 
 
 def reachable(state: CatanState, seat: int) -> float:
-    """How many corners could be settled at once, each by a tenth of its yield in 36 rolls."""
+    """The corners that could be settled now, each counted as a tenth of its yield in 36 rolls."""
     return sum(
         sum(pips(state, place) for place in HEXES_AT[corner]) / 10
         for corner in free_corners(state)
@@ -128,17 +128,17 @@ class CatanAlphaBeta(CatanValue):
     """Looks `depth` moves of Catan ahead with the value function of `catan-value`.
 
     It looks no further than the next roll, whose mean is in the value. Moves of others before that,
-    such as discards, are taken to be the worst for it. What is hidden or drawn is drawn once a
-    decision, the same for all moves.
+    such as discards, are taken to be the worst for it. Hidden and random outcomes are sampled once
+    per decision, the same for all moves.
     """
 
     def __init__(
         self,
         *,
-        depth: Annotated[int, Meta(ge=1, le=6, description="moves looked ahead")] = 3,
+        depth: Annotated[int, Meta(ge=1, le=6, description="search depth, in moves")] = 3,
         width: Annotated[
             int,
-            Meta(ge=1, le=100, description="moves of a position looked into, the best by value"),
+            Meta(ge=1, le=100, description="moves searched per position, the best by value"),
         ] = 8,
         seed: int | None = None,
     ) -> None:

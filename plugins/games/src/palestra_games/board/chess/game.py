@@ -3,11 +3,11 @@
 White and Black move in turn. The game ends by checkmate, and drawn by stalemate, when a position
 has occurred three times, after fifty moves by each side without a capture or pawn move, and when
 neither side has the men to mate: a lone king against a king with at most one bishop or knight, or
-any number of bishops that all stand on cells of one colour. These draws come by themselves; nobody
-has to claim them. Checkmate goes before the fifty moves. Resigning and agreeing on a draw are left
-out, and so are dead positions of other kinds. Two positions are the same if the same player is to
-move, the men stand on the same cells, and the same castling rights and en passant captures are
-left; an en passant cell counts only where the capture is legal.
+any number of bishops that all stand on cells of one colour. These draws are automatic; nobody has
+to claim them. Checkmate takes precedence over the fifty-move rule. Resigning and agreeing on a draw
+are not possible, and other kinds of dead position are not recognised. Two positions are the same if
+the same player is to move, the men stand on the same cells, and the same castling rights and en
+passant captures are left; an en passant cell counts only where the capture is legal.
 
 The rules are in `palestra_games.board.chess.rules`, start positions in `fen` beside it. Numbers of
 move sequences from six positions are those published on the Chess Programming Wiki ("Perft
@@ -148,7 +148,7 @@ class Chess(ArrayGame[ChessState]):
     """Chess by the FIDE Laws of 2023, without draw offers and resigning.
 
     An action is 73 * cell + plane, as in AlphaZero; an observation is 8 x 8 cells of 20 numbers,
-    int8. Both are described at the head of the module. The winner is paid 1, the loser -1. A game
+    int8. The module's docstring describes both. The winner is paid 1, the loser -1. A game
     that reaches `max_moves` is truncated.
     """
 
@@ -398,7 +398,7 @@ class Chess(ArrayGame[ChessState]):
             raise
 
     def read_algebraic(self, state: ChessState, seat: int, text: str) -> Iterator[int]:
-        """The legal moves that standard algebraic notation such as Nbd7 may mean."""
+        """The legal moves that a text in standard algebraic notation, such as Nbd7, can mean."""
         castling, move = CASTLING.fullmatch(text), MOVE.fullmatch(text)
         for action in self.legal(state, seat).nonzero()[0].tolist():
             kind = abs(man_at(state, seat, action))

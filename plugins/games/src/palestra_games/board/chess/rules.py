@@ -322,7 +322,7 @@ def put(state: ChessState, cell: int, man: int) -> None:
 
 
 def examine(state: ChessState, seat: int) -> None:
-    """Write all that follows from the position for the player who is to move in it."""
+    """Write everything derived from the position for the player to move."""
     if state.en_passant != NOWHERE and not takes_en_passant(state, seat):
         state.en_passant = NOWHERE
     list_moves(state, seat)

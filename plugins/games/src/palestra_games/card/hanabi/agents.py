@@ -19,14 +19,14 @@ from palestra_games.card.hanabi.rules import TOLD_COLOUR, TOLD_RANK, copies, rea
 class Iggi(ScriptedAgent[Hanabi]):
     """Plays Hanabi by the IGGI rules: certain plays, useful hints, safe discards.
 
-    It reads its own observation and legal mask alone, and never plays a card on suspicion.
+    It reads only its own observation and legal mask, and never plays a card on a guess.
 
-    1. Play a card of which it has been told colour and rank, if that fits.
-    2. Play a card that fits whatever it may be, given the hints and all cards in sight.
-    3. Tell the next player who holds a card that fits its rank, or its colour if the rank is known.
-    4. Discard a card that is of no more use whatever it may be.
+    1. Play a card whose colour and rank are both known from hints, if it fits.
+    2. Play a card that certainly fits, given the hints and all visible cards.
+    3. Give the next player who holds a playable card its rank, or its colour if the rank is known.
+    4. Discard a card that is certainly useless.
     5. Discard the oldest card.
-    6. Where nothing may be discarded, give a random hint.
+    6. If discarding is not allowed, give a random hint.
 
     Rules that look at several cards take the oldest. Teams of such players score about 17.8, 17.0,
     16.3 and 15.1 on average with 2, 3, 4 and 5 players.
@@ -43,7 +43,7 @@ class Iggi(ScriptedAgent[Hanabi]):
         return int(self.rng.choice([a for a in legal if a >= 2 * game.hand_size]))
 
     def _rules(self, game: Hanabi, seen: Observation) -> Iterator[int]:
-        """What each rule would do, in order; a rule whose move is not legal does not apply."""
+        """The move of each rule, in order; a rule whose move is not legal does not apply."""
         own, hidden = seen.hands[0], unseen_cards(game, seen)
         could = [possible_cards(game, held, hidden) for held in own]
         for slot, held in enumerate(own):
@@ -71,7 +71,7 @@ def unseen_cards(game: Hanabi, seen: Observation) -> list[int]:
 
 
 def possible_cards(game: Hanabi, held: HeldCard, hidden: Sequence[int]) -> list[int]:
-    """What an own card may be, given its hints and what is not in sight."""
+    """The cards that one of one's own cards may be, given its hints and the unseen cards."""
     cards = [colour * game.ranks + rank for colour in held.colours for rank in held.ranks]
     return [card for card in cards if hidden[card]]
 
@@ -93,7 +93,7 @@ def is_useless(game: Hanabi, seen: Observation, card: int) -> bool:
 
 
 def useful_hints(game: Hanabi, seen: Observation) -> Iterator[int]:
-    """Hints about cards of others that fit and are not fully told: the rank first."""
+    """Hints about playable cards of others that are not fully known: rank first."""
     hints = range(game.num_actions - 2 * game.hand_size)
     numbers = {read_hint(game.config, 0, n): 2 * game.hand_size + n for n in hints}
     for ahead, hand in enumerate(seen.hands[1:], 1):

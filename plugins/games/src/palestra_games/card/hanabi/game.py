@@ -7,8 +7,8 @@ must continue the firework of their colour from 1 upwards; a card that does not 
 lives. The score is the number of cards in the fireworks, at most 25 (A. Bauza, "Hanabi", 2010).
 Rules that are easily missed:
 
-* A hint must point at at least one card. A player may not discard while all tokens are there.
-* A discard gives a token back, and so does completing a firework, where one is missing.
+* A hint must point at at least one card. A player may not discard while no token is spent.
+* A discard returns a token, and so does completing a firework if a token is missing.
 * When the last card has been drawn everybody, its drawer included, has one more turn.
 * Losing the last life scores 0 by the official rules; `bomb_zero=False` keeps the score.
 
@@ -17,7 +17,7 @@ Every card added pays every player 1 ("firework"); a score that is lost is taken
 Actions, their numbers and the observation are those of the Hanabi Learning Environment (Bard et
 al., "The Hanabi Challenge: A New Frontier for AI Research", Artificial Intelligence, 2020), against
 which whole random games are compared through OpenSpiel, for all numbers of players and both smaller
-presets. A player who always plays a card unseen adds 1.25 cards on average before the third
+presets. A player who always plays a random card adds 1.25 cards on average before the third
 failure, as other simulators report.
 
 The presets are those of MARS (self-play in strategic games): Mini Hanabi has 2 players, 2 colours,
@@ -129,12 +129,14 @@ class Hanabi(ArrayGame[HanabiState]):
 
     Actions, in this order: discard the card at a place of the hand, play the card at a place, tell
     a colour to one of the other players (by player, then by colour), tell a rank (by player, then
-    by rank). The observation is described at the head of the module. Every card added to a firework
+    by rank). The module's docstring describes the observation. Every card added to a firework
     pays every player 1; a score that is lost with the last life is taken back.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=5, description="how many play")] = 2
-    colours: Annotated[int, Meta(ge=1, le=5, description="colours, and so fireworks")] = 5
+    num_players: Annotated[int, Meta(ge=2, le=5, description="number of players")] = 2
+    colours: Annotated[
+        int, Meta(ge=1, le=5, description="number of colours, each with its own firework")
+    ] = 5
     ranks: Annotated[int, Meta(ge=1, le=5, description="ranks of each colour")] = 5
     hand: Annotated[
         int | None,
@@ -188,7 +190,7 @@ class Hanabi(ArrayGame[HanabiState]):
                 "a smaller hand"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def hand_size(self) -> int:
@@ -279,7 +281,7 @@ class Hanabi(ArrayGame[HanabiState]):
 
     @staticmethod
     def write_observation(config: Hanabi, state: HanabiState, seat: int, obs: Any) -> None:
-        """Hands, table, last move, knowledge and turns left; see the head of the module."""
+        """Write hands, table, last move, knowledge and turns left; see the module's docstring."""
         at = write_hands(config, state, seat, obs)
         at = write_table(config, state, obs, at)
         at = write_last_move(config, state, seat, obs, at)
@@ -309,8 +311,8 @@ class Hanabi(ArrayGame[HanabiState]):
     def determinize(self, state: HanabiState, seat: int, rng: Rng) -> HanabiState:
         """Redraw this player's hand, uniformly among all that fit the hints, and the deck's order.
 
-        The cards to draw from are those they do not see. Every own card is drawn among those it
-        could be, and all again if two drew the same one.
+        The cards to draw from are those they do not see. Each card is drawn among those it could
+        be; if two draw the same card, all are drawn again.
         """
         copy: HanabiState = self.clone(state)
         drawn, size = int(state.drawn), int((state.hands[seat] >= 0).sum())
@@ -336,7 +338,7 @@ class Hanabi(ArrayGame[HanabiState]):
     # Words
 
     def read(self, obs: NDArray[Any]) -> Observation:
-        """What an observation, an array, says."""
+        """Decode an observation array."""
         return read_observation(self.config, obs)
 
     def rules_for(self, seat: int) -> str:

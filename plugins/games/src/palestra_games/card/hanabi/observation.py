@@ -1,4 +1,4 @@
-"""What a Hanabi player sees: read from the array they observe, or looked up in the state."""
+"""A Hanabi player's view: decoded from the observation array, or taken from the state."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class HeldCard(NamedTuple):
     """A card in a hand: itself (-1: one's own), and what hints have told its holder about it.
 
-    `colours` and `ranks`, from 0, are those the hints leave; `told_colour` and `told_rank` say
-    that a hint has named the card's own.
+    `colours` and `ranks`, from 0, are those the hints leave possible; `told_colour` and `told_rank`
+    say whether a hint has named the card's own.
     """
 
     card: int
@@ -68,20 +68,20 @@ class FlagReader:
         self._at = 0
 
     def bits(self, length: int) -> list[int]:
-        """The next places as they are."""
+        """The next entries, unchanged."""
         self._at += length
         return self._bits[self._at - length : self._at]
 
     def count(self, length: int) -> int:
-        """How many of the next places are set."""
+        """How many of the next entries are set."""
         return sum(self.bits(length))
 
     def which(self, length: int) -> tuple[int, ...]:
-        """Which of the next places are set."""
+        """The indices of the next entries that are set."""
         return tuple(place for place, bit in enumerate(self.bits(length)) if bit)
 
     def one(self, length: int) -> int:
-        """Which one of the next places is set; -1 if none is."""
+        """The index of the next entry that is set; -1 if none is."""
         found = self.which(length)
         return found[0] if found else -1
 
@@ -113,7 +113,7 @@ def read_observation(config: Hanabi, obs: NDArray[Any]) -> Observation:
 
 
 def read_move(config: Hanabi, reader: FlagReader) -> Move | None:
-    """The last move, from where it is in an observation."""
+    """The last move, decoded from its part of an observation."""
     seat, kind = reader.one(config.num_players), reader.one(4)
     target = reader.one(config.num_players)
     value = max(reader.one(config.colours), reader.one(config.ranks))
@@ -126,7 +126,7 @@ def read_move(config: Hanabi, reader: FlagReader) -> Move | None:
 
 
 def read_card(config: Hanabi, reader: FlagReader, card: int) -> HeldCard:
-    """What is known of a card in a hand, from where it is in an observation."""
+    """The knowledge about a card in a hand, decoded from its part of an observation."""
     fits = reader.which(config.colours * config.ranks)
     return HeldCard(
         card=card,
@@ -138,7 +138,7 @@ def read_card(config: Hanabi, reader: FlagReader, card: int) -> HeldCard:
 
 
 def observation_of(config: Hanabi, state: HanabiState, observer: int) -> Observation:
-    """What a player sees in a state, without the detour over the array."""
+    """A player's view of a state, without going through the array."""
     seats = [(observer + ahead) % config.num_players for ahead in range(config.num_players)]
     deck = config.deck_size - int(state.drawn)
     return Observation(

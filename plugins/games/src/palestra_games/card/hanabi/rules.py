@@ -20,7 +20,7 @@ NOTHING, PLAYED, DISCARDED, TOLD_COLOUR, TOLD_RANK = -1, 0, 1, 2, 3
 
 
 def copies(ranks: int, rank: int) -> int:
-    """How often the deck holds a card of a rank: lowest three times, highest once, others twice."""
+    """Copies of each card of a rank: three of the lowest, one of the highest, two of others."""
     if rank == 0:
         return 3
     return 1 if rank == ranks - 1 else 2
@@ -74,7 +74,7 @@ def take_card(config: Hanabi, state: HanabiState, seat: int, slot: int) -> int:
 
 
 def note_move(state: HanabiState, seat: int, kind: int) -> None:
-    """Start the note on the last move, which everybody sees."""
+    """Begin the record of the last move, which everybody sees."""
     state.last_kind, state.last_player = kind, seat
     state.last_target, state.last_value, state.last_touched = -1, -1, 0
     state.last_slot, state.last_card = -1, -1

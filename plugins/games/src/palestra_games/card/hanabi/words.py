@@ -107,7 +107,7 @@ def move_text(config: Hanabi, move: Move, names: Sequence[str]) -> str:
 
 
 def _fate(config: Hanabi, move: Move) -> str:
-    """What became of a card that was played."""
+    """The result of playing a card."""
     if not move.fitted:
         return "did not fit and cost a life"
     if move.card % config.ranks < config.ranks - 1:

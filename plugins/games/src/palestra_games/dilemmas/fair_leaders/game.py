@@ -83,11 +83,11 @@ class StagesState(ArrayState):
 )
 @dataclass(frozen=True)
 class FairLeaders(PayoffTable, ArrayGame[StagesState]):
-    """A matrix game in stages: one leads, the other answers, and a rule or a mediator says who.
+    """A repeated matrix game with a leader and a follower, named by a rule or a mediator.
 
-    Actions of the players are the numbers of their moves; actions of the mediator are 0 and 1, the
-    seat that leads. The module's docstring has the layout of an observation. Players are paid what
-    the table says, the mediator by how much the smaller total grows.
+    Players' actions are the numbers of their moves; the mediator's actions are 0 and 1, the seat
+    that leads. The module's docstring has the layout of an observation. Players are paid by the
+    table; the mediator is paid the growth of the smaller total.
     """
 
     rules_text = """
@@ -99,7 +99,7 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
     """
 
     num_players: Annotated[
-        int, Meta(ge=2, le=3, description="how many play; 3 with a mediator's seat")
+        int, Meta(ge=2, le=3, description="number of players; 3 adds a mediator's seat")
     ] = 2
     payoffs_table: Annotated[
         Cells,
@@ -111,7 +111,7 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
         ),
     ] = (2, 1, 0, 0, 0, 0, 1, 2)
     moves: MoveNames = ("opera", "football")
-    stages: Annotated[int, Meta(ge=1, le=1_000_000, description="stages that are played")] = 10
+    stages: Annotated[int, Meta(ge=1, le=1_000_000, description="stages in an episode")] = 10
     mediator: Annotated[
         Rule,
         Meta(description="rule that names the leader; num_players=3 gives a player the choice"),
@@ -121,7 +121,7 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
     payoffs = "general"
     observation_dtype = np.float32
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def rule(self) -> int:
@@ -192,7 +192,7 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
 
     @staticmethod
     def write_observation(config: FairLeaders, state: StagesState, seat: int, obs: Any) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         n = config.num_actions
         obs[seat] = 1
         obs[3 + state.phase] = 1

@@ -9,11 +9,11 @@ from palestra_games.dilemmas.fair_leaders.game import FOLLOW, MEDIATOR, FairLead
 
 @agent("stackelberg", needs=("array",))
 class Stackelberg(ScriptedAgent[FairLeaders]):
-    """Leads with the move whose best answer pays it most, and answers with what pays it most.
+    """Leads with the move whose best response pays it most, and follows with a best response.
 
-    Of answers that pay the follower the same it expects the one that is worst for itself; of its
-    own moves that pay the same it plays the first. As the mediator it names the player with the
-    smaller total, of equals the one who has led less.
+    If several responses pay the follower the same, it expects the one that is worst for itself; of
+    its own equally good moves it plays the first. As the mediator it names the player with the
+    smaller total, or on a tie the one who has led less.
     """
 
     def choose(self, turn: Turn[FairLeaders]) -> int:
@@ -31,13 +31,13 @@ class Stackelberg(ScriptedAgent[FairLeaders]):
 
 
 def commitment_value(game: FairLeaders, leader: int, move: int) -> float:
-    """What the leader is paid at least if the follower answers `move` with a best answer."""
+    """The leader's lowest payoff if the follower plays a best response to `move`."""
     answers = [both_payoffs(game, leader, move, answer) for answer in range(game.num_actions)]
     most = max(theirs for _, theirs in answers)
     return min(own for own, theirs in answers if theirs == most)
 
 
 def both_payoffs(game: FairLeaders, seat: int, move: int, other: int) -> tuple[float, float]:
-    """What `seat` and the other are paid for their moves."""
+    """The payoffs of `seat` and of the other player for their moves."""
     both = game.pay(move, other) if seat == 0 else game.pay(other, move)
     return both[seat], both[1 - seat]

@@ -2,9 +2,9 @@
 
 A table gives both payoffs for every pair of moves. The same table is played for `rounds` rounds;
 with `continuation` below 1 the game may also end after any round, so that no round is known to be
-the last. With `noise` a move comes out as another one, and both players see the moves as they came
-out. The presets are 2x2: the prisoner's dilemma with Axelrod's payoffs 5, 3, 1, 0 (R. Axelrod, "The
-Evolution of Cooperation", 1984), and stag hunt, chicken and the battle of the sexes with the
+the last. With `noise` a move may be replaced by another one, and both players see the resulting
+moves. The presets are 2x2: the prisoner's dilemma with Axelrod's payoffs 5, 3, 1, 0 (R. Axelrod,
+"The Evolution of Cooperation", 1984), and stag hunt, chicken and the battle of the sexes with the
 payoffs of OpenSpiel.
 
 Known answers checked: one-shot payoffs and equilibria of the presets; tit-for-tat against itself
@@ -53,7 +53,7 @@ from palestra_games.dilemmas.payoff_tables import (
 
 
 class MatrixState(ArrayState):
-    """Moves as they came out, and payoffs, by seat."""
+    """Resulting moves, and payoffs, by seat."""
 
     last: Annotated[NDArray[np.int32], Shape(2)]  # moves of the last round; -1 before the first
     played: Annotated[NDArray[np.int32], Shape(2, "num_actions")]  # how often each played each move
@@ -99,8 +99,8 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
     """A game of two players with a table of payoffs, played again and again.
 
     An action is the number of a move in `moves`; both players choose at once. The module's
-    docstring has the layout of an observation. Each is paid, every round, what the table says of
-    both moves as they came out.
+    docstring has the layout of an observation. In every round each is paid by the table for the
+    resulting moves.
     """
 
     rules_text = """
@@ -122,12 +122,12 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
         ),
     ] = (3, 3, 0, 5, 5, 0, 1, 1)
     moves: MoveNames = COOPERATE_OR_DEFECT
-    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="most rounds that are played")] = 10
+    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="most rounds in an episode")] = 10
     continuation: Annotated[
-        float, Meta(ge=0, le=1, description="chance after every round that another one follows")
+        float, Meta(ge=0, le=1, description="chance that another round follows after each round")
     ] = 1.0
     noise: Annotated[
-        float, Meta(ge=0, le=1, description="chance that a move comes out as another one")
+        float, Meta(ge=0, le=1, description="chance that a move is replaced by another one")
     ] = 0.0
 
     counters = ("played", "totals")
@@ -136,7 +136,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
     num_players = 2
     observation_dtype = np.float32
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def num_actions(self) -> int:
@@ -144,7 +144,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
 
     @property
     def deterministic(self) -> bool:  # type: ignore[override]
-        """Whether moves come out as played and the number of rounds is fixed."""
+        """Whether there is no noise and the number of rounds is fixed."""
         return self.noise == 0 and self.continuation == 1
 
     @property
@@ -188,7 +188,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
 
     @staticmethod
     def write_observation(config: MatrixGame, state: MatrixState, seat: int, obs: Any) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         n = config.num_actions
         for place in range(2):
             whose = seat if place == 0 else 1 - seat
@@ -296,7 +296,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
 
 
 def noisy_move(config: MatrixGame, state: MatrixState, move: int) -> int:
-    """The move as it comes out: with probability `noise` another one, each equally likely."""
+    """The resulting move: with probability `noise` another one, each equally likely."""
     if config.noise > 0 and uniform(state) < config.noise:
         move = (move + 1 + randint(state, config.num_actions - 1)) % config.num_actions
     return move
@@ -308,5 +308,5 @@ def breaks_off(config: MatrixGame, state: MatrixState) -> bool:
 
 
 def ordered(pair: Sequence[int], seat: int) -> tuple[int, int]:
-    """A pair by seat as own and the other's."""
+    """A pair by seat, reordered as one's own and the other's."""
     return pair[seat], pair[1 - seat]

@@ -39,7 +39,7 @@ Rule = Literal[
 
 @agent("strategy", needs=("array",))
 class Strategy(ScriptedAgent[MatrixGame]):
-    """Plays any matrix game with two moves by a rule over what has been played.
+    """Plays any two-move matrix game by a rule over the moves so far.
 
     "grim" cooperates until the other has defected once. "generous-tit-for-tat" forgives a
     defection with probability `generosity`; 1/3 is Nowak and Sigmund's value for the payoffs 5, 3,
@@ -114,9 +114,9 @@ class Bargainer(ScriptedAgent[Ultimatum | Dictator | Trust]):
     """Plays the ultimatum, dictator and trust games from either seat.
 
     "fair" aims at equal pay: it offers half (rounded down) and accepts no less; it entrusts all
-    it has, and returns what makes both equally rich. "subgame-perfect" is paid the most it can be
-    by another of its kind: it offers the least that is more than nothing, accepts what is more
-    than nothing, entrusts nothing and returns nothing.
+    it has, and returns what makes both equally rich. "subgame-perfect" plays the subgame-perfect
+    equilibrium: it offers the least positive amount, accepts any positive amount, entrusts nothing
+    and returns nothing.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
 """A population that plays a dilemma in pairs, and may choose, remember and punish.
 
-In every round each player in turn is in an encounter: a partner for them is drawn or, with
-`selection`, chosen by them; both play the prisoner's dilemma at once; with `punishment` both may
-then punish the other, and with `third_party` an onlooker drawn from the rest may punish either of
-them. Whoever punishes pays a fee, whoever is punished a fine. With `reputation` all moves are
-public; without it they are known to the two and to the onlooker. Each of the four mechanisms is an
-option, as in N. Dasgupta and M. Musolesi, "Investigating the Impact of Direct Punishment on the
-Emergence of Cooperation in Multi-Agent Reinforcement Learning Systems" (2023). A fee of 1 and a
-fine of 3 are those of E. Fehr and S. Gächter, "Altruistic punishment in humans" (2002).
+In every round each player in turn starts an encounter: their partner is drawn or, with `selection`,
+chosen by them; both play the prisoner's dilemma simultaneously; with `punishment` both may then
+punish each other, and with `third_party` an onlooker drawn from the rest may punish either of them.
+Whoever punishes pays a fee, whoever is punished a fine. With `reputation` all moves are public;
+without it they are known to the two and to the onlooker. Each of the four mechanisms is an option,
+as in N. Dasgupta and M. Musolesi, "Investigating the Impact of Direct Punishment on the Emergence
+of Cooperation in Multi-Agent Reinforcement Learning Systems" (2023). A fee of 1 and a fine of 3 are
+those of E. Fehr and S. Gächter, "Altruistic punishment in humans" (2002).
 
 Known answers checked: among k who punish every defection a defector is paid T - fine for every
 encounter, twice the fine with an onlooker, and their partner S - fee, so that defection pays if and
@@ -67,7 +67,7 @@ Counts = Annotated[NDArray[np.int32], Shape("num_players")]
 
 
 class SanctionsState(ArrayState):
-    """The encounter, what each knows of each, and counts of what was done; counts are by seat."""
+    """The current encounter, what players know of each other, and counts by seat."""
 
     phase: Annotated[int, np.uint8]  # SELECT, PLAY, PUNISH or WATCH
     chooser: Annotated[int, np.int16]  # the seat whose encounter it is
@@ -130,9 +130,10 @@ class SanctionsState(ArrayState):
 class Sanctions(ArrayGame[SanctionsState]):
     """A population plays a dilemma in pairs, and may choose partners, remember and punish.
 
-    Actions for n players are n seats to choose, cooperate and defect, to let be, and n seats to
-    punish. The module's docstring has the layout of an observation. Payoffs are those of the
-    table, less fees for punishing and fines for being punished.
+    Actions for n players are, in order: choosing one of n seats, cooperating, defecting, not
+    punishing, and punishing one of n seats. The module's docstring has the layout of an
+    observation. Payoffs are those of the table, less fees for punishing and fines for being
+    punished.
     """
 
     vocabulary = Vocabulary(
@@ -153,7 +154,11 @@ class Sanctions(ArrayGame[SanctionsState]):
 
     num_players: Annotated[
         int,
-        Meta(ge=3, le=MOST_PLAYERS, description="how many play; of three, one can look on"),
+        Meta(
+            ge=3,
+            le=MOST_PLAYERS,
+            description="number of players; of three, one can be the onlooker",
+        ),
     ] = 5
     rounds: Annotated[
         int, Meta(ge=1, le=1_000_000, description="rounds; in each everybody has one encounter")
@@ -163,23 +168,27 @@ class Sanctions(ArrayGame[SanctionsState]):
         Meta(
             min_length=4,
             max_length=4,
-            description="four numbers: what one is paid after CC, CD, DC and DD, own move first",
+            description="four numbers: a player's payoffs after CC, CD, DC and DD, own move first",
         ),
     ] = (3, 0, 5, 1)
     selection: Annotated[
-        bool, Meta(description="whether players choose their partners, who are drawn otherwise")
+        bool,
+        Meta(
+            description="whether players choose their partners, who are otherwise drawn at random"
+        ),
     ] = True
     punishment: Annotated[
-        bool, Meta(description="whether the two of an encounter may punish each other after it")
+        bool,
+        Meta(description="whether the two players of an encounter may punish each other after it"),
     ] = True
     third_party: Annotated[
         bool, Meta(description="whether an onlooker, drawn from the rest, may punish one of them")
     ] = True
     reputation: Annotated[
-        bool, Meta(description="whether everybody is told what two did in an encounter")
+        bool, Meta(description="whether everybody sees what the two players of an encounter did")
     ] = True
-    fee: Annotated[float, Meta(ge=0, le=1e6, description="what it costs to punish")] = 1.0
-    fine: Annotated[float, Meta(ge=0, le=1e6, description="what being punished costs")] = 3.0
+    fee: Annotated[float, Meta(ge=0, le=1e6, description="cost of punishing")] = 1.0
+    fine: Annotated[float, Meta(ge=0, le=1e6, description="cost of being punished")] = 3.0
 
     counters = ("totals",)
     order = "phased"
@@ -190,16 +199,16 @@ class Sanctions(ArrayGame[SanctionsState]):
     def validate(self) -> None:
         check_finite(self.payoffs_table)
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def table(self) -> tuple[float, ...]:
-        """What one is paid after CC, CD, DC and DD, own move first."""
+        """A player's payoffs after CC, CD, DC and DD, own move first."""
         return tuple(self.payoffs_table)
 
     @property
     def num_actions(self) -> int:
-        """Seats to choose, two moves, to let be, and seats to punish."""
+        """Choosing a seat, two moves, not punishing, and punishing a seat."""
         return 2 * self.num_players + 3
 
     @property
@@ -228,11 +237,11 @@ class Sanctions(ArrayGame[SanctionsState]):
         return (min(-1.0, low), max(float(self.rounds), high))
 
     def measures(self, state: SanctionsState) -> dict[str, float]:
-        """Of all moves and punishments so far: what the paper reports.
+        """The paper's measures over all moves and punishments so far.
 
         `cooperation` is a share of moves, `just` the share of punishments that met a defector (1
-        if nobody was punished), `concentration` the Herfindahl index of who was whose partner: 1
-        over the number of players if all were equally often, 1 if it was always the same.
+        if nobody was punished), `concentration` the Herfindahl index of chosen partners: 1 /
+        (number of players) if all were partners equally often, 1 if it was always the same one.
         """
         punished = int(state.just.sum() + state.unjust.sum())
         chosen = state.chosen.astype(float)
@@ -289,7 +298,7 @@ class Sanctions(ArrayGame[SanctionsState]):
 
     @staticmethod
     def write_observation(config: Sanctions, state: SanctionsState, seat: int, obs: Any) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         n = config.num_players
         obs[seat] = 1
         obs[n + state.phase] = 1
@@ -323,7 +332,7 @@ class Sanctions(ArrayGame[SanctionsState]):
         return tuple(totals)
 
     def determinize(self, state: SanctionsState, seat: int, rng: Rng) -> SanctionsState:
-        """Without reputation: draw what others did and know of each other where one was absent."""
+        """Without reputation, redraw what happened in encounters that the seat did not see."""
         copy: SanctionsState = self.clone(state)
         if self.reputation or state.over:
             return copy
@@ -481,7 +490,7 @@ def meet(config: Sanctions, state: SanctionsState) -> None:
 
 
 def pair(config: Sanctions, state: SanctionsState, partner: int) -> None:
-    """Bring the two together, and draw who looks on."""
+    """Set up the encounter of the two, and draw the onlooker."""
     state.partner = partner
     state.chosen[partner] += 1
     if config.third_party:
@@ -495,7 +504,7 @@ def pair(config: Sanctions, state: SanctionsState, partner: int) -> None:
 
 
 def play(config: Sanctions, state: SanctionsState, first: int, second: int, out: Any) -> None:
-    """Pay both, and let those who see it remember."""
+    """Pay both, and update the memory of those who see it."""
     one, other = state.chooser, state.partner
     state.moves[one], state.moves[other] = first, second
     reward(state, one, PAYOFF, config.table[2 * first + second], out)
@@ -510,7 +519,7 @@ def play(config: Sanctions, state: SanctionsState, first: int, second: int, out:
 
 
 def punish(config: Sanctions, state: SanctionsState, seat: int, target: int, out: Any) -> None:
-    """Take the fee and the fine, and count whether a defector was met."""
+    """Charge the fee and the fine, and count whether a defector was punished."""
     reward(state, seat, FEE, -config.fee, out)
     reward(state, target, FINE, -config.fine, out)
     if state.moves[target] == DEFECT:
@@ -532,7 +541,7 @@ def sees(config: Sanctions, state: SanctionsState, seat: int) -> bool:
 
 
 def close(config: Sanctions, state: SanctionsState) -> None:
-    """Go on to the next encounter, or end."""
+    """Continue with the next encounter, or end the game."""
     state.chooser += 1
     if state.chooser == config.num_players:
         state.chooser = 0

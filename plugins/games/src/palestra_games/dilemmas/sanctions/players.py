@@ -1,4 +1,4 @@
-"""Players of the game of sanctions: by rule, and a learner with a table."""
+"""Players of the sanctions game: rule-based ones, and a tabular learner."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SeenEncounter:
 
 @agent("sanction-player", needs=("array",))
 class SanctionPlayer(ScriptedAgent[Sanctions]):
-    """Lives among others by rule: punishes defectors, reciprocates, cooperates or defects.
+    """Plays by a fixed rule: punishes defectors, reciprocates, cooperates or defects.
 
     "sanctioner" cooperates and punishes whoever it sees defect; "reciprocator" does to a partner
     what they last did, cooperates with those it knows nothing of, and never punishes; "cooperator"
@@ -58,7 +58,7 @@ class SanctionPlayer(ScriptedAgent[Sanctions]):
         *,
         style: Annotated[
             Literal["sanctioner", "reciprocator", "cooperator", "defector"],
-            Meta(description="the rule it lives by"),
+            Meta(description="the rule it plays by"),
         ] = "sanctioner",
         seed: int | None = None,
     ) -> None:
@@ -83,13 +83,13 @@ class SanctionPlayer(ScriptedAgent[Sanctions]):
 
 @agent("sanction-learner", kind="learned", needs=("array",))
 class SanctionLearner(ScriptedAgent[Sanctions]):
-    """Learns values of actions in a table while it plays, one table a seat and an episode.
+    """Learns action values in a table while it plays; every seat starts a new table each episode.
 
     A state is the phase and what is known of the other's last move, or after an encounter of both
     moves; actions are of kinds, such as to choose somebody who cooperated or to punish a defector,
-    one of a kind being drawn. The value of an action is what is paid from then to the end of the
-    encounter, fees and fines included, and before it is tried the highest payoff: it learns to
-    avoid fines, and not to punish.
+    and an action of the chosen kind is drawn at random. The value of an action is the reward from
+    then to the end of the encounter, fees and fines included; untried actions have the highest
+    payoff as their value. It learns to avoid fines, and not to punish.
     """
 
     stream = 10
@@ -97,9 +97,7 @@ class SanctionLearner(ScriptedAgent[Sanctions]):
     def __init__(
         self,
         *,
-        rate: Annotated[
-            float, Meta(ge=0, le=1, description="share of a new value that is learned at once")
-        ] = 0.1,
+        rate: Annotated[float, Meta(ge=0, le=1, description="learning rate")] = 0.1,
         epsilon: Annotated[
             float, Meta(ge=0, le=1, description="chance of a random kind of action")
         ] = 0.1,
@@ -129,9 +127,9 @@ class SanctionLearner(ScriptedAgent[Sanctions]):
 
 @dataclass(slots=True)
 class LearnedValues:
-    """What a learner knows, and what it has done in this encounter at which returns."""
+    """A learner's values, and its actions and rewards in the current encounter."""
 
-    hope: float  # the value of what has not been tried
+    hope: float  # the value of untried actions
     values: dict[Key, float] = field(default_factory=dict)
     encounter: tuple[float, int] = (-1, -1)
     done: list[tuple[Key, float]] = field(default_factory=list)

@@ -1,1 +1,1 @@
-"""Simulation games: who must trust may first pay to learn what the other will do."""
+"""Simulation games: a player who must trust may first pay to learn what the other will do."""

@@ -8,13 +8,13 @@ and then moves. With `grain` 1 a commitment is one answer, so that simulation sh
 drawn at the end: simulation shows the chances and not the draw, as in "Game Theory with Simulation
 in the Presence of Unpredictable Randomisation" (2025). The default is a trust game; the splits are
 that, trust that can be scaled, trust among two projects, and the ultimatum game, whose responder
-answers by the least they accept.
+commits to the least they accept.
 
 Known answers checked, for the trust game that pays a simulator `a` for justified trust and -`l`
 for betrayal, and a trustee `b` and `t`, at cost c: up to c = al / (a + l) the trustee cooperates
 with probability 1 - c / l and the trustor simulates with probability 1 - b / t and trusts blindly
-otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Mixed-strategy
-simulation helps neither in that game, and both where trust can be scaled.
+otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Simulating mixed
+strategies helps neither player in that game, and both if trust can be scaled.
 
 An observation is a float32 vector of 2a + m + 4 numbers for a answers and m moves:
 
@@ -157,7 +157,7 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
 
     player_0 is the simulator: actions are moves by number, then "simulate". player_1 is the
     simulatee: an action is the number of a commitment in `commitments`. The module's docstring has
-    the layout of an observation. Both are paid what the table says, the simulator less the cost.
+    the layout of an observation. Both are paid by the table, the simulator less the cost.
     """
 
     vocabulary = Vocabulary(
@@ -205,7 +205,7 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
         Meta(
             ge=1,
             le=MOST_COMMITMENTS - 1,
-            description="parts a commitment is divided into among the answers; 1: it is one answer",
+            description="number of equal shares of a commitment; 1 commits to a single answer",
         ),
     ] = 1
 
@@ -228,7 +228,7 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
                 f"gives {ways} with {len(self.answers)} answers; choose a smaller one"
             )
 
-    # What follows from the options
+    # Derived from the options
 
     @property
     def replies(self) -> Sequence[str]:
@@ -317,7 +317,7 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
     def write_observation(
         config: SimulationGame, state: SimulationState, seat: int, obs: Any
     ) -> None:
-        """See the module's docstring for the layout."""
+        """Write the observation; the module's docstring gives the layout."""
         obs[seat] = 1
         obs[2] = state.commitment != NOTHING
         obs[3] = state.simulated
@@ -343,7 +343,7 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
         return [(1.0, self.initial_state(0))] if self.deterministic else None
 
     def determinize(self, state: SimulationState, seat: int, rng: Rng) -> SimulationState:
-        """Draw the commitment anew for a simulator who has not seen it, as the answer allows."""
+        """Redraw the commitment for a simulator who has not seen it, consistent with the answer."""
         copy: SimulationState = self.clone(state)
         if seat == SIMULATEE or state.simulated or state.commitment == NOTHING:
             return copy

@@ -34,7 +34,7 @@ class Equilibrium:
 
 
 def best_reply(game: SimulationGame, commitment: int) -> int:
-    """The move after a simulation; of equally good ones the best for the simulatee."""
+    """The best move after a simulation; ties go to the move best for the simulatee."""
     own, other = expected(game)
     most = own[:, commitment].max()
     good = np.flatnonzero(own[:, commitment] >= most - TOLERANCE)
@@ -42,7 +42,7 @@ def best_reply(game: SimulationGame, commitment: int) -> int:
 
 
 def expected(game: SimulationGame) -> tuple[Floats, Floats]:
-    """What both are paid on average, (moves, commitments)."""
+    """Expected payoffs of both players, each of shape (moves, commitments)."""
     cells = np.array(game.table).reshape(len(game.moves), len(game.answers), 2)
     shares = np.array(game.commitments).T / game.grain
     return cells[:, :, 0] @ shares, cells[:, :, 1] @ shares
@@ -61,7 +61,7 @@ def normal_form(game: SimulationGame, *, simulation: bool = True) -> tuple[Float
 
 @lru_cache(maxsize=64)
 def equilibria(game: SimulationGame, *, simulation: bool = True) -> tuple[Equilibrium, ...]:
-    """Nash equilibria with supports of equal size, which all are where payoffs are generic.
+    """Nash equilibria with supports of equal size: all of them, if payoffs are generic.
 
     By support enumeration (Dickhaut and Kaplan 1991): chances that make the other indifferent
     within their support and no plan outside it better. `simulation=False` leaves simulation out,

@@ -1,16 +1,16 @@
 """Logic grid: who lives in which house and has what, from clues with one solution.
 
-In a row of houses live people who differ in everything: name, colour of the house, pet, drink and
-so on; every value is in one house. Clues say that two values are in the same house or not, side by
-side, one directly or somewhere left of the other, or in which house one is. The player notes values
-by house and may take a note back; the puzzle is over when all are noted. Without any one of the
-clues there would be a second solution. These are the logic grid puzzles of Solo Performance
-Prompting (Wang et al., "Unleashing Cognitive Synergy in Large Language Models", 2023), of which the
-zebra's is the best known.
+People who live in a row of houses differ in everything: name, colour of the house, pet, drink and
+so on; every value is in exactly one house. Clues say that two values are in the same house or not,
+side by side, one directly or somewhere left of the other, or say which house one is in. The player
+notes values by house and may take a note back; the puzzle is over when all are noted. Every clue is
+needed: without it there would be a second solution. These are the logic grid puzzles of Solo
+Performance Prompting (Wang et al., "Unleashing Cognitive Synergy in Large Language Models", 2023),
+of which the zebra's is the best known.
 
 Known answer checked: the solver finds the published solution of the zebra puzzle, the Norwegian
-drinks water and the Japanese has the zebra; that puzzles have one solution, and need every clue, is
-counted over all arrangements.
+drinks water and the Japanese has the zebra; a count over all arrangements shows that puzzles have
+one solution and need every clue.
 """
 
 from __future__ import annotations
@@ -116,17 +116,21 @@ class LogicGrid(TextGame[Notes]):
     an int16 vector: the house in which each value is noted (1 + house, 0 none), by attribute and
     value; then for each of 60 possible clues 1 + its kind, its first value and its second value or
     house, all counted from 0 over all attributes, with zeros where there are no more clues; moves
-    made. At the end the share of values noted in their right house is paid, 1 for the solution.
+    made. At the end the player is paid the share of values noted in the right house, 1 for the
+    solution.
     """
 
     houses: Annotated[
         int, Meta(ge=2, le=MAX_HOUSES, description="houses, and values of each attribute")
     ] = 4
     attributes: Annotated[
-        int, Meta(ge=1, le=len(ATTRIBUTES), description="in how many ways the people differ")
+        int,
+        Meta(
+            ge=1, le=len(ATTRIBUTES), description="number of attributes in which the people differ"
+        ),
     ] = 3
     max_moves: Annotated[
-        int, Meta(ge=1, le=10_000, description="moves until time is up; one a value at least")
+        int, Meta(ge=1, le=10_000, description="most moves in an episode, at least one per value")
     ] = 100
 
     rules_text = """
@@ -251,7 +255,7 @@ class LogicGrid(TextGame[Notes]):
         return spaces.Box(0, max(self.max_moves, 100), (size,), np.int16)
 
     def observe(self, state: Notes, seat: int) -> NDArray[np.int16]:
-        """The vector that the class describes."""
+        """The observation vector; the class docstring gives the layout."""
         obs = np.zeros(self._space.shape, np.int16)
         count = len(self.values)
         obs[:count] = [1 + house for house in state.noted]
@@ -278,7 +282,7 @@ class LogicGrid(TextGame[Notes]):
 def make_puzzle(
     seed: int, houses: int, attributes: int
 ) -> tuple[tuple[int, ...], tuple[Clue, ...]]:
-    """An arrangement, and clues that fit no other one and that are all needed for this."""
+    """An arrangement, and a minimal set of clues that no other arrangement fits."""
     rng = Rng(seed)
     solution: list[int] = []
     for _ in range(attributes):

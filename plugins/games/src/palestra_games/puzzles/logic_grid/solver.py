@@ -13,7 +13,7 @@ Houses = int  # a set of houses, a bit each
 
 
 class Clue(NamedTuple):
-    """What is said of a value and another value or a house; values are counted over attributes."""
+    """A clue about a value and another value or a house; values number all attributes through."""
 
     kind: int
     one: int
@@ -68,7 +68,7 @@ def _search(could: list[Houses], clues: Sequence[Clue], houses: int) -> Iterator
 
 
 def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
-    """Apply all clues, and that values of one attribute differ, until nothing changes.
+    """Apply all clues and the all-different rule until nothing changes.
 
     False if there is no house left for some value.
     """
@@ -86,7 +86,7 @@ def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
 
 
 def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[Houses, Houses]:
-    """What a clue leaves of where two values could be."""
+    """The possible houses of two values that a clue leaves."""
     if kind == SAME:
         return one & other, one & other
     if kind == NEXT:
@@ -104,7 +104,7 @@ def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[House
 
 
 def _differ(could: list[Houses], values: range, houses: int) -> None:
-    """A house known for one value is closed to the others; one that fits a single value is its."""
+    """Close houses of known values to others; give a house that fits only one value to it."""
     for value in values:
         if could[value] and could[value] & (could[value] - 1) == 0:
             for other in values:

@@ -1,4 +1,4 @@
-"""Minesweeper: open every cell that hides no mine, told how many of its neighbours do.
+"""Minesweeper: open every cell that hides no mine; open cells show how many neighbours do.
 
 Mines are hidden under some cells of a rectangle. Opening a mine loses. Any other cell shows the
 number of mines among its eight neighbours; with none, all its neighbours are opened too, and so
@@ -58,7 +58,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
     """Minesweeper: open every cell that hides no mine.
 
     An action is the number of a closed cell, row by row. An observation holds one code a cell by
-    row and column: 0 to 8 for an open cell with so many mines around it, 9 for a closed cell, 10
+    row and column: 0 to 8 for an open cell with that many mines around it, 9 for a closed cell, 10
     for a mine that was opened. Opening all safe cells pays 1; a mine ends the game and pays
     nothing.
     """
@@ -165,7 +165,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
                     obs[row, column] = mines_around(config, state, row, column)
 
     def observe(self, state: MinesweeperState, seat: int) -> NDArray[Any]:
-        """What `write_observation` writes, with whole arrays: quicker where nothing is compiled."""
+        """The same as `write_observation`, with array operations; faster if nothing is compiled."""
         mine, rows, columns = np.pad(state.mine, 1), self.rows, self.columns
         around = sum(mine[r : r + rows, c : c + columns] for r in range(3) for c in range(3))
         shown = np.where(state.mine, MINE, around)
@@ -181,7 +181,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         return Outcome(ended.results, (float(won),), reason)
 
     def record_facts(self, state: MinesweeperState) -> dict[str, Any]:
-        """For the record: the share of safe cells that are open."""
+        """Facts for the record: the share of safe cells that are open."""
         return {"progress": 1 - int(state.left) / (self.num_actions - self.mines)}
 
     # States

@@ -1,4 +1,4 @@
-"""What can be known of a minefield: exact odds of every closed cell, by counting placements.
+"""Exact mine probabilities for every closed cell, by counting placements.
 
 Closed cells with the same open neighbours are alike and counted together. Groups that share no
 open neighbour are independent: the placements of each are listed by how many mines they take, and
@@ -51,7 +51,7 @@ class Component:
     spreads: tuple[Counts, ...]
 
     def ways(self, counts: Counts) -> int:
-        """How many placements have so many mines in each group."""
+        """The number of placements with this many mines in each group."""
         product = 1
         for group, count in zip(self.groups, counts, strict=True):
             product *= comb(len(group), count)
@@ -78,7 +78,7 @@ def components(board: VisibleBoard) -> tuple[list[Component], Cells]:
 
 
 def connected(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Keys grouped: together are those that share a number, directly or through others."""
+    """Keys grouped into connected components: keys that share a number are together."""
     parts: list[list[tuple[int, ...]]] = []
     left = list(keys)
     while left:
@@ -134,7 +134,7 @@ def totals(part: Component) -> dict[int, int]:
 
 
 def convolve(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
-    """Placements by mines, of two independent parts together."""
+    """The number of placements, by number of mines, of two independent parts together."""
     ways: dict[int, int] = defaultdict(int)
     for a, first in one.items():
         for b, second in two.items():
@@ -143,7 +143,7 @@ def convolve(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
 
 
 def placements(board: VisibleBoard) -> int:
-    """How many placements of the mines fit what is seen."""
+    """The number of mine placements that fit the visible board."""
     parts, unknown = components(board)
     ways = rest_ways(board, len(unknown))
     for part in parts:
@@ -152,7 +152,7 @@ def placements(board: VisibleBoard) -> int:
 
 
 def rest_ways(board: VisibleBoard, unknown: int) -> dict[int, int]:
-    """Placements by mines, over the cells of which nothing is known."""
+    """The number of placements, by number of mines, over cells without information."""
     return {k: comb(unknown, k) for k in range(min(unknown, board.mines) + 1)}
 
 

@@ -42,7 +42,7 @@ FLOOR_TILES = {0: " ", WALL: "#", GOAL: ".", BOX: "$", GOAL | BOX: "*"}
 KEEPER_TILES = {0: "@", GOAL: "+"}
 TILES = {tile: flags for tiles in (FLOOR_TILES, KEEPER_TILES) for flags, tile in tiles.items()}
 MIN_SIDE, MAX_SIDE = 3, 20
-ROOMS = 50  # drawn before one more box may start on a goal
+ROOMS = 50  # draws before one more box may start on a goal
 
 LEVELS = {
     "corridor": ("#######", "#@ $ .#", "#######"),
@@ -88,13 +88,17 @@ class Sokoban(ArrayGame[SokobanState]):
     boxes: Annotated[int, Meta(ge=1, le=64, description="boxes, and goals, of a random level")] = 2
     pulls: Annotated[
         int,
-        Meta(ge=20, le=100_000, description="random backward steps that make a random level"),
+        Meta(
+            ge=20, le=100_000, description="random backward steps from which a random level is made"
+        ),
     ] = 300
     layout: Annotated[
         tuple[str, ...],
         Meta(description="rows of a level of your own: # wall, @ + keeper, $ * box, . goal"),
     ] = ()
-    max_steps: Annotated[int, Meta(ge=1, le=1_000_000, description="steps until time is up")] = 120
+    max_steps: Annotated[int, Meta(ge=1, le=1_000_000, description="most steps in an episode")] = (
+        120
+    )
 
     vocabulary = Vocabulary(
         words=("keeper", "warehouse", "box", "push", "pull", "wall", "goal"),
@@ -127,7 +131,7 @@ class Sokoban(ArrayGame[SokobanState]):
                     f"boxes must be from 1 to {most} in this room, not {self.boxes}"
                 )
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def is_generated(self) -> bool:
@@ -245,7 +249,7 @@ class Sokoban(ArrayGame[SokobanState]):
     # What the player sees
 
     def record_facts(self, state: SokobanState) -> dict[str, Any]:
-        """For the record: how many boxes stand on goals; which objects are the goals."""
+        """Facts for the record: how many boxes stand on goals; which objects are the goals."""
         goals = np.argwhere(state.cells & GOAL)
         held = [bool(state.cells[row, column] & BOX) for row, column in goals]
         names = [f"goal {row + 1},{column + 1}" for row, column in goals.tolist()]
@@ -295,7 +299,7 @@ class Sokoban(ArrayGame[SokobanState]):
 
 
 def check_layout(layout: tuple[str, ...]) -> None:
-    """Raise `InvalidOption` for rows that are no level."""
+    """Raise `InvalidOption` for rows that do not form a level."""
     text, widths = "".join(layout), {len(row) for row in layout}
     if len(widths) != 1 or min(len(layout), *widths) < MIN_SIDE:
         raise InvalidOption(f"layout must be at least {MIN_SIDE} rows of one length")
@@ -321,7 +325,7 @@ def piece(cell: int) -> Piece | None:
 
 
 def clear_way(state: SokobanState, row: int, column: int, south: int, east: int) -> bool:
-    """Push a box out of a cell, if there is one; whether the cell is then free."""
+    """Push a box out of a cell, if there is one; return whether the cell is then free."""
     if not state.cells[row, column] & BOX:
         return True
     if state.cells[row + south, column + east] & (WALL | BOX):

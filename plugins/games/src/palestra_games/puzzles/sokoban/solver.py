@@ -19,14 +19,14 @@ LIMIT = 1_000_000
 class SokobanSolver(ScriptedAgent[Sokoban]):
     """Plays a shortest solution of a Sokoban level, found by breadth-first search.
 
-    Length is counted in steps. It plays "up" where it finds no solution, and searches again when a
-    position is not the one its own last move led to.
+    Length is counted in steps. It plays "up" if it finds no solution, and searches again if a
+    position is not the result of its own last move.
     """
 
     def __init__(
         self,
         *,
-        limit: Annotated[int, Meta(ge=1, description="positions searched at most")] = LIMIT,
+        limit: Annotated[int, Meta(ge=1, description="most positions to search")] = LIMIT,
     ) -> None:
         super().__init__(seed=0)
         self._limit = limit

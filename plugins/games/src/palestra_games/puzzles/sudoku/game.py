@@ -1,12 +1,11 @@
 """Sudoku: fill a square so that every row, column and box has every digit once.
 
 A square of 9x9 cells (or 4x4) with some digits given is filled digit by digit. A digit may be
-written where its row, column and box do not have it yet; nothing is taken back, so that a wrong
-digit loses in the end. Every puzzle has exactly one solution: puzzles are drawn by changing stock
-ones in ways that leave them one solution (digits renamed; rows and columns exchanged within bands,
-and bands with each other; the square mirrored) and by giving more digits of it. There are 288
-complete squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which the tests
-count.
+written where its row, column and box do not have it yet; digits cannot be erased, so a wrong digit
+eventually loses. Every puzzle has exactly one solution: puzzles are drawn by changing stock ones in
+ways that leave them one solution (digits renamed; rows and columns exchanged within bands, and
+bands with each other; the square mirrored) and by revealing more digits. There are 288 complete
+squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which the tests count.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Sudoku(ArrayGame[SudokuState]):
     ] = 9
     givens: Annotated[
         int | None,
-        Meta(ge=0, le=80, description="digits given at least; by default 6 on side 4, 32 on 9"),
+        Meta(ge=0, le=80, description="fewest digits given; by default 6 on side 4, 32 on 9"),
     ] = None
     puzzle: Annotated[
         str,
@@ -131,7 +130,7 @@ class Sudoku(ArrayGame[SudokuState]):
         elif self.givens is not None and self.givens >= self.side**2:
             raise InvalidOption(f"givens must be from 0 to {self.side**2 - 1}, not {self.givens}")
 
-    # What follows from the options
+    # Derived from the options
 
     @constant
     def box(self) -> int:
@@ -140,7 +139,7 @@ class Sudoku(ArrayGame[SudokuState]):
 
     @constant
     def fewest(self) -> int:
-        """Digits that are given at least; the stock puzzles have 4 of 16, or up to 23 of 81."""
+        """The fewest digits given; the stock puzzles have 4 of 16, or up to 23 of 81."""
         if self.givens is not None:
             return self.givens
         return 6 if self.side == 4 else 32
@@ -247,7 +246,7 @@ class Sudoku(ArrayGame[SudokuState]):
         return Outcome(ended.results, (float(won),), reason)
 
     def record_facts(self, state: SudokuState) -> dict[str, Any]:
-        """For the record: the share of cells filled of those that were not given."""
+        """Facts for the record: the share of cells filled of those that were not given."""
         empty = int((state.given == 0).sum())
         return {"progress": 1 - int(state.left) / empty if empty else 1.0}
 

@@ -124,7 +124,7 @@ class Letters:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """What does not change in an episode: who is called what and hears whom."""
+    """The constants of an episode: the agents' names and who hears whom."""
 
     names: tuple[str, ...]  # by seat
     neighbours: Neighbours
@@ -171,9 +171,10 @@ class AgentsNet(Talking, TextGame[Round]):
         Literal["small-world", "scale-free", "delaunay"],
         Meta(description="the kind of graph that is drawn"),
     ] = "small-world"
-    num_players: Annotated[int, Meta(ge=4, le=100, description="how many agents play")] = 8
+    num_players: Annotated[int, Meta(ge=4, le=100, description="number of agents")] = 8
     rounds: Annotated[
-        int, Meta(ge=0, le=32_767, description="rounds of messages; 0 for the paper's number")
+        int,
+        Meta(ge=0, le=32_767, description="rounds of messages; 0 for the number used in the paper"),
     ] = 0
     edges: Annotated[
         tuple[Edge, ...],
@@ -306,7 +307,7 @@ class AgentsNet(Talking, TextGame[Round]):
         return score(self.task, state.net.neighbours, state.net.names, state.answers)
 
     def record_facts(self, state: Round) -> dict[str, Any]:
-        """For the record: the score, and each agent's own share of it once all have answered."""
+        """Facts for the record: the score, and each agent's own score once all have answered."""
         if not state.answers:
             return {"progress": 0.0}
         net = state.net
@@ -338,7 +339,7 @@ class AgentsNet(Talking, TextGame[Round]):
         return Answer(answers(self.task, state.net.groups, state.net.known[seat])[-1])
 
     def determinize(self, state: Round, seat: int, rng: Rng) -> Round:
-        """Let agents who are no neighbours of `seat` change places and get names it has not met."""
+        """Permute the agents that are not neighbours of `seat`, with names it has not met."""
         copy, net = self.clone(state), state.net
         if state.answers:
             return copy

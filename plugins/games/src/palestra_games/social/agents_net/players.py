@@ -1,10 +1,10 @@
 """An oracle for AgentsNet: an agent that passes on everything it hears.
 
-For leader election and consensus every agent tells the greatest name it has heard of, its own to
-begin with; after as many rounds as the graph's diameter all know the same. For the other tasks
-every agent tells who is whose neighbour, as far as it is news; then all know the whole graph, and
-each works out the same solution by taking the agents in the order of their names. All scores are
-1 where there are at least as many rounds of messages as the diameter.
+For leader election and consensus every agent tells the greatest name it has heard of, starting with
+its own; after as many rounds as the graph's diameter all know the same name. For the other tasks
+every agent passes on new facts about who neighbours whom; then all know the whole graph, and each
+works out the same solution by taking the agents in the order of their names. All scores are 1 where
+there are at least as many rounds of messages as the diameter.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def flood_greatest(task: str, seen: Any, memory: Memory) -> TextAction:
 
 
 def flood_map(task: str, turn: Turn, memory: Memory) -> TextAction:
-    """Pass on what is news about the graph; at the end, solve the task on it."""
+    """Pass on new facts about the graph; at the end, solve the task on it."""
     events = turn.transcript
     for event in events[memory.read :]:
         if event.kind == "place":

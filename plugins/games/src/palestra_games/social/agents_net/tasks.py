@@ -64,10 +64,10 @@ def score(task: str, graph: Neighbours, names: Sequence[str], given: Sequence[st
 def local_scores(
     task: str, graph: Neighbours, names: Sequence[str], given: Sequence[str]
 ) -> list[float]:
-    """What every agent can be held to itself, from 0 to 1.
+    """Each agent's individual score, from 0 to 1.
 
     The share of its links that are coloured, covered or agreed on; whether it and its partner
-    agree; in an election, whether one leads, or several do and it is none of them.
+    agree; in an election, whether exactly one leads, or several do and it is not one of them.
     """
     if task == "matching":
         return [float(is_consistent(graph, names, given, seat)) for seat in range(len(graph))]

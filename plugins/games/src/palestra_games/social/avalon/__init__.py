@@ -1,1 +1,1 @@
-"""The Resistance: Avalon: quests by secret card, and a Merlin who must not be found."""
+"""The Resistance: Avalon: quests with secret cards, and a Merlin who must stay hidden."""

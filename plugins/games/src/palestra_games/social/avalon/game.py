@@ -1,10 +1,10 @@
-"""The Resistance: Avalon: quests by secret card, and a Merlin who must not be found.
+"""The Resistance: Avalon: quests with secret cards, and a Merlin who must stay hidden.
 
-A minority of evil players, who know each other, sits among good ones, of whom Merlin knows the
-evil. Each quest begins with talk; then the leader proposes a team, and all vote. Five rejected
-proposals in a row lose the game for the good. The members of an approved team play, sealed, a
-success or, if they are evil, a fail; a fail (in the fourth quest of seven or more players two)
-makes the quest fail. Three failed quests win for the evil. After three successes the assassin
+A minority of evil players, who know each other, sits among good ones; Merlin, who is good, knows
+the evil players. Each quest begins with talk; then the leader proposes a team, and all vote. Five
+rejected proposals in a row lose the game for the good. The members of an approved team play,
+sealed, a success or, if they are evil, a fail; a fail (in the fourth quest of seven or more players
+two) makes the quest fail. Three failed quests win for the evil. After three successes the assassin
 names a player, and the evil win if it is Merlin. Rules, team sizes and numbers of evil players are
 those of D. Eskridge, "The Resistance: Avalon", Indie Boards & Cards, 2012; language models play it
 in Light, Cai, Shen and Hu, "AvalonBench: Evaluating LLMs Playing the Game of Avalon", 2023.
@@ -109,19 +109,23 @@ class Avalon(Discussion, TextGame[AvalonState]):
     `observe`. Every winner is paid 1, every loser -1.
     """
 
-    num_players: Annotated[int, Meta(ge=5, le=10, description="how many play")] = 5
+    num_players: Annotated[int, Meta(ge=5, le=10, description="number of players")] = 5
     percival: Annotated[bool, Meta(description="whether a good player is Percival")] = True
     morgana: Annotated[bool, Meta(description="whether an evil player is Morgana")] = True
     mordred: Annotated[bool, Meta(description="whether an evil player is Mordred")] = False
     oberon: Annotated[bool, Meta(description="whether an evil player is Oberon")] = False
     talk_rounds: Annotated[
-        int, Meta(ge=0, le=3, description="times everybody speaks before each proposal")
+        int, Meta(ge=0, le=3, description="rounds of talk before each proposal")
     ] = 1
     message_limit: Annotated[
         int, Meta(ge=LONGEST_LINE, le=100_000, description="most characters of a message")
     ] = 300
     shuffle: Annotated[
-        bool, Meta(description="whether roles and the first leader are drawn; else dealt by seat")
+        bool,
+        Meta(
+            description="whether roles and the first leader are drawn at random; otherwise "
+            "they are dealt by seat"
+        ),
     ] = True
 
     rules_text = """
@@ -364,7 +368,7 @@ class Avalon(Discussion, TextGame[AvalonState]):
         return Pass() if state.phase == DISCUSS else None
 
     def determinize(self, state: AvalonState, seat: int, rng: Rng) -> AvalonState:
-        """Draw evenly from the deals that fit what the player saw, and cards that fit them.
+        """Draw uniformly from the deals that fit what the player saw, with matching quest cards.
 
         Who the assassin is becomes known when they are asked to name Merlin.
         """

@@ -67,7 +67,7 @@ class Trusting(ScriptedAgent[Avalon]):
 
 @agent("avalon-careful", needs=("array",))
 class Careful(Trusting):
-    """Wants nobody on a team in Avalon whom it knows as evil or who was on a team that failed.
+    """Keeps known evil players and members of failed teams off the team in Avalon.
 
     Good players propose themselves and those least suspected, and reject a team with a suspect,
     except in the last proposal. Evil players approve the teams with an evil player they know of.

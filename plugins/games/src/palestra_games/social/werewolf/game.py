@@ -100,20 +100,19 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     -1.
     """
 
-    num_players: Annotated[int, Meta(ge=5, le=12, description="how many play")] = 7
+    num_players: Annotated[int, Meta(ge=5, le=12, description="number of players")] = 7
     werewolves: Annotated[
         int, Meta(ge=1, le=5, description="werewolves, fewer than half of the players")
     ] = 2
     seer: Annotated[bool, Meta(description="whether one player is the seer")] = True
     doctor: Annotated[bool, Meta(description="whether one player is the doctor")] = True
-    talk_rounds: Annotated[
-        int, Meta(ge=0, le=5, description="times everybody speaks before each vote")
-    ] = 1
+    talk_rounds: Annotated[int, Meta(ge=0, le=5, description="rounds of talk before each vote")] = 1
     message_limit: Annotated[
         int, Meta(ge=LONGEST_LINE, le=100_000, description="most characters of a message")
     ] = 300
     shuffle: Annotated[
-        bool, Meta(description="whether roles are drawn; else they are dealt by seat")
+        bool,
+        Meta(description="whether roles are drawn at random; otherwise they are dealt by seat"),
     ] = True
 
     rules_text = """
@@ -251,7 +250,7 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         return [*events, Event("morning", text, {"victim": night.victim})]
 
     def _secrets(self, state: WerewolfState, night: Night) -> list[Event]:
-        """What the pack, the seer and the doctor learn of a night."""
+        """The events with what the pack, the seer and the doctor learn in a night."""
         number, events = len(state.nights) + 1, []
         pack = [seat for seat, role in enumerate(state.roles) if role == WEREWOLF]
         text = f"Night {number}: the pack chose {self.players[night.target]}"
@@ -328,7 +327,7 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         return Sleep() if state.phase == NIGHT and state.roles[seat] == VILLAGER else None
 
     def determinize(self, state: WerewolfState, seat: int, rng: Rng) -> WerewolfState:
-        """Draw evenly from the deals that fit what the player saw, and nights that fit them."""
+        """Draw uniformly from the deals that fit what the player saw, with matching nights."""
         copy = self.clone(state)
         if state.phase != OVER:
             redraw(copy, seat, rng)

@@ -35,10 +35,10 @@ class Villager(ScriptedAgent[Werewolf]):
 
 @agent("telltale-seer", needs=("array",))
 class Telltale(Villager):
-    """Tells what it saw in Werewolf as the seer; in other roles votes for whom a seer named.
+    """As the seer in Werewolf, tells what it saw; in other roles, votes for whom a seer named.
 
     The seer names a living werewolf that it knows and votes for it, or else the last player it has
-    cleared. Werewolves play at random, and so does everybody in all else.
+    cleared. Werewolves play at random, and so does everybody in all other decisions.
     """
 
     def choose(self, turn: Turn[Werewolf]) -> TextAction:

@@ -182,7 +182,7 @@ def possible_roles(state: WerewolfState, seat: int) -> list[set[int]]:
     for known in knowledge(state, seat):
         roles = {VILLAGER, SEER, DOCTOR} if known == CLEARED else set(range(4))
         possible.append(roles if known in (UNKNOWN, CLEARED) else {known - 1})
-    if state.roles[seat] == WEREWOLF:  # who is not known to be one is none
+    if state.roles[seat] == WEREWOLF:  # whoever is not known to be a werewolf is not one
         for other, roles in enumerate(possible):
             if state.roles[other] != WEREWOLF:
                 roles.discard(WEREWOLF)
@@ -197,7 +197,7 @@ def possible_roles(state: WerewolfState, seat: int) -> list[set[int]]:
 
 
 def redraw(state: WerewolfState, seat: int, rng: Rng) -> None:
-    """Draw all that is hidden from `seat` anew, in place: roles, then the nights behind them."""
+    """Redraw everything hidden from `seat`, in place: roles, then the matching nights."""
     own = state.roles[seat]
     roles = draw_roles(state, possible_roles(state, seat), rng)
     for number, night in enumerate(state.nights):

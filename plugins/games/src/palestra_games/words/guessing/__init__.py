@@ -1,1 +1,1 @@
-"""Twenty Questions and Guess My City: find a hidden thing by asking questions with yes or no."""
+"""Twenty Questions and Guess My City: find a hidden thing by asking yes-or-no questions."""

@@ -1,10 +1,10 @@
-"""Twenty Questions and Guess My City: find a hidden thing by asking questions with yes or no.
+"""Twenty Questions and Guess My City: find a hidden thing by asking yes-or-no questions.
 
 A host thinks of a thing from a list that everybody knows, and answers questions about it from a
 table of what holds for which thing, without error. A player asks, or names a thing, one a turn;
 every turn that does not name the thing costs 1. The games are those that Zhou, Zanette, Pan,
 Levine and Kumar play in "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL",
-2024, with lists and tables of our own and a host that answers by them instead of a model.
+2024, with our own lists and tables, and a host that answers from them instead of a model.
 
 Whoever can ask for any half finds one of n things after floor(log2 n) + 2 (n - 2^floor(log2 n)) / n
 questions on average, the length of Huffman's code for n equal weights, and pays that; the tests
@@ -73,7 +73,9 @@ class GuessingState:
 class Guessing(TextGame[GuessingState]):
     """The rules of both games."""
 
-    turns: Annotated[int, Meta(ge=1, le=1000, description="questions and guesses in all")] = 20
+    turns: Annotated[
+        int, Meta(ge=1, le=1000, description="most questions and guesses together")
+    ] = 20
     table: Annotated[
         Table,
         Meta(
@@ -181,16 +183,16 @@ class Guessing(TextGame[GuessingState]):
         return [(1 / len(self.names), GuessingState(Rng(0), n)) for n in range(len(self.names))]
 
     def fitting(self, state: GuessingState) -> list[int]:
-        """What it may still be, by number."""
+        """The things that are still possible, by number."""
         asked = list(state.asked)
         same = (self.holds[asked] == self.holds[asked, state.secret][:, None]).all(axis=0)
         return [n for n in np.flatnonzero(same).tolist() if n not in state.guessed]
 
     def record_facts(self, state: GuessingState) -> dict[str, Any]:
-        """For the record: what a listener may believe, and how much of the doubt is gone.
+        """Facts for the record: a listener's beliefs, and the share of uncertainty removed.
 
-        All that fits the answers is equally likely. Progress is the share of the first doubt, in
-        bits, that the answers have taken away.
+        All things that fit the answers are equally likely. Progress is the share of the initial
+        entropy, in bits, that the answers have removed.
         """
         fitting = [state.secret] if self.found(state) else self.fitting(state)
         belief = [0.0] * len(self.names)
@@ -268,10 +270,10 @@ class Guessing(TextGame[GuessingState]):
 )
 @dataclass(frozen=True)
 class TwentyQuestions(Guessing):
-    """Twenty Questions: find what the host thinks of by questions answered with yes or no.
+    """Twenty Questions: find what the host is thinking of by yes-or-no questions.
 
-    Actions by number are the questions, then the names. `observe` has the layout of an observation.
-    Every turn that does not name the thing pays -1.
+    Numbered actions are the questions, then the names. `observe` documents the layout of an
+    observation. Every turn that does not name the thing pays -1.
     """
 
     rules_text = """
@@ -294,9 +296,9 @@ class TwentyQuestions(Guessing):
 )
 @dataclass(frozen=True)
 class GuessMyCity(Guessing):
-    """Guess My City: find the host's city by questions answered with yes or no.
+    """Guess My City: find the host's city by yes-or-no questions.
 
-    Actions by number are the questions, then the cities. `observe` has the layout of an
+    Numbered actions are the questions, then the cities. `observe` documents the layout of an
     observation. Every turn that does not name the city pays -1.
     """
 
@@ -321,9 +323,9 @@ def grammar(questions: tuple[str, ...], names: tuple[str, ...]) -> Grammar:
 
 @agent("halving", needs=("array",))
 class Halving(ScriptedAgent[TwentyQuestions | GuessMyCity]):
-    """Asks what splits the things that are left most evenly; names one if no question splits them.
+    """Asks the question that splits the remaining things most evenly; guesses if none splits them.
 
-    With two left it names one, which costs as much as asking if it is wrong and nothing if not.
+    With two left it guesses one: a wrong guess costs as much as a question, a right one nothing.
     """
 
     def choose(self, turn: Turn[TwentyQuestions | GuessMyCity]) -> TextAction:

@@ -1,4 +1,4 @@
-"""The things and cities of the guessing games, with what holds for each."""
+"""The things and cities of the guessing games, with the properties of each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Wordle: find a hidden word in six guesses, told after each which letters are right."""
+"""Wordle: find a hidden word in six guesses; each guess shows which letters are right."""

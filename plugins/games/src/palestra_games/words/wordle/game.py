@@ -1,4 +1,4 @@
-"""Wordle: find a hidden word in six guesses, told after each which letters are right.
+"""Wordle: find a hidden word in six guesses; each guess shows which letters are right.
 
 A letter in its right place is marked "g" (green), one that is elsewhere in the word "y" (yellow),
 any other "-" (grey). A letter guessed more often than the word has it is marked only as often as
@@ -80,10 +80,10 @@ class WordleState:
 )
 @dataclass(frozen=True)
 class Wordle(TextGame[WordleState]):
-    """Wordle: a hidden word is to be found in a few guesses, whose letters are marked.
+    """Wordle: find a hidden word in a few guesses, whose letters are marked.
 
-    An action by number is the place of a word in `vocabulary`. `observe` has the layout of an
-    observation. A word that is found pays 1.
+    A numbered action is the index of a word in `vocabulary`. `observe` documents the layout of an
+    observation. Finding the word pays 1.
     """
 
     rules_text = """
@@ -98,9 +98,9 @@ class Wordle(TextGame[WordleState]):
 
     words: Annotated[
         Sequence[str] | str,
-        Meta(description="words that may be hidden and guessed; none for the built-in list"),
+        Meta(description="words that may be hidden and guessed; empty for the built-in list"),
     ] = ()
-    length: Annotated[int, Meta(ge=1, le=20, description="letters of every word")] = 5
+    length: Annotated[int, Meta(ge=1, le=20, description="number of letters in every word")] = 5
     guesses: Annotated[int, Meta(ge=1, le=50, description="most guesses")] = 6
 
     order = "sequential"
@@ -183,7 +183,7 @@ class Wordle(TextGame[WordleState]):
         return None
 
     def record_facts(self, state: WordleState) -> dict[str, Any]:
-        """For the record: the most places of the word that one guess had right, as a share."""
+        """Facts for the record: the largest share of the word's places that one guess had right."""
         right = [
             sum(a == b for a, b in zip(guess, state.secret, strict=True)) for guess in state.guesses
         ]

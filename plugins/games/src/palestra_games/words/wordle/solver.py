@@ -1,4 +1,4 @@
-"""A reference solver for Wordle: the guess that is expected to tell most."""
+"""A reference solver for Wordle: the guess with the highest expected information."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from palestra_games.words.wordle.game import Guess, Wordle, consistent, marks
 class WordleEntropy(ScriptedAgent[Wordle]):
     """Guesses the word with the highest expected information about the hidden one, in bits.
 
-    It reads its own observation and keeps the words that fit it. Between equals it prefers a word
-    that may be the hidden one, then the first in the list. The last guess is always a word that
-    may be the hidden one.
+    It reads its own observation and keeps the words that fit it. On ties it prefers a word that may
+    be the hidden one, then the first in the list. The last guess is always a word that may be the
+    hidden one.
     """
 
     def choose(self, turn: Turn[Wordle]) -> Guess:
@@ -43,7 +43,7 @@ def read_board(game: Wordle, seen: NDArray[np.int8]) -> list[tuple[str, tuple[in
 
 
 def information(guess: str, words: Sequence[str]) -> float:
-    """Bits that the marks of `guess` tell on average when all `words` are equally likely."""
+    """Expected information of the marks of `guess` in bits, with all `words` equally likely."""
     counts = Counter(marks(guess, word) for word in words)
     total = len(words)
     return sum(n / total * log2(total / n) for n in sorted(counts.values()))
@@ -51,7 +51,7 @@ def information(guess: str, words: Sequence[str]) -> float:
 
 @lru_cache(maxsize=4096)
 def most_informative(words: tuple[str, ...], fitting: tuple[str, ...]) -> str:
-    """The word of `words` that tells most about which of `fitting` is hidden."""
+    """The word of `words` with the most expected information about which of `fitting` is hidden."""
     if len(fitting) <= 2:
         return fitting[0]
     hidden = frozenset(fitting)
