@@ -18,11 +18,13 @@ class LastLegal(Agent):
         return [Decision(text=(turn.legal_texts or [turn.legal_text])[-1]) for turn in turns]
 
 
-def play_in_process(env, record, *, seed, seat=0, opponents="random", options=None, max_steps=None):
+def play_in_process(
+    env, record, *, seed, seat=0, opponents="random", options=None, max_episode_steps=None
+):
     """The record of the match that a server's record is of, with its seats filled here."""
     agents = [make_agent(opponents) for _ in record.agents]
     agents[seat] = LastLegal()
-    settings = {**(options or {}), "max_steps": max_steps, "invalid": "retry:2"}
+    settings = {**(options or {}), "max_episode_steps": max_episode_steps, "invalid": "retry:2"}
     (alone,) = palestra.play(env, agents=agents, seed=seed, **settings)
     return alone
 

@@ -27,7 +27,7 @@ GAMES = [
     {"env": "games/ConnectFour-v0", "seed": 5, "seat": 1},
     {"env": "games/Werewolf-v0", "seed": 2, "seat": 5, "options": {"num_players": 7}},
     {"env": "games/KuhnPoker-v0", "seed": 3},
-    {"env": "grid/Kitchen-v0", "seed": 1, "max_steps": 6},
+    {"env": "grid/Kitchen-v0", "seed": 1, "max_episode_steps": 6},
 ]
 TICTACTOE = {"env": "games/TicTacToe-v0", "seed": 3, "opponents": "first"}
 TOOLS = {
@@ -114,11 +114,11 @@ async def main():
         "model_server": ModelServerRef(type="responses_api_models", name="model"),
     }
     by_turns = GymnasiumAgent(
-        config=GymnasiumAgentConfig(name="by_turns", max_steps=50, **where, **refs),
+        config=GymnasiumAgentConfig(name="by_turns", max_episode_steps=50, **where, **refs),
         server_client=client,
     )
     by_tools = SimpleAgent(
-        config=SimpleAgentConfig(name="by_tools", max_steps=50, **where, **refs),
+        config=SimpleAgentConfig(name="by_tools", max_episode_steps=50, **where, **refs),
         server_client=client,
     )
     serving = [

@@ -15,7 +15,7 @@ BASE = sys.argv[1] + "/openenv/"
 GAMES = {
     "games/ConnectFour-v0": {"seed": 5, "seat": 1, "opponents": "random"},
     "games/Werewolf-v0": {"seed": 2, "seat": 5, "options": {"num_players": 7}},
-    "grid/Kitchen-v0": {"seed": 1, "max_steps": 12},
+    "grid/Kitchen-v0": {"seed": 1, "max_episode_steps": 12},
     "games/KuhnPoker-v0": {"seed": 3, "opponents": "first"},
 }
 

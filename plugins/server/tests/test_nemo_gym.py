@@ -64,7 +64,7 @@ def test_the_rollouts_of_its_agent_servers_are_answered_as_they_were(served):
     [
         ("games/ConnectFour-v0", {"seed": 712345678, "seat": 1}),
         ("games/Werewolf-v0", {"seed": 712345682, "seat": 5, "options": {"num_players": 7}}),
-        ("grid/Kitchen-v0", {"seed": 712345681, "max_steps": 6}),
+        ("grid/Kitchen-v0", {"seed": 712345681, "max_episode_steps": 6}),
     ],
 )
 def test_a_whole_match_is_the_same_match_in_process(served, http, env, settings):
@@ -80,7 +80,7 @@ def test_a_whole_match_is_the_same_match_in_process(served, http, env, settings)
     seat = settings.get("seat", 0)
     same(record, play_in_process(env, record, **settings))
     assert sum(rewards) == pytest.approx(record.returns[seat])
-    assert told["truncated"] == ("max_steps" in settings)
+    assert told["truncated"] == ("max_episode_steps" in settings)
     assert str(record.seed) not in json.dumps(answers)
     assert not [text for text in unseen(record, seat) if text in json.dumps(answers)]
 

@@ -55,7 +55,7 @@ def test_the_session_of_its_client_is_answered_as_it_was(served):
         ("games/ConnectFour-v0", {"seed": 712345678, "seat": 1}),
         ("games/KuhnPoker-v0", {"seed": 712345679, "seat": 0}),
         ("games/Werewolf-v0", {"seed": 712345682, "seat": 5, "options": {"num_players": 7}}),
-        ("grid/Kitchen-v0", {"seed": 712345681, "seat": 0, "max_steps": 12}),
+        ("grid/Kitchen-v0", {"seed": 712345681, "seat": 0, "max_episode_steps": 12}),
     ],
 )
 def test_a_whole_match_is_the_same_match_in_process(served, env, settings):
@@ -74,7 +74,7 @@ def test_a_whole_match_is_the_same_match_in_process(served, env, settings):
     assert not [text for text in unseen(record, seat) if text in json.dumps(answers)]
     assert sum(rewards) == pytest.approx(record.returns[seat])
     assert told["metadata"]["result"] == record.outcome.results[seat]
-    assert told["metadata"]["truncated"] == ("max_steps" in settings)
+    assert told["metadata"]["truncated"] == ("max_episode_steps" in settings)
 
 
 def test_a_match_that_ends_before_the_first_turn_is_over_at_once(served):

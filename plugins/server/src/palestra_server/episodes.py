@@ -43,7 +43,7 @@ class EpisodeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     split: str | None = None
     invalid: str = "retry:2"
     move_seconds: float | None = None
-    max_steps: int | None = None
+    max_episode_steps: int | None = None
     token: str = ""
     show: tuple[str, ...] = ("legal_texts",)
 
@@ -133,7 +133,7 @@ class SeatEpisode:
                 seed=wanted.seed,
                 invalid=wanted.invalid,
                 move_seconds=wanted.move_seconds,
-                max_steps=wanted.max_steps,
+                max_episode_steps=wanted.max_episode_steps,
                 public=False,
             )
         )
