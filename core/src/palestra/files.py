@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files atomically: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CannotWrite(PalestraError, OSError):
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A draft beside `path` that takes its place when the block ends; gone if the block raises.
+    """A draft next to `path` that replaces it when the block ends; removed if the block raises.
 
     with whole_file("replay.gif") as draft:
         draft.write_bytes(...)
@@ -45,7 +45,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def remove_drafts(path: str | Path) -> None:
-    """Remove what a process that was killed left of writing `path`; nobody may be writing it."""
+    """Remove drafts of `path` that a killed process left; nothing may be writing it now."""
     target = Path(path)
     for draft in target.parent.glob(f".{target.stem}-????????{target.suffix}"):
         if draft.is_dir():
@@ -55,14 +55,14 @@ def remove_drafts(path: str | Path) -> None:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file whole or not at all; raises `CannotWrite`."""
+    """Write a text file atomically; raises `CannotWrite`."""
     with whole_file(path) as draft:
         draft.write_text(text, "utf-8")
     return Path(path)
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:
-    """Write a file whole or not at all; raises `CannotWrite`."""
+    """Write a file atomically; raises `CannotWrite`."""
     with whole_file(path) as draft:
         draft.write_bytes(data)
     return Path(path)
@@ -70,7 +70,7 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
 
 @contextmanager
 def writable(path: str | Path) -> Iterator[None]:
-    """Turn what the system says of a full disk or a read-only folder into `CannotWrite`."""
+    """Turn the system's errors about a full disk or a read-only folder into `CannotWrite`."""
     try:
         yield
     except CannotWrite:

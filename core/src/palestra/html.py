@@ -1,8 +1,8 @@
-"""Pages of HTML, all made one way: from a package's Jinja2 template, with every value escaped.
+"""HTML pages, rendered from a package's Jinja2 templates with every value escaped.
 
 A template of a page begins with `{% extends "palestra/page.html" %}` and fills its blocks `title`,
-`style` and `body`. The page it makes stands alone: its content security policy lets nothing run
-and nothing be loaded, unless the template's block `policy` says otherwise.
+`style` and `body`. The page is self-contained: its content security policy forbids running or
+loading anything, unless the template's block `policy` says otherwise.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, Stric
 
 
 def render_page(package: str, template: str, **values: Any) -> str:
-    """The page that a template in the folder `templates` of a package makes of `values`.
+    """Render a template from the folder `templates` of a package with `values`.
 
-    Text is escaped; what is HTML already is passed as `markupsafe.Markup`. Raises
-    `jinja2.UndefinedError` where the template names a value that is not given.
+    Text is escaped; pass HTML as `markupsafe.Markup`. Raises `jinja2.UndefinedError` if the
+    template names a value that is not given.
     """
     return _environment(package).get_template(template).render(values)
 

@@ -1,4 +1,4 @@
-"""What the core itself gives, as a plugin like any other: opponents and counts."""
+"""The core's own plugin, loaded like any other: opponents and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a speaker writes, as others read it."""
+"""Quoting what one seat writes for others to read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# The character that opens what may be a special token of some model's chat template
+# The first character of what may be a special token of some model's chat template
 _TOKEN = re.compile(
     r"<(?=[|｜]|/?\w[^<>\n]{0,80}>)"  # <|im_end|> <｜User｜> </s> <seed:bos> <<SYS>>
     r"|\[(?=/?[a-z]?[A-Z_]{2}[A-Z_0-9]{0,80}\]|\||control_\d|e~\[)"  # [INST] [gMASK] [|user|] [e~[
@@ -21,18 +21,19 @@ _LONG = {"\\": "\\", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 
 
 def quote(text: str) -> str:
-    """What somebody said, as one unit on one line: nothing in it can pass for anything else.
+    """A message as one quoted unit on one line, which cannot be mistaken for anything else.
 
-    Quotation marks stand around it. Line breaks, quotation marks and back-slashes are written as in
-    Python; control and direction characters, and what opens a special token of a language model's
-    chat template (`<|im_end|>`, `</s>`, `[INST]`), as `\\u{…}`. `unquote` gives the text back.
+    It is enclosed in quotation marks. Line breaks, quotation marks and backslashes are escaped as
+    in Python; control and direction characters, and what opens a special token of a language
+    model's chat template (`<|im_end|>`, `</s>`, `[INST]`), as `\\u{…}`. `unquote` gives the text
+    back.
     """
     return f'"{escape(text)}"'
 
 
 def escape(text: str) -> str:
     """As `quote`, without the quotation marks."""
-    if _PLAIN.fullmatch(text):  # as most is; letter by letter takes ten times as long
+    if _PLAIN.fullmatch(text):  # the usual case; letter by letter takes ten times as long
         return text
     marked = _TOKEN.sub(lambda found: f"\0{found[0]}", text.replace("\0", "\0\0"))
     return "".join(_escaped(marked))
@@ -41,7 +42,7 @@ def escape(text: str) -> str:
 def _escaped(marked: str) -> Iterator[str]:
     letters = iter(marked)
     for letter in letters:
-        if letter == "\0":  # marks a letter to be escaped whatever it is
+        if letter == "\0":  # marks a letter that must be escaped, whatever it is
             yield f"\\u{{{ord(next(letters)):x}}}"
         elif letter in _SHORT:
             yield _SHORT[letter]
@@ -57,14 +58,14 @@ _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, directions, half character
 
 
 def unquote(quoted: str) -> str:
-    """The text that `quote` wrote."""
+    """The text from which `quote` made `quoted`."""
     return _WRITTEN.sub(
         lambda found: _LONG[found[1]] if found[1] else chr(int(found[2], 16)), quoted[1:-1]
     )
 
 
 def printable(text: str) -> str:
-    """A text for a terminal or a log: line breaks stay, other control characters are shown."""
+    """A text for a terminal or a log: keeps line breaks, escapes other control characters."""
     if text.isprintable():
         return text
     return "".join(

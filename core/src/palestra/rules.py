@@ -1,8 +1,8 @@
-"""Words the rules of an `ArrayGame` are written in.
+"""Functions for the rules of an `ArrayGame`.
 
 Plain functions over a state record, inside the subset of Python that numba compiles. The record's
-standard fields (see `palestra.kernel.array_game.HEADER`) are set through these, so a game file says
-`win(state, player, out)` and not which bytes that means.
+standard fields (see `palestra.kernel.array_game.HEADER`) are set through these, so that a game file
+says `win(state, player, out)` instead of writing fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_RESULT, WIN, DRAW, LOSS, FORFEIT = 0, 1, 2, 3, 4
 
 
 class FieldRecord(np.record):  # type: ignore[misc]
-    """What a state is: a numpy record that finds its fields three times as fast as numpy's own."""
+    """A state: a numpy record whose field access is three times as fast as numpy's own."""
 
     __getattribute__ = np.void.__getattribute__
     __getitem__ = np.void.__getitem__  # type: ignore[assignment]
@@ -56,7 +56,7 @@ def shuffle(state: ArrayState, items: Any) -> None:
 
 
 def mover(state: ArrayState) -> int:
-    """The first seat that is asked to act; -1 when nobody is."""
+    """The first seat that is to act; -1 if there is none."""
     found = -1
     for seat in range(len(state.acting) - 1, -1, -1):
         found = seat if state.acting[seat] else found  # a choice, not a jump: rows differ
@@ -64,14 +64,14 @@ def mover(state: ArrayState) -> int:
 
 
 def turn_to(state: ArrayState, seat: int) -> None:
-    """Ask `seat`, and nobody else, to act next."""
+    """Make `seat`, and no other, act next."""
     for other in range(len(state.acting)):
         state.acting[other] = 0
     state.acting[seat] = 1
 
 
 def pass_turn(state: ArrayState) -> None:
-    """Ask the next seat that is still in the game, going round the table."""
+    """Make the next seat that is still in the game act, in order round the table."""
     seats = len(state.acting)
     start = mover(state)
     for offset in range(1, seats + 1):
@@ -82,26 +82,26 @@ def pass_turn(state: ArrayState) -> None:
 
 
 def all_act(state: ArrayState) -> None:
-    """Ask everybody who is still in the game to act at once."""
+    """Make all seats that are still in the game act simultaneously."""
     for seat in range(len(state.acting)):
         state.acting[seat] = state.present[seat]
 
 
 def leave(state: ArrayState, seat: int) -> None:
-    """Take a seat out of the game; the others go on."""
+    """Take a seat out of the game; the others continue."""
     state.present[seat] = 0
     state.acting[seat] = 0
 
 
 def finish(state: ArrayState) -> None:
-    """End the episode by the rules; set `state.result` first where there are winners."""
+    """End the episode by the rules; set `state.result` first if there are winners."""
     state.over = 1
     for seat in range(len(state.acting)):
         state.acting[seat] = 0
 
 
 def truncate(state: ArrayState) -> None:
-    """End the episode because time is up, not because the rules say so."""
+    """End the episode at a time limit rather than by the rules."""
     state.truncated = 1
     finish(state)
 
@@ -117,7 +117,7 @@ def win(state: ArrayState, winner: int, out: Out) -> None:
 
 
 def draw(state: ArrayState) -> None:
-    """End the episode with no winner and nothing paid."""
+    """End the episode without a winner; no seat gets a reward."""
     for seat in range(len(state.result)):
         state.result[seat] = DRAW
     finish(state)

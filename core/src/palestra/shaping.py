@@ -1,7 +1,8 @@
-"""Step shapers: rewards a caller names beside, or instead of, the game's own.
+"""Step shapers: rewards that a caller adds to, or uses instead of, the game's own.
 
-`rewards=["env", "food-distance"]` pays the game's own terms and those of the shaper of that name;
-`rewards=["food-distance"]` only the latter. Outcomes, search agents and the rules never see them.
+`rewards=["env", "food-distance"]` pays the game's own terms and those of the shaper
+`food-distance`; `rewards=["food-distance"]` only the latter. They do not affect outcomes, search
+agents or the rules.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ OWN = "env"
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step as a shaper sees it, for one seat; `before` and `after` are states to read only.
+    """One step as a shaper sees it, for one seat; `before` and `after` are read-only states.
 
-    `gamma` is what this step discounts for the seat: the learner's discount where the seat decides
-    in `after` or the episode is over, and 1 where it waits for others. A seat's rewards are
-    discounted once for each of its own turns, so that `gamma * potential(after) -
-    potential(before)` adds up to an exact potential difference from own turn to own turn, however
-    many seats move in between. See `potential_based` for ends from outside.
+    `gamma` is this step's discount for the seat: the learner's discount if the seat decides in
+    `after` or the episode is over, and 1 if it waits for others. A seat's rewards are discounted
+    once for each of its own turns, so that `gamma * potential(after) - potential(before)` adds up
+    to an exact potential difference from own turn to own turn, however many seats move in between.
+    See `potential_based` for ends from outside.
     """
 
     game: Game[Any, Any]
@@ -50,9 +51,9 @@ AnyShaper = TypeVar("AnyShaper", bound=Callable[..., Any])
 def potential_based(shaper: AnyShaper) -> AnyShaper:
     """Mark a step shaper that pays `gamma * potential(after) - potential(before)`, 0 after the end.
 
-    It is asked once more where an episode ends from outside, by a forfeit or a limit of steps:
-    then nobody has moved, `over` is true, and it takes back the potential of where it ended, so
-    that its terms add up to the same whatever is played. Other shapers pay nothing there.
+    It is called once more if an episode ends from outside, by a forfeit or a step limit: then
+    nobody has moved, `over` is true, and it takes back the potential of the last state, so that the
+    sum of its terms does not depend on what is played. Other shapers pay nothing there.
     """
     shaper.potential_based = True  # type: ignore[attr-defined]
     return shaper
@@ -64,10 +65,10 @@ def is_potential_based(shaper: Shaper) -> bool:
 
 @runtime_checkable
 class Remembering(Protocol):
-    """A step shaper that is a class: its instances remember what they have seen.
+    """A step shaper that is a class: its instances keep state.
 
-    One instance belongs to one episode object; each play-through is shaped by what `begin`
-    returns at its start, each fork and snapshot by a `copy` of that.
+    Each episode object has one instance; `begin` returns the shaper of each new episode, and forks
+    and snapshots use a `copy` of it.
     """
 
     def __call__(self, step: Transition) -> Mapping[str, float]: ...
@@ -78,7 +79,7 @@ class Remembering(Protocol):
 
 
 def load_shaper(text: str) -> Shaper:
-    """The step shaper a name such as `food-distance` or `stages:first=0.5` asks for."""
+    """Make the step shaper that a string such as `food-distance` or `stages:first=0.5` names."""
     name, options, _ = parse_agent(text)
     known = registry().rewards
     if name not in known:
@@ -106,7 +107,7 @@ def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
 
 
 def check_gamma(gamma: float) -> float:
-    """A discount, or `InvalidOption`."""
+    """Return a valid discount; raises `InvalidOption` for any other."""
     if not 0 <= gamma <= 1:
         raise InvalidOption(f"gamma must be from 0 to 1, not {gamma}")
     return gamma
@@ -120,7 +121,7 @@ def open_episode(
     gamma: float = 1.0,
     **settings: Any,
 ) -> Episode:
-    """An episode that pays what `rewards` names: by default the game's own terms."""
+    """Open an episode with the rewards that `rewards` names: by default the game's own."""
     names = (rewards,) if isinstance(rewards, str) else tuple(rewards or (OWN,))
     if names == (OWN,):
         return Episode(game, seed, **settings)
@@ -209,9 +210,9 @@ class ShapedEpisode(Episode):
             super()._welcome()
 
     def _settle(self, asked: Sequence[int], terms: Terms) -> None:
-        """Pay for an end from outside; `asked` are seats that were to move and did not.
+        """Shape an end from outside; `asked` are seats that were to move and did not.
 
-        Their potential counts `gamma`, as it did when it came to be their turn, and the others' 1.
+        Their potential is discounted by `gamma`, as when their turn came, that of others by 1.
         """
         state = self._simulator.state
         ending = [s for s in self._shapers.values() if is_potential_based(s)]
@@ -235,7 +236,7 @@ class ShapedEpisode(Episode):
 
     @property
     def rewards(self) -> Sequence[float]:
-        """What the last step paid, with what it cost to be truncated after it."""
+        """Rewards of the last step, including the shaping of a truncation after it."""
         return self._paid
 
     @property
@@ -248,7 +249,7 @@ class ShapedEpisode(Episode):
         return self._total
 
     def terms_by_step(self) -> list[Mapping[int, Mapping[str, float]]]:
-        """What every shaped step so far paid, by seat and term."""
+        """Rewards of every shaped step so far, by seat and term."""
         found, link = [], self._terms
         while link:
             found.append(link[1])

@@ -1,4 +1,4 @@
-"""What is said when the package is imported."""
+"""Warnings on import of the package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from palestra.kernel.registry import registry
 
 
 def warn_of_failures() -> None:
-    """Warn, once, of installed plugins that could not be used, or not in full."""
+    """Warn once about installed plugins that could not be used, or only in part."""
     plugins = registry().plugins
     problems = [str(failure) for failure in plugins.failures]
     problems += [said for plugin in plugins.plugins.values() for said in plugin.contested]

@@ -1,4 +1,4 @@
-"""Games in which seats say things to each other in their own words."""
+"""Games in which seats send each other free text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from palestra.quoting import quote
 
 @dataclass(frozen=True)
 class Talking:
-    """Mixed into a game whose actions have free text that other seats read.
+    """A mixin for games whose actions have free text that other seats read.
 
-    Whatever a seat wrote goes through `self.quoted` before it enters an event, a description or a
-    picture, so that nobody can write the environment's lines.
+    Pass text that a seat wrote through `self.quoted` before putting it into an event, a description
+    or a picture, so that no seat can imitate the environment's own lines.
 
         class Parley(Talking, TextGame[ParleyState]): ...
     """
@@ -29,5 +29,5 @@ class Talking:
     ] = field(default="escaped", kw_only=True)
 
     def quoted(self, said: str) -> str:
-        """What a seat said, as others read it."""
+        """What a seat said, in the form in which others read it."""
         return said if self.quoting == "none" else quote(said)

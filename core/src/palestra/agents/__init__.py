@@ -1,1 +1,1 @@
-"""Who decides: agents, their names, their budgets and the models behind them."""
+"""Agents: how they are named, what they may spend, and the models behind them."""

@@ -1,4 +1,4 @@
-"""Who plays: an agent answers many waiting turns in one call.
+"""Agents and turns: an agent answers many waiting turns in one call.
 
 The agents themselves are plugins; this is what they share and how they are named.
 """
@@ -27,19 +27,19 @@ GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 
 
 class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
-    """One seat of one episode waiting for a decision, and all that this seat may know.
+    """One seat of one episode waiting for a decision, with everything this seat may know.
 
     `Turn[Chess]` says which game it is a turn of: its `game` is then typed.
     """
 
     _episode: Episode
     seat: int
-    since: int = 0  # how much of the transcript was there at this seat's last turn
+    since: int = 0  # length of the transcript at this seat's last turn
     account: Account | None = None
     error: str = ""  # why the last answer to this same turn was refused
     tries: int = 0  # answers refused so far in this turn
-    sibling: int = 0  # tells rollouts from one start apart, which draw differently
-    life: int = -1  # whose turn it is: 0 for who sat here at the start, 1 for the next person
+    sibling: int = 0  # distinguishes rollouts from one start, which draw different random numbers
+    life: int = -1  # who sits at the seat: 0 for the first person, 1 for the next
 
     def __post_init__(self) -> None:
         if self.life < 0:
@@ -51,39 +51,39 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def env(self) -> str:
-        """The environment's id, or the game's class name where it has none."""
+        """The environment's id, or the game's class name if it has none."""
         spec = self._episode.spec
         return spec.id if spec else type(self.game).__name__
 
     @property
     def episode_key(self) -> int:
-        """What an agent keeps its memory of a play-through under.
+        """The key under which an agent keeps its memory of an episode.
 
-        Every turn of one play-through has the same, but that each newcomer at a seat has one of
-        their own: they know nothing of what was before them.
+        It is the same for every turn of one episode, except that each newcomer at a seat gets a new
+        key, because they know nothing of what happened before they joined.
         """
         return memory_key(self._episode, self.seat, self.life)
 
     @property
     def episode_id(self) -> int:
-        """The same for every turn of one play-through, whoever sits at the table."""
+        """The same number for every turn of one episode, whoever sits at the table."""
         return id(self._episode)
 
     @property
     def start_key(self) -> str:
-        """The same for every episode that starts alike: same game, options and seed.
+        """A number that is the same for every episode with the same game, options and seed.
 
-        The seed cannot be read off it.
+        The seed cannot be recovered from it.
         """
         start = f"{self.game!r} {self._episode.seed}"
         return blake2b(start.encode(), digest_size=8).hexdigest()
 
     def rng(self, seed: int, stream: int) -> Rng:
-        """A generator for this decision alone: the same in every run of the episode.
+        """A generator for this decision alone: it is the same in every run of the episode.
 
-        It depends on the agent's own `seed` and `stream`, on the episode, the seat, the step and
-        on how many answers were refused, and on nothing that other episodes do. The episode's seed
-        cannot be read off it.
+        It depends on the agent's own `seed` and `stream`, on the episode, the seat, the step and on
+        how many answers were refused, but not on other episodes. The episode's seed cannot be
+        recovered from it.
         """
         episode = self._episode
         parts = [seed, stream, episode.seed, self.seat, episode.steps_played, self.tries]
@@ -124,12 +124,12 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def text(self) -> str:
-        """What is new since this seat's last turn, the position, and what it may play."""
+        """The text prompt: events since this seat's last turn, the position, the legal moves."""
         return self._episode.prompt(self.seat, self.since)
 
     @property
     def position(self) -> str:
-        """The position and what this seat may play, without what led to it."""
+        """The position and the legal moves of this seat, without earlier events."""
         return self._episode.prompt(self.seat, self.cursor)
 
     @property
@@ -140,17 +140,17 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def transcript(self) -> Sequence[Event]:
-        """The events that this person may know; a newcomer's begins where they joined."""
+        """The events that this person may know; a newcomer's transcript begins when they join."""
         return self._episode.transcript(self.seat, self.life)
 
     @property
     def cursor(self) -> int:
-        """How much this seat has been shown by now: the `since` of its next turn."""
+        """How many events this seat has been shown so far: the `since` of its next turn."""
         return self._episode.cursor(self.seat)
 
     @property
     def returns(self) -> float:
-        """What this person has been paid so far, at this seat."""
+        """The sum of this person's rewards so far, at this seat."""
         if not self.game.has_newcomers:
             return self._episode.returns[self.seat]
         return self._episode.paid(self.seat, self.life)
@@ -162,26 +162,26 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         return self._episode.parse(self.seat, text)
 
     def state_key(self) -> bytes:
-        """Equal where this seat faces the same decision."""
+        """A digest that is equal where this seat faces the same decision."""
         return self._episode.state_key(self.seat)
 
     def sample(self, rng: Rng) -> Any:
         return self._episode.sample(self.seat, rng)
 
     def scripted_action(self) -> int:
-        """What the game's own script would play; -1 for any legal action."""
+        """The action number that the game's own script would play; -1 means any legal action."""
         return self._episode.scripted_action(self.seat)
 
     def fork(self, rng: Rng) -> Episode:
-        """A copy to look ahead in, with hidden facts and future chance drawn anew from `rng`.
+        """A copy for looking ahead, with hidden state and future chance sampled again from `rng`.
 
-        Raises `InvalidOption` for a game that hides information and cannot redraw it.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again.
         """
         return self._episode.imagine(self.seat, rng)
 
 
 def memory_key(episode: Episode, seat: int, life: int) -> int:
-    """What agents keep what they remember of a person's play-through under."""
+    """The key under which agents keep what they remember of one person's episode."""
     people = episode.game.num_players
     return id(episode) + ((life * people + seat) << 64 if life else 0)
 
@@ -196,13 +196,12 @@ def memory_keys(episode: Episode) -> list[int]:
 
 
 class Decision(msgspec.Struct, gc=False):
-    """An answer to one turn: an action, or text that the game parses; and what it took.
+    """An answer to one turn: an action, or text that the game parses, with its usage.
 
-    `logprob` is the natural log-probability the agent gave the action. `thought` is kept in the
-    record apart from the answer. `sampling` holds the settings a model decided under, and
-    `tokens` the exact tokens, where they were asked for. `facts` are what the agent found on its
-    way, for the record alone: `value`, `candidates`, `confidence`; `palestra.records.facts` has
-    the names that are in use.
+    `logprob` is the natural log-probability that the agent gave the action. `thought` is recorded
+    separately from the answer. `sampling` holds the model's sampling settings, and `tokens` the
+    exact tokens, if they were requested. `facts` are intermediate results for the record only, such
+    as `value`, `candidates` and `confidence`; `palestra.records.facts` lists the names in use.
     """
 
     action: Any = None
@@ -217,10 +216,10 @@ class Decision(msgspec.Struct, gc=False):
 
 
 class Undecided(PalestraError):
-    """An agent has no answer to some of the turns it was given; the others are not lost.
+    """An agent could not answer some of its turns; the other answers are kept.
 
-    `answers` has one entry for each of `turns`: a `Decision`, or the exception in its place, which
-    ends the episode of that turn.
+    `answers` has one entry for each of `turns`: a `Decision`, or an exception, which ends the
+    episode of that turn.
     """
 
     def __init__(self, turns: Sequence[Turn], answers: Sequence[Decision | Exception]) -> None:
@@ -230,7 +229,7 @@ class Undecided(PalestraError):
 
 
 def decision_problem(decision: Any) -> str:
-    """What keeps an answer from being recorded; empty if nothing does."""
+    """Why a decision cannot be recorded; empty if it can."""
     if not isinstance(decision, Decision):
         return f"an agent answers with Decisions, not {shown(decision)}"
     said: dict[str, Any] = msgspec.structs.asdict(decision)
@@ -255,32 +254,32 @@ def decision_problem(decision: Any) -> str:
 def _is_data(mapping: Any) -> bool:
     try:
         written = msgspec.json.decode(msgspec.json.encode(mapping))
-    except Exception:  # whatever object stands in it
+    except Exception:  # the fields may hold any object
         return False
     return isinstance(mapping, Mapping) and written is not None
 
 
 class Agent(ABC):
-    """Decides for any number of turns at once; `name` is how it was asked for."""
+    """Decides for any number of turns at once; `name` is the string that selected it."""
 
     name: str = ""
 
     @abstractmethod
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """One decision for every turn, in order; raises `Undecided` where some have none."""
+        """Return one decision for every turn, in order; raise `Undecided` if some have none."""
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
         """Start the agent's own random numbers afresh; called before a run or an episode."""
 
     def forget(self, episode_key: int) -> None:  # noqa: B027 - most agents keep nothing
-        """An episode has ended; drop what was kept under this key, a `Turn.episode_key` of it."""
+        """Drop what is kept under this key: an episode with this `Turn.episode_key` has ended."""
 
     def close(self) -> None:  # noqa: B027 - most agents hold nothing
         """The run is over; free models and connections."""
 
 
 class FunctionAgent(Agent):
-    """A plain function as an agent: from one turn to an action, or to a whole `Decision`."""
+    """An agent from a plain function, which maps one turn to an action or a `Decision`."""
 
     def __init__(self, function: Callable[[Turn], Any], name: str = "") -> None:
         self._function = function

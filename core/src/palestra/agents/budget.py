@@ -1,4 +1,4 @@
-"""What a run may spend, and what it has spent: one ledger, kept by the runner."""
+"""Limits on what a run may spend, and what it has spent: one ledger, kept by the runner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palestra.kernel.errors import InvalidOption
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one decision, or many, took: tokens read, written and found cached, money, seconds."""
+    """What one or more decisions used: prompt, completion and cached tokens, money, seconds."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -33,7 +33,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def negative(self) -> bool:
-        """Whether any amount is below zero, or no number at all: nobody is paid for thinking."""
+        """Whether any amount is negative or not a number."""
         return not (
             self.tokens_in >= 0
             and self.tokens_out >= 0
@@ -101,7 +101,7 @@ class Account:
         }
 
     def left(self) -> dict[str, float]:
-        """What remains of every limit that was set."""
+        """The remaining amount of every limit that was set."""
         limits = {unit: getattr(self.budget, unit) for unit in Budget.UNITS}
         spent = self.spent()
         return {unit: max(0, cap - spent[unit]) for unit, cap in limits.items() if cap is not None}
@@ -115,7 +115,7 @@ class Account:
 
 
 class Ledger:
-    """One account an agent; agents that share an object share an account."""
+    """One account per agent; agents that share an object share an account."""
 
     def __init__(self, budgets: dict[str, Budget] | Budget | None = None) -> None:
         self._budgets = budgets
@@ -123,7 +123,7 @@ class Ledger:
         self.started = time.monotonic()
 
     def account(self, agent: str) -> Account:
-        """The account of an agent, by the name it was called by."""
+        """The account of an agent, by its name."""
         if agent not in self._accounts:
             shared = self._budgets if isinstance(self._budgets, Budget) else Budget()
             budget = (

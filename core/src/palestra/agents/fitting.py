@@ -1,4 +1,4 @@
-"""Whether a named agent can play a game, asked before anything is played."""
+"""Checks before anything is played that a named agent can play a game."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palestra.kernel.game import Game
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import AgentSpec, EnvSpec
 
-# What an agent may need of a game, by the words of `AgentSpec.needs`
+# What an agent may require of a game, by the terms of `AgentSpec.needs`
 NEEDS: Mapping[str, Callable[[Game[Any, Any]], bool]] = {
     "array": lambda game: game.has_numbers,
     "two players": lambda game: game.num_players == 2,
@@ -25,14 +25,14 @@ NEEDS: Mapping[str, Callable[[Game[Any, Any]], bool]] = {
 
 
 def unmet_needs(agent: AgentSpec, game: Game[Any, Any]) -> list[str]:
-    """What an agent needs of a game that this game does not have."""
+    """The agent's requirements that this game does not meet."""
     return [need for need in agent.needs if need in NEEDS and not NEEDS[need](game)]
 
 
 def check_agents(agents: Sequence[Any], game: Game[Any, Any], spec: EnvSpec | None = None) -> None:
     """Raise `InvalidOption` for the first agent named in a string that cannot play the game.
 
-    Agents given as objects or functions are not looked at: nothing is declared about them.
+    Agents given as objects or functions are not checked: nothing is declared about them.
     """
     for agent in dict.fromkeys(agent for agent in agents if isinstance(agent, str)):
         declared = registry().agent(parse_agent(agent)[0])

@@ -12,7 +12,7 @@ from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
 
 AgentLike = str | Agent | Any
-MODELS_OWN = "model."  # before an option that is the model's, whatever the agent's are called
+MODELS_OWN = "model."  # prefix of an option that is for the model only
 
 
 def make_agent(agent: AgentLike, **more: Any) -> Agent:
@@ -35,9 +35,9 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
 def open_model(uri: str, **options: Any) -> Any:
     """Open a language model by URI; the first plugin that knows the scheme answers.
 
-    An option may be written `model.NAME`, which an agent that opens a model never takes for one of
-    its own: `llm:vllm:NAME,seed=1,model.seed=2` seeds the agent with 1 and the engine with 2.
-    Raises `InvalidOption` for one that is given both ways.
+    An option may be written `model.NAME`, so that it goes to the model and not to the agent that
+    opens it: `llm:vllm:NAME,seed=1,model.seed=2` seeds the agent with 1 and the engine with 2.
+    Raises `InvalidOption` if an option is given both ways.
     """
     given = {name.removeprefix(MODELS_OWN): value for name, value in options.items()}
     if len(given) < len(options):

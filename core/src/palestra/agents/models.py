@@ -1,4 +1,4 @@
-"""What a language model is to an agent: conversations in, replies out, many at a time."""
+"""The interface of a language model: conversations in, replies out, many at a time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """One conversation waiting for a reply.
 
     choices: the only replies allowed. pattern: a regular expression the whole reply must match.
-    score: continuations to weigh; nothing is written, and `Reply.scores` has one entry each.
-    raw: the contents are joined as they stand, without a chat template. max_tokens bounds the
-    reply, which ends before any of `stop`; `seed` fixes sampling. adapter names a LoRA folder.
-    tokens: return the exact tokens with their log-probabilities. read: the exact tokens of this
-    conversation so far, prompt and replies; only the last `new` messages are then put into tokens,
-    and follow them as they are.
-    A model serves what its `abilities` list; an agent must not ask it for more.
+    score: continuations to score; nothing is generated, and `Reply.scores` has one entry each. raw:
+    the contents are joined unchanged, without a chat template. max_tokens bounds the reply, which
+    ends before any of `stop`; `seed` fixes sampling. adapter names a LoRA folder. tokens: return
+    the exact tokens with their log-probabilities. read: the exact tokens of this conversation so
+    far, prompt and replies; only the last `new` messages are then tokenised and appended. A model
+    supports what its `abilities` list; an agent must not ask it for more.
     """
 
     messages: tuple[Message, ...]
@@ -52,11 +51,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 class Tokens(msgspec.Struct, frozen=True, gc=False):
     """The exact tokens of one exchange, as the engine read and sampled them.
 
-    `logprobs` has one natural log-probability a reply token. They are the model's own at
-    temperature 1, before any constraint or sampling setting, unless `under` says "sampling": then
-    they are of the distribution that was drawn from, temperature and constraint included. `finish`
-    says why the reply ended: "end" (an end token, which is its last), "stop", "length" or
-    "complete" (nothing else was allowed). `policy` is the version of the weights.
+    `logprobs` has one natural log-probability per reply token. They are the model's own at
+    temperature 1, before any constraint or sampling setting, unless `under` is "sampling": then
+    they are those of the sampling distribution, temperature and constraint included. `finish` says
+    why the reply ended: "end" (an end token, which is its last), "stop", "length" or "complete"
+    (nothing else was allowed). `policy` is the version of the weights.
     """
 
     prompt: tuple[int, ...]
@@ -68,7 +67,7 @@ class Tokens(msgspec.Struct, frozen=True, gc=False):
 
 
 class Score(NamedTuple):
-    """How likely a continuation is: natural log-probability, summed over that many tokens."""
+    """The natural log-probability of a continuation, summed over that many tokens."""
 
     logprob: float
     tokens: int
@@ -79,10 +78,10 @@ class Score(NamedTuple):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """What the model said and what it took; `logprob` is natural, summed over the reply.
+    """A model's reply and its usage; `logprob` is natural, summed over the reply.
 
-    `thought` is reasoning that a server keeps apart from its answer. `overflow` says that the
-    conversation and the reply do not fit the model's context: nothing was written.
+    `thought` is reasoning that a server returns separately from its answer. `overflow` says that
+    the conversation and the reply do not fit the model's context: nothing was generated.
     """
 
     text: str
@@ -96,9 +95,9 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unanswered(ModelError):
-    """Some requests of one call have no reply; the others are not lost.
+    """Some requests of one call have no reply; the other replies are kept.
 
-    `replies` has one entry a request, in order: a `Reply`, or the `ModelError` in its place.
+    `replies` has one entry per request, in order: a `Reply` or a `ModelError`.
     """
 
     def __init__(self, replies: Sequence[Reply | ModelError]) -> None:
@@ -110,8 +109,8 @@ class Unanswered(ModelError):
 class Model(ABC):
     """A language model, opened by `palestra.open_model(uri)` through a plugin.
 
-    Raises `ModelError` where it cannot answer at all: a server that is down, a key that is wrong;
-    `Unanswered` where it cannot answer some of many requests.
+    Raises `ModelError` if it cannot answer at all (the server is down, the key is wrong), and
+    `Unanswered` if it cannot answer some of many requests.
     """
 
     name: str = ""
@@ -119,7 +118,7 @@ class Model(ABC):
 
     @abstractmethod
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """One reply for every request, in order; all of them in one call where it can."""
+        """Return one reply for every request, in order; batched in one call if possible."""
 
     def close(self) -> None:  # noqa: B027 - most models hold nothing
         """Free memory and connections."""

@@ -11,7 +11,7 @@ _OPTION = re.compile(r"^(?:model\.)?[a-z_]+=")
 def parse_agent(text: str) -> tuple[str, dict[str, Any], str]:
     """Split `name:key=value,key=value` or `name:rest` into name, options and the rest.
 
-    Values are read as numbers or true/false where they look like it: `mcts:simulations=200`.
+    Values that look like numbers or true/false are read as such: `mcts:simulations=200`.
     In `llm:vllm:Qwen/Qwen3-4B,mode=choice` the rest is `vllm:Qwen/Qwen3-4B`; with `model.seed=7` in
     it, the option `model.seed` is for the model, see `palestra.open_model`.
     """

@@ -1,4 +1,4 @@
-"""Agents that need no install: random, first legal, a game's own script; and what scripts share."""
+"""Built-in agents: random, first legal, a game's own script; and the base class of scripts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ScriptedAgent(Agent, Generic[GameT]):
 
     `ScriptedAgent[Chess]` and `ScriptedAgent[Chess | Othello]` name the games it is written for,
     which become its `plays`; without them it plays any game. A turn of another game raises
-    `InvalidOption`. `self.rng` is the generator to draw from in `choose`: one for every decision,
-    from the agent's seed, its `stream` and the turn, so that what it draws in one episode does not
-    depend on others beside it.
+    `InvalidOption`. In `choose`, draw from `self.rng`. It is seeded for each decision from the
+    agent's seed, its `stream` and the turn, so that its draws in one episode do not depend on other
+    episodes.
     """
 
     plays: ClassVar[tuple[type[Game[Any, Any]], ...]] = ()
@@ -45,7 +45,7 @@ class ScriptedAgent(Agent, Generic[GameT]):
         """The generator of the decision being made."""
         if self._drawn_from is None:
             if self._turn is None:
-                raise InvalidOption("self.rng is for use in choose(); nothing is being decided")
+                raise InvalidOption("self.rng can be used only inside choose()")
             self._drawn_from = self._turn.rng(self._seed, self.stream)
         return self._drawn_from
 
@@ -68,7 +68,7 @@ class ScriptedAgent(Agent, Generic[GameT]):
 
 
 def _games_named(kind: type) -> tuple[type[Game[Any, Any]], ...]:
-    """The games in the brackets of `ScriptedAgent[…]` where a class derives from it."""
+    """The games in the brackets of `ScriptedAgent[…]` from which a class derives."""
     for base in vars(kind).get("__orig_bases__", ()):
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, ScriptedAgent):
@@ -80,7 +80,7 @@ def _games_named(kind: type) -> tuple[type[Game[Any, Any]], ...]:
 
 @agent("random", summary="A random legal action.")
 class RandomAgent(ScriptedAgent):
-    """Draws a legal action from its own generator; free text is drawn from the samples given."""
+    """Draws a legal action from its own generator; free text is drawn from a field's samples."""
 
     def choose(self, turn: Turn) -> Any:
         return turn.sample(self.rng)
@@ -98,7 +98,7 @@ class OwnScript(ScriptedAgent):
 
 @agent("first", summary="The first legal action.")
 class FirstLegalAgent(ScriptedAgent):
-    """Plays the legal action with the lowest number; says the first thing it may say."""
+    """Plays the legal action with the lowest number; without numbers, the first it may say."""
 
     def __init__(self) -> None:
         super().__init__(seed=0)

@@ -1,1 +1,1 @@
-"""What a distribution declares: decorators beside the code, and one data file made from them."""
+"""What a distribution declares: decorators in the code, and one data file made from them."""

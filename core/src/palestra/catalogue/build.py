@@ -56,7 +56,7 @@ def write_catalogue(package: str) -> tuple[Path, bool]:
 
 
 def stale(package: str) -> str:
-    """Why a package's catalogue no longer says what its code declares; empty if it does."""
+    """Why a package's catalogue does not match what its code declares; empty if it does."""
     path, text = folder_of(package) / FILE, catalogue_text(build_catalogue(package))
     if not path.exists():
         return f"{path} is missing; write it with: palestra catalogue {package}"
@@ -69,9 +69,9 @@ def stale(package: str) -> str:
 
 
 def stale_environment(package: str, id: str) -> str:
-    """Why what a catalogue says of one environment is out of date; empty if it is not.
+    """Why a catalogue's entry for one environment is out of date; empty if it is not.
 
-    Only what is imported already is looked at, so that it takes no time.
+    Only modules that are already imported are checked, so that it takes no time.
     """
     kept = next((spec for spec in read_catalogue(package).environments if spec.id == id), None)
     now = Catalogue()
@@ -88,7 +88,7 @@ def _import_all(package: str) -> None:
     for module in pkgutil.walk_packages(root.__path__, f"{package}."):
         if module.name.endswith("__main__"):
             continue
-        # without its extra a module cannot be asked; write catalogues with all extras installed
+        # without its extra a module cannot be imported; write catalogues with all extras installed
         with contextlib.suppress(MissingExtra):
             importlib.import_module(module.name)
 
@@ -123,7 +123,7 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
 
 
 def _fact(said: Declaration, name: str, choices: tuple[str, ...]) -> Any:
-    """What a class declares of itself; raises `PluginError` where it declares nothing."""
+    """A fact that a class declares; raises `PluginError` if it does not."""
     value = getattr(said.subject, name, None)
     if value in choices:
         return value

@@ -1,12 +1,12 @@
-"""Decorators that declare what a plugin gives, beside the code it is about.
+"""Decorators that declare what a plugin provides, in the code itself.
 
     @environment("games/KuhnPoker-v0", family="card", paper="Kuhn (1950)")
     @dataclass(frozen=True)
     class KuhnPoker(ArrayGame[KuhnState]): ...
 
-A declaration does nothing but remember itself: `palestra catalogue` imports a package, turns what
-it declares into specs and writes them into the package's `catalogue.json`, which is all that is
-read when plugins are loaded.
+A decorator only registers its declaration. `palestra catalogue` imports a package, turns its
+declarations into specs and writes them into the package's `catalogue.json`; loading a plugin reads
+nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Declared = TypeVar("Declared", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What was said of one class or function, by the name of the hook that will give it."""
+    """The declaration of one class or function, with the hook that will return it."""
 
     hook: str
     name: str
@@ -46,7 +46,7 @@ _declarations: dict[tuple[str, str, str], Declaration] = {}
 
 
 def declarations(package: str) -> list[Declaration]:
-    """What the imported modules of a package declare, in order of hook, then of name."""
+    """The declarations of a package's imported modules, sorted by hook, then by name."""
     found = [
         d
         for d in _declarations.values()
@@ -96,13 +96,13 @@ def environment(
     """Declare an environment: the class below it holds the rules.
 
     id: "namespace/Name-v0"; a change of behaviour raises the version.
-    family: which environments it is drawn like: "board", "card", "grid", "text", …
+    family: which renderers draw it: "board", "card", "grid", "text", …
     tags: words to filter by. paper: where the rules come from.
     splits: sets of options by name, to train on and to test on.
     kwargs: options that this id sets; declare a class several times to give presets ids.
     players: smallest and largest number of seats; by default from `num_players`.
     moves, payoffs: only where this id differs from the class's `order` and `payoffs`.
-    summary: one sentence for lists; by default the first of the class's docstring.
+    summary: one sentence for lists; by default the first sentence of the class's docstring.
     """
     return _declare(
         "palestra_environments",
@@ -132,12 +132,13 @@ def agent(
 
     kind: "scripted", "search", "solver", "learned", "llm" or "human".
     plays: ids, namespaces ("text/*") or "*"; by default the ids of the games that the class names
-    in its attribute `plays`, or every environment where it names none.
-    needs: what it asks of a game beyond that: "array" (numbered actions and array observations),
-    "two players", "zero-sum", "perfect information", "fork" (perfect information, or secrets that
-    can be drawn anew), "deals" (initial states that can be listed) or "script" (its own player).
-    paper: where it is published. summary: one sentence for lists; by default the first of the
-    docstring.
+        in its attribute `plays`, or every environment if it names none.
+    needs: what it requires of a game beyond that: "array" (numbered actions and array
+        observations), "two players", "zero-sum", "perfect information", "fork" (perfect
+        information, or hidden state that can be sampled again), "deals" (initial states that can
+        be listed) or "script" (a scripted player of its own).
+    paper: where it is published.
+    summary: one sentence for lists; by default the first sentence of the docstring.
     """
     facts = {"kind": kind, "plays": plays, "needs": tuple(needs), "paper": paper}
     return _declare("palestra_agents", name, summary=summary, **facts)

@@ -1,4 +1,4 @@
-"""A distribution's catalogue: what it declares, as one file that is read without importing it."""
+"""A distribution's catalogue: its declarations in one file, read without importing its code."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Catalogue(msgspec.Struct, kw_only=True):
 
 
 def read_catalogue(package: str) -> Catalogue:
-    """The catalogue that lies in a package; nothing of the package's rules is imported.
+    """Read the catalogue in a package's folder; none of the package's code is imported.
 
-    Raises `PluginError` where the file is missing or cannot be read.
+    Raises `PluginError` if the file is missing or cannot be read.
     """
     path = folder_of(package) / FILE
     try:

@@ -18,14 +18,14 @@ def main(arguments: list[str] | None = None) -> None:
     except PalestraError as error:
         console_error(str(error))
         sys.exit(2)
-    except OSError as error:  # a full disk, a folder in a file's place, a port in use
+    except OSError as error:  # a full disk, a folder where a file should be, a port in use
         where = f"{error.filename}: " if error.filename else ""
         console_error(f"{where}{error.strerror or error}")
         sys.exit(2)
 
 
 def _add_commands(app: Any, plugins: Any) -> None:
-    """Let every plugin add commands; one that is there already stays, and the plugin is named."""
+    """Let every plugin add commands; an existing command is kept, and the plugin is reported."""
     from palestra.cli.app import BUILT_IN
 
     lists = app.registered_commands, app.registered_groups

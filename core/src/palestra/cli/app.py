@@ -1,4 +1,4 @@
-"""The commands, put together; each family of them has a module of its own."""
+"""The command line's app; each group of commands has a module of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(
 
 
 def console_error(message: str) -> None:
-    """Print one sentence to stderr, unwrapped and unstyled by what is in it."""
+    """Print one sentence to stderr, without wrapping and without reading markup in it."""
     said = printable(f"palestra: {message}")
     Console(stderr=True, soft_wrap=True).print(said, style="red", markup=False)
 

@@ -1,4 +1,4 @@
-"""Reading what is typed: ids, lists of agents, options of a game."""
+"""Parsing command-line arguments: ids, lists of agents, options of a game."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def split_agents(text: str) -> list[str]:
 
 
 def seat_agents(text: str, seats: int) -> list[str]:
-    """Agents for every seat: one for all, or as many as there are seats."""
+    """The agent of every seat, from one name for all seats or one name per seat."""
     agents = split_agents(text)
     if len(agents) == 1:
         return agents * seats
@@ -36,7 +36,7 @@ def seat_agents(text: str, seats: int) -> list[str]:
 
 
 def read_options(pairs: list[str]) -> dict[str, Any]:
-    """`key=value` pairs with numbers and true/false read as such."""
+    """Parse `key=value` pairs; numbers and true/false are read as such."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, _ = pair.partition("=")

@@ -20,7 +20,7 @@ def catalogue_command(
         bool, typer.Option("--check", help="Write nothing; fail if a catalogue is out of date.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option(help="Write a page that lists all that is installed.")
+        Path | None, typer.Option(help="Also write a page that lists everything installed.")
     ] = None,
 ) -> None:
     """Write each package's catalogue.json from what its modules declare."""

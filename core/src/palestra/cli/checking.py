@@ -51,5 +51,5 @@ def check_command(
 
 
 def _plain(text: str) -> str:
-    """Text with rich's markup taken as text."""
+    """Text in which rich reads no markup."""
     return printable(text).replace("[", r"\[")

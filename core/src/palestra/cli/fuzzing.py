@@ -1,4 +1,4 @@
-"""`palestra fuzz`: look for what breaks an environment."""
+"""`palestra fuzz`: look for inputs that break an environment."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def fuzz_command(
     seconds: Annotated[float, typer.Option(help="Processor time that one case may take.")] = 20.0,
     megabytes: Annotated[int, typer.Option(help="Memory that one case may take.")] = 2_000,
 ) -> None:
-    """Try random options, hostile actions and texts, and failing agents; exit code 1 if any break.
+    """Try random options, hostile actions and texts, and failing agents; exit 1 on any finding.
 
-    Findings are shrunk and written to findings.jsonl as they are made; each is printed as a test.
+    Findings are shrunk and written to findings.jsonl as they are found; each is printed as a test.
     """
     from palestra.testing.fuzzing import Finding, fuzz, snippet
 

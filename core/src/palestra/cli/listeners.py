@@ -1,4 +1,4 @@
-"""What `palestra play` hangs on the life-cycle hooks: the picture, the progress, the narration."""
+"""The listeners of `palestra play`: the picture, the progress bar and the narration."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from palestra.records.record import EpisodeRecord
 
 
 class Watcher:
-    """Draws an episode at its start and after every step; a broken picture never ends it.
+    """Draws an episode at its start and after every step; a renderer's error never ends it.
 
-    An artist with an attribute `pause` is given the seconds between steps and keeps them itself;
-    one with a method `stay` is asked, when all is over, to leave the last picture up.
+    An artist with an attribute `pause` is given the seconds between steps and waits by itself; for
+    one with a method `stay`, this is called at the end to keep the last picture on screen.
     """
 
     def __init__(self, artist: Any, pause: float, viewer: int | None = None) -> None:
@@ -61,7 +61,7 @@ class Watcher:
         self._try(self._artist.close)
 
     def _try(self, do: Callable[..., object], *arguments: Any) -> None:
-        """Do it, or say why it was not done; what was expected to fail says so itself."""
+        """Call `do`, and print why nothing was drawn if it raises."""
         try:
             do(*arguments)
         except PalestraError:
@@ -71,7 +71,7 @@ class Watcher:
 
 
 class Meter:
-    """A progress bar that says how fast turns are played and tokens read and written."""
+    """A progress bar with turns per second and tokens per second."""
 
     def __init__(self, console: Console, name: str, episodes: int, *, shown: bool) -> None:
         self._bar = Progress(
@@ -126,7 +126,7 @@ class Tally:
         self._metrics: Counter[str] = Counter()
 
     def add(self, record: EpisodeRecord) -> None:
-        """Count a finished episode; one that ended in an error is counted apart."""
+        """Count a finished episode; episodes that ended in an error are counted separately."""
         if record.error:
             self.failed += 1
             self.cause = self.cause or record.error.strip().splitlines()[-1]
@@ -151,8 +151,8 @@ class Tally:
 class Narrator:
     """Prints every question and answer in full, to read what language models do.
 
-    What a model wrote cannot move the cursor or change colours, and no line of it begins where the
-    narrator's own lines begin.
+    A model's text cannot move the cursor or change colours, and its lines are indented further than
+    the narrator's own.
     """
 
     def __init__(self, console: Console) -> None:

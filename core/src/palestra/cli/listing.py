@@ -1,4 +1,4 @@
-"""`palestra list`, `agents`, `info` and `plugins`: what there is."""
+"""`palestra list`, `agents`, `info` and `plugins`: show what is installed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_VALUE = 40  # characters of a split's option that `palestra info` shows
 
 
 def table(*columns: str) -> Table:
-    """A table whose first column is never broken."""
+    """A table whose first column is never wrapped."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for number, column in enumerate(columns):
         made.add_column(column, no_wrap=number == 0, overflow="fold")
@@ -36,7 +36,9 @@ def table(*columns: str) -> Table:
 def list_environments(
     family: Annotated[str | None, typer.Option(help="Only this family.")] = None,
     namespace: Annotated[str | None, typer.Option(help="Only this namespace.")] = None,
-    players: Annotated[int | None, typer.Option(help="Only those this many can play.")] = None,
+    players: Annotated[
+        int | None, typer.Option(help="Only those with this number of players.")
+    ] = None,
     moves: Annotated[str | None, typer.Option(help="sequential, simultaneous or phased.")] = None,
     pays: Annotated[str | None, typer.Option(help="zero-sum, common or general.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only those with this tag.")] = None,
@@ -158,7 +160,7 @@ def splits_text(spec: EnvSpec) -> str:
 
 
 def _short(value: object) -> str:
-    """A value as it is written, the beginning of a long one."""
+    """A value as Python writes it, cut if it is long."""
     return _clip(repr(value))
 
 
@@ -167,7 +169,7 @@ def _clip(written: str) -> str:
 
 
 def list_plugins() -> None:
-    """List the installed plugins, what they give, and what is broken."""
+    """List the installed plugins, what they provide, and what is broken."""
     rows = table("plugin", "distribution", "status", "gives")
     plugins = registry().plugins.plugins
     for name, plugin in sorted(plugins.items()):

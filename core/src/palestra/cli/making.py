@@ -1,4 +1,4 @@
-"""`palestra new KIND NAME`: a distribution of your own, complete and green."""
+"""`palestra new KIND NAME`: write a complete new distribution whose tests pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Folder = Annotated[Path, typer.Option(help="Where to put it.")]
 
 @new.callback()
 def start() -> None:
-    """Start something of your own."""
+    """Write a new plugin to start from."""
 
 
 @new.command("plugin")

@@ -15,12 +15,12 @@ from palestra.kernel.registry import load_game, registry
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import EnvSpec, load_entry_point
 
-TURNS = 6  # of the conversation that is shown
-LONGEST = 3_000  # characters of it
+TURNS = 6  # turns of the conversation that are shown
+LONGEST = 3_000  # characters of it that are shown
 
 
 def pages_command(
-    folder: Annotated[Path, typer.Argument(help="Where the pages go; made if it is not there.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the pages; created if missing.")],
     namespace: Annotated[str, typer.Option(help="Only this namespace.")] = "",
 ) -> None:
     """Write a page for every installed environment, and an index."""
@@ -152,7 +152,7 @@ def _making(spec: EnvSpec) -> list[str]:
 def _conversation(spec: EnvSpec) -> str:
     """What the first seat that is asked sees and answers in one random episode."""
     game, rng = load_game(spec, {}), Rng.seeded(0)
-    # interpreted: a few turns are no reason to wait for a compiler
+    # interpreted: a few turns are not worth compiling for
     episode = Episode(game, 0, spec=spec, compiled=False if isinstance(game, ArrayGame) else None)
     seat, since, lines = episode.to_act[0], 0, list[str]()
     for _ in range(4 * TURNS):

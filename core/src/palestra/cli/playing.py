@@ -30,40 +30,40 @@ from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
 from palestra.runner.play import stream
 
-MODES = {"pygame": "human"}  # what is typed for a mode of another name
+MODES = {"pygame": "human"}  # modes with another name on the command line
 
 
 def play_command(
     env: EnvId,
     agents: Annotated[
-        str, typer.Option(help="Comma-separated, one a seat or one for all.")
+        str, typer.Option(help="Comma-separated: one per seat, or one for all.")
     ] = "random",
-    episodes: Annotated[int, typer.Option(min=1, help="How many to play.")] = 1,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1,
     seed: Annotated[int, typer.Option(help="Episode i starts from seed + i.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for records and replays.")] = None,
     render: Annotated[
-        str, typer.Option(help="terminal, pygame, none, or a plugin's own, as browser.")
+        str, typer.Option(help="terminal, pygame, none, or a plugin's mode such as browser.")
     ] = "",
-    browser: Annotated[bool, typer.Option("--browser", help="As --render browser.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Same as --render browser.")] = False,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
-    rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
+    rewards: Annotated[str, typer.Option(help="Reward names, as in env,food-distance.")] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
     move_seconds: Annotated[
-        float | None, typer.Option(help="Who takes longer for a move forfeits.")
+        float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")
     ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
 ) -> None:
-    """Play episodes between agents; records and a replay end up in a folder."""
+    """Play episodes between agents; records and a replay are written to a folder."""
     spec = registry().environment(env)
     options = read_options(option or [])
     game = load_game(spec, options, len(split_agents(agents)))
     folder = out or _fresh_folder(spec)
     seated = seat_agents(agents, game.num_players)
     console = Console()
-    people = _people(seated)  # they see their own view, and nobody draws another beside it
+    people = _people(seated)  # people see their own view; no second picture is drawn
     render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
     hooks: list[Any] = [Narrator(console)] if verbose else []
@@ -124,19 +124,19 @@ def play_command(
 
 
 def _people(agents: list[str]) -> list[int]:
-    """The seats where a person plays."""
+    """The seats that people play."""
     known = registry().agents
     names = [parse_agent(agent)[0] for agent in agents]
     return [s for s, name in enumerate(names) if name in known and known[name].kind == "human"]
 
 
 def _viewer(game: Game[Any, Any], people: list[int]) -> int | None:
-    """Who a picture is drawn for: a person who plays, so that it shows them nothing hidden."""
+    """The seat to draw for: the person's own, so that it shows them nothing hidden."""
     if game.perfect_information or not people:
         return None
     if len(people) > 1:
         raise InvalidOption(
-            "several people play, and one picture would show one's secrets to the others; "
+            "several people play, and one picture would show one player's secrets to the others; "
             "leave --render out"
         )
     return people[0]
@@ -148,7 +148,7 @@ def _fresh_folder(spec: EnvSpec) -> Path:
 
 
 def _artist(spec: EnvSpec, mode: str, *, asked: bool = True) -> Any:
-    """What draws a mode; None where nobody asked for it and no renderer is installed."""
+    """The renderer of a mode; None if it was not asked for and none is installed."""
     try:
         made = renderer(spec, MODES.get(mode, mode))
     except MissingExtra:
@@ -161,8 +161,8 @@ def _artist(spec: EnvSpec, mode: str, *, asked: bool = True) -> Any:
 
 
 def _report(console: Console, tally: Tally) -> None:
-    """Mean returns beside the shares of answers refused and episodes forfeited, results and what
-    the models took, by seat; then the metrics.
+    """Print mean returns, shares of refused answers and forfeited episodes, results and model usage
+    by seat; then the metrics.
     """
     tokens = any(used.tokens for used in tally.used)
     extra = ("tokens", "cost") if tokens else ()
@@ -193,7 +193,7 @@ def _written(console: Console, folder: Path, record: EpisodeRecord, replays: boo
     for kind in ("gif", "html"):
         try:
             path = export(kind, [record], folder / f"replay.{kind}")
-        except Exception as error:  # the episodes are played, whatever a renderer makes of one
+        except Exception as error:  # a renderer's error must not fail a finished run
             said = str(error) if isinstance(error, PalestraError) else cause(error)
             console.print(f"(no {kind} replay: {said})", markup=False, soft_wrap=True)
         else:
@@ -208,7 +208,7 @@ def export(
     seat: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write records in one mode: "gif", "mp4", "strip" or "html", by what is installed."""
+    """Write records in one mode ("gif", "mp4", "strip" or "html") with an installed renderer."""
     spec = registry().environments.get(records[0].env)
     written: Path = renderer(spec, kind)(records, path, seat, progress)
     return written
@@ -218,8 +218,8 @@ def replay_command(
     file: Annotated[Path, typer.Argument(help="A file of episode records.")],
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
     gif: Annotated[Path | None, typer.Option(help="Write an animation.")] = None,
-    mp4: Annotated[Path | None, typer.Option(help="Write a film.")] = None,
-    strip: Annotated[Path | None, typer.Option(help="Write moments side by side, a PNG.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="Write a video.")] = None,
+    strip: Annotated[Path | None, typer.Option(help="Write a PNG of moments side by side.")] = None,
     verify: Annotated[bool, typer.Option(help="Only check that every record replays.")] = False,
     episode: Annotated[int, typer.Option(help="Which episode of the file, from 0.")] = 0,
     seat: Annotated[int | None, typer.Option(help="Show only what this seat may see.")] = None,
@@ -242,7 +242,7 @@ def replay_command(
 
 
 def _read(file: Path) -> tuple[list[EpisodeRecord], RecordError | None]:
-    """The good records of a file, and what is wrong with the rest."""
+    """The readable records of a file, and the error that ended reading, if any."""
     if not file.exists():
         raise InvalidOption(f"there is no file {file}")
     records = []
@@ -265,7 +265,7 @@ def _choose(records: list[EpisodeRecord], number: int, file: Path) -> EpisodeRec
 
 
 def _verify(records: list[EpisodeRecord]) -> None:
-    """Check every record; exit with 1 where one does not replay as it was written."""
+    """Check every record; exit with 1 if any does not replay as recorded."""
     broken = 0
     for number, record in enumerate(records):
         named = printable(f"episode {number}: {record.env}, {len(record.turns)} turns")

@@ -1,4 +1,4 @@
-"""`palestra rescore`: old records under today's readers, rules and metrics."""
+"""`palestra rescore`: old records under the current parsers, rules and metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rescore_command(
         bool, typer.Option(help="Answers refused now lose; by default the episode is cut there.")
     ] = False,
 ) -> None:
-    """Read old answers again, recompute what follows, and say what changed and why."""
+    """Parse old answers again, recompute what follows, and report what changed and why."""
     source = run / FINISHED
     if not source.exists():
         raise InvalidOption(f"{run} holds no {FINISHED}; name a folder that palestra play wrote")
@@ -57,7 +57,7 @@ def rescore_command(
 
 
 def _report(console: Console, totals: Totals) -> None:
-    """Counts, then every metric as it was and is."""
+    """Print counts, then every metric before and after."""
     kinds = ", ".join(f"{count} {what}" for what, count in sorted(totals.changes.items()))
     console.print(
         f"{totals.episodes} episodes, {totals.cut} of them end where an answer or a move is taken "

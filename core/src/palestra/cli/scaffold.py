@@ -18,7 +18,7 @@ from palestra.kernel.registry import AGENT_HOMES, NAMESPACE_HOMES, registry
 from palestra.shaping import OWN
 from palestra.version import __version__
 
-# which template of `common` becomes which file of every new distribution
+# which template in `common` becomes which file of every new distribution
 COMMON = {
     "pyproject.toml": "pyproject.toml",
     "LICENSE": "LICENSE",
@@ -39,19 +39,19 @@ MODES = ("human", "rgb_array", "ansi", "terminal", "gif", "mp4", "strip", "html"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What can be begun: its folder of templates, their files, and what the plugin asks for."""
+    """A kind of plugin to create: its folder of templates, their files and its dependencies."""
 
     folder: str
     title: str
     files: dict[str, str]
     dependencies: tuple[str, ...] = ("palestra",)  # our own; the version is added
     dev: tuple[str, ...] = ("palestra[testing]",)
-    has_namespace: bool = False  # of ids; else the whole name is what it gives
+    has_namespace: bool = False  # of ids; otherwise the whole name is the name of what it provides
     example: str = "careful"
     reserved: Collection[str] = field(default=())
 
 
-PLAYED = ("palestra[numba,testing]", "palestra-games")  # what agents and the like are tested on
+PLAYED = ("palestra[numba,testing]", "palestra-games")  # what plugins without a game are tested on
 KINDS = {
     "plugin": Kind(
         "plugin",
@@ -108,9 +108,9 @@ def create_plugin(
 ) -> Path:
     """Write the distribution `palestra-NAME` under `folder` and return its path.
 
-    kind: "plugin" (a game), "agent", "reward", "renderer" or "site". reserved: names that it must
-    not take, beside those that are reserved or in use. All of it or nothing is written; a folder
-    that exists is never touched.
+    kind: "plugin" (a game), "agent", "reward", "renderer" or "site". reserved: further names that
+    it must not take, besides those reserved or in use. Either all files are written or none; an
+    existing folder is never touched.
     """
     made = KINDS[kind]
     name = name.removeprefix("palestra-")
@@ -145,7 +145,7 @@ def _write(draft: Path, name: str, kind: Kind) -> None:
 
 
 def _words(name: str, kind: Kind) -> dict[str, str]:
-    """What stands for the names in the templates."""
+    """The values of the placeholders in the templates."""
     versions = f">={__version__},<{_next_minor(__version__)}"
     namespace = name.split("-", 1)[0]
     return {

@@ -40,7 +40,7 @@ class ArraySimulator(Simulator):
         """Take over a timestep's bytes; numpy would copy a structured array field by field."""
         self._memory = bytearray(memory)
         self._timesteps = np.frombuffer(self._memory, self.game.timestep_dtype)
-        self._state: Any = None  # views of the timestep, made when first asked for
+        self._state: Any = None  # views of the timestep, made on first use
         self._masks: tuple[Mask, ...] = ()
         self._observations: tuple[Any, ...] = ()
         self._present: Any = None
@@ -108,7 +108,7 @@ class ArraySimulator(Simulator):
         return int(self._driver.play(self._timesteps))
 
     def play_against(self, rivals: Any, action: int, scripted: bool) -> None:
-        """Play one seat's action and its rivals' up to its next turn; see `engine.rivals`."""
+        """Play one seat's action and its opponents' up to its next turn; see `engine.rivals`."""
         play = self._driver.against_scripts if scripted else self._driver.against_random
         acting = play(self._timesteps, rivals, action)
         if acting >= 0:
@@ -225,7 +225,7 @@ class ArraySimulator(Simulator):
         return list(self._moves(seat))
 
     def _moves(self, seat: int) -> dict[str, int]:
-        """Legal moves by their text, written once a position."""
+        """Legal moves by their text, computed once per position."""
         if seat not in self._written:
             actions = self.legal_actions(seat)
             self._written[seat] = {self.game.action_text(self.state, seat, a): a for a in actions}
@@ -247,7 +247,8 @@ class ArraySimulator(Simulator):
 
     def sample(self, seat: int, rng: Rng) -> int:
         if type(self.game).sample is ArrayGame.sample:
-            # the same draw, from the mask that is here already: many times quicker than the rules
+            # the same draw, from the mask that is already here: many times faster than calling the
+            # rules
             return int(rng.choice(allowed(self.mask(seat))))
         return int(self.game.sample(self.state, seat, rng))
 

@@ -29,11 +29,11 @@ class Batch:
 
     `max_steps` truncates longer episodes. `masks` is read-only.
 
-    `autoreset` is Gymnasium's: "next_step" (a finished lane is dealt again by the next step, which
-    ignores its actions), "same_step" (dealt at once; last observations in `final_observations`) or
-    "disabled" (it stays finished until `reset`). `random_seats` play random legal moves and
-    `scripted_seats` the game's own `scripted_action` by themselves inside the loop; a step runs on
-    to the next turn of somebody else.
+    `autoreset` is Gymnasium's: "next_step" (the next step resets a finished lane and ignores its
+    actions), "same_step" (reset at once; last observations in `final_observations`) or "disabled"
+    (it stays finished until `reset`). Inside the loop, `random_seats` play random legal moves and
+    `scripted_seats` the game's own `scripted_action`; a step continues until another seat is to
+    act.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class Batch:
 
     @property
     def seeds(self) -> list[int]:
-        """The seed of every lane, which is that of the first episode after it was given."""
+        """The seed of every lane: that of its first episode since the seed was set."""
         return _joined(self.lanes["seed"])
 
     @property
     def episode_seeds(self) -> list[int]:
-        """The seed of the episode every lane is playing."""
+        """The seed of the episode that each lane is playing."""
         return _joined(self.lanes["key"])
 
     def statistics(self) -> dict[str, Array]:
@@ -110,7 +110,7 @@ class Batch:
         }
 
     def hand_over(self, seats: Iterable[int]) -> None:
-        """Let these seats be played from outside from now on."""
+        """From now on, take these seats' actions from `step`."""
         self._shared["auto"][0, list(seats)] = 0
         self._shared["alone"] = not self._shared["auto"].any()
 
@@ -119,7 +119,7 @@ class Batch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
     ) -> Array:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane.
+        """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane.
 
         Lanes that are not named keep their seeds.
         """
@@ -132,7 +132,7 @@ class Batch:
         return self.observations
 
     def _only(self, lanes: Array | Sequence[int] | None, work: Callable[[int, int], Any]) -> None:
-        """Run a loop over some lanes, leaving the others alone."""
+        """Run a loop over some lanes and leave the others unchanged."""
         if lanes is not None:
             self.lanes["active"] = 0
             self.lanes["active"][lanes] = 1
@@ -149,7 +149,7 @@ class Batch:
         parts = deque(self._slices)
 
         def take() -> None:
-            """Whoever is free takes the next part."""
+            """Work on the next part until none is left."""
             while True:
                 try:
                     first, last = parts.popleft()
@@ -159,7 +159,7 @@ class Batch:
 
         others = [self._pool.submit(take) for _ in range(self._others)]
         try:
-            take()  # this thread works too: waking another takes as long as many steps
+            take()  # this thread works too: waking another takes as long as many steps do
         finally:
             for other in others:
                 if not other.cancel():
@@ -168,9 +168,9 @@ class Batch:
     def step(
         self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
     ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Observations, rewards, terminations, truncations and infos after one step of every lane.
+        """Step every lane; return observations, rewards, terminations, truncations and infos.
 
-        `actions` is (N, P) of integers; None plays what `self.actions` holds. Infos have
+        `actions` is an (N, P) array of integers; None plays what `self.actions` holds. Infos have
         `action_mask`, `acting` and `episode` (observe `statistics`).
         """
         if not self._dealt:
@@ -189,10 +189,10 @@ class Batch:
         return self._driver.step(self.lanes, self._finals, self._shared, first, last, self._mode)
 
     def truncate(self, lanes: Array) -> None:
-        """End the episodes that these lanes are playing, as a time limit outside the rules does.
+        """Truncate the episodes that these lanes are playing, as an external time limit does.
 
-        Observations and masks stay as they are. In "same_step" mode they become the last ones, and
-        the next episodes are dealt; rewards of the last step stay to be read.
+        Observations and masks do not change. In "same_step" mode they become the final ones, and
+        the next episodes start; rewards of the last step can still be read.
         """
         kept = self.lanes
         timesteps = kept["timestep"]
@@ -219,11 +219,11 @@ class Batch:
     # States as values
 
     def save(self, lanes: Array | Sequence[int] | slice = slice(None)) -> Array:
-        """A copy of some lanes, for `load`; it pickles."""
+        """A copy of some lanes, for `load`; it can be pickled."""
         return self.lanes[lanes].copy()
 
     def load(self, saved: Array, lanes: Array | Sequence[int] | slice = slice(None)) -> None:
-        """Put saved lanes into these lanes: as many as were saved, or one into all."""
+        """Load saved lanes into these lanes: one for each, or a single one into all."""
         self.lanes[lanes] = saved
         self._dealt = True
 
@@ -240,7 +240,7 @@ class Batch:
             "truncations",
         )
         found = {name: getattr(self, name) for name in names}
-        found["masks"] = self.lanes["timestep"]["mask"]  # torch warns of what is read-only
+        found["masks"] = self.lanes["timestep"]["mask"]  # torch warns about read-only arrays
         return {name: torch.from_numpy(array) for name, array in found.items()}
 
     def close(self) -> None:
@@ -250,12 +250,12 @@ class Batch:
 
 
 def _joined(words: Array) -> list[int]:
-    """Seeds from their lower and upper 32 bits."""
+    """64-bit seeds from their lower and upper 32 bits."""
     return [int(low) | (int(high) << 32) for low, high in words.tolist()]
 
 
 def _slices(num_envs: int, threads: int) -> list[tuple[int, int]]:
-    """Lane ranges, several a thread so that a slow core holds nobody up."""
+    """Lane ranges, several per thread so that a slow core does not delay the others."""
     parts = min(num_envs, threads * 8)
     edges = [round(part * num_envs / parts) for part in range(parts + 1)]
     return list(itertools.pairwise(edges))

@@ -29,7 +29,7 @@ from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import MissingExtra, PalestraError
 from palestra.kernel.rng import threefry
 
-SMALL = 1000  # instructions of Python: what is inlined where it is called
+SMALL = 1000  # Python instructions: functions up to this length are inlined into their callers
 RULES = ("init_state", "apply_actions", "write_legal_mask", "write_observation", "scripted_action")
 DRIVER = Path(driver.__file__)
 BATCH_DRIVER = Path(batch_driver.__file__)
@@ -40,10 +40,10 @@ def numba_installed() -> bool:
 
 
 def debugging() -> bool:
-    """Whether PALESTRA_DEBUG is set: rules are then played with every array index checked.
+    """Whether PALESTRA_DEBUG is set; every array index is then checked.
 
-    Episodes run interpreted unless told otherwise, so that an error names its line; what is
-    compiled raises `IndexError` where it would read or write other memory.
+    Episodes run interpreted by default, so that an error names its line; compiled rules raise
+    `IndexError` instead of reading or writing other memory.
     """
     return os.environ.get("PALESTRA_DEBUG", "") not in ("", "0")
 
@@ -142,11 +142,11 @@ def _compiled_driver(game: ArrayGame) -> Driver:
 
 
 def _not_yet(*_: Any) -> None:
-    """Interpreted, observations are written when they are asked for: seldom, and slowly."""
+    """Do nothing: interpreted observations are slow, so they are written only when asked for."""
 
 
 def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
-    """A template run as it is, over the game's plain functions."""
+    """A template run unchanged, over the game's plain functions."""
     names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
     if template == BATCH_DRIVER:
         names |= lane_functions(game)
@@ -164,7 +164,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     digest = fingerprint(game)
     name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
     path = cache_folder() / f"{name}.py"
-    if not path.exists():  # other processes may write the same just now
+    if not path.exists():  # other processes may be writing the same file
         write_text(path, template.read_text("utf-8"))
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
@@ -188,7 +188,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
 
 
 def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
-    """The code of rules that are small with all they call, and of what they call.
+    """The code of rules that are small together with all they call, and of what they call.
 
     These are inlined where they are called: the options in `config` are constants there, so that
     loops over seats unroll. Larger ones would take minutes to compile.
@@ -199,7 +199,7 @@ def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
 
 @lru_cache(maxsize=4096)
 def _length(function: FunctionType) -> int:
-    """Instructions of a function and, call by call, of all that it calls."""
+    """The number of instructions of a function and, for each call, of what it calls."""
     instructions = list(dis.get_instructions(function))
     named = (function.__globals__.get(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL")
     return len(instructions) + sum(_length(f) for f in named if isinstance(f, FunctionType))
@@ -218,7 +218,7 @@ def _reached(functions: Iterable[FunctionType]) -> set[FunctionType]:
 
 
 def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
-    """What lanes are played with: the rules, the generator, and the single driver's core."""
+    """The functions that lanes use: the rules, the generator, and the single driver's core."""
     names = {"CONFIG": game.config, "Out": Out, "threefry": threefry, **rule_functions(game)}
     name = f"palestra_shared_{fingerprint(game)}"
     single = load_template(name, DRIVER, names)
@@ -245,7 +245,7 @@ def _compile_on_first_call(
     dispatcher: Any,
     signature: tuple[Any, ...],
 ) -> None:
-    """Put a stand-in into `driver` that compiles the entry when it is first needed.
+    """Put a stand-in into `driver` that compiles the entry on its first call.
 
     Afterwards calls go straight to the machine code's own entry point: numba's dispatcher would
     look at the argument types every time, which costs as much again as the whole move.
@@ -273,7 +273,7 @@ def _compile_on_first_call(
 
 @contextmanager
 def _saying(what: str) -> Iterator[None]:
-    """Tell whoever waits at a terminal for more than a second what for."""
+    """Print `what` on a terminal if the block takes more than a second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -287,7 +287,7 @@ def _saying(what: str) -> Iterator[None]:
 
 
 def _checked(point: Callable[..., int], name: str) -> Callable[..., int]:
-    """Machine code whose `IndexError` says what to do: it does not know its line."""
+    """Wrap machine code so that its `IndexError`, which has no line, says what to do."""
 
     def call(*arguments: Any) -> int:
         try:
@@ -306,10 +306,10 @@ def device_functions(
 ) -> dict[str, Any]:
     """Compile rules together with every plain function they reach, each once.
 
-    A copy of each function gets the compiled helpers among its globals; the module it came from
-    is left as it was, so that the same rules go on running interpreted. `suffix` makes the names
-    of the machine code unique: code that two processes compiled may otherwise share its names, and
-    whichever is loaded from the cache first would stand in for the other.
+    A copy of each function gets the compiled helpers among its globals; the original module is not
+    changed, so that the same rules can still run interpreted. `suffix` makes the names of the
+    machine code unique: otherwise code compiled by two processes could share names, and whichever
+    is loaded from the cache first would be used for both.
     """
     made: dict[FunctionType, Any] = {}
 
@@ -347,7 +347,7 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 
 def fingerprint(game: ArrayGame) -> str:
-    """A hash of all that the machine code depends on."""
+    """A hash of everything the machine code depends on."""
     here = Path(__file__)
     how = (DRIVER, BATCH_DRIVER, here, here.with_name("linked.py"))
     parts = [path.read_text() for path in how]
@@ -372,7 +372,7 @@ def _constants(function: FunctionType) -> Iterator[str]:
 def _source(function: FunctionType) -> str:
     try:
         return textwrap.dedent(inspect.getsource(function))
-    except OSError:  # typed at a prompt: the code itself must do
+    except OSError:  # defined at a prompt, without source: hash the byte code instead
         return (
             f"{function.__qualname__} {function.__code__.co_code!r} {function.__code__.co_consts}"
         )

@@ -44,7 +44,7 @@ class Kernels:
 
 
 def open_cuda() -> Any:
-    """numba's CUDA target, once it is known that a GPU or the simulator is there."""
+    """numba's CUDA target; raises an error if there is neither a GPU nor the simulator."""
     if importlib.util.find_spec("numba_cuda") is None:
         raise MissingExtra("numba-cuda, which runs array games on a GPU,", "palestra[cuda]")
     cuda: Any = importlib.import_module("numba.cuda")
@@ -79,8 +79,8 @@ def kernel_functions(
 
 
 class DeviceView:
-    """One field of all lanes where it lies: anything that reads `__cuda_array_interface__` can
-    use it without a copy (torch.as_tensor, CuPy); `copy_to_host()` gives a numpy array.
+    """One field of all lanes in device memory: anything that reads `__cuda_array_interface__` can
+    use it without a copy (torch.as_tensor, CuPy); `copy_to_host()` returns a numpy array.
     """
 
     def __init__(self, batch: CudaBatch, *path: str, flag: bool = False) -> None:
@@ -114,12 +114,12 @@ class DeviceView:
 
 
 class CudaBatch:
-    """`Batch` with its lanes in a GPU's memory; what is played is the same to the bit.
+    """`Batch` with its lanes in a GPU's memory; results are the same bit for bit.
 
     `observations`, `masks`, `rewards`, … are `DeviceView`s of the lanes, which every step rewrites;
-    `torch()` gives them as tensors. `step` takes an (N, P) array of integers from the host, which
-    is checked, or any array on the device, of which only shape and type are: there an action out
-    of range forfeits like any illegal one.
+    `torch()` returns them as tensors. `step` takes an (N, P) array of integers from the host, which
+    is checked, or any array on the device, of which only shape and type are checked: there an
+    action out of range forfeits like any illegal one.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class CudaBatch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Sequence[int] | Array | None = None
     ) -> Any:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane.
+        """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane.
 
         Lanes that are not named keep their seeds.
         """
@@ -199,7 +199,7 @@ class CudaBatch:
         return self.observations
 
     def _only(self, lanes: Sequence[int] | Array | None, kernel: str, *arguments: Any) -> None:
-        """Launch a kernel over some lanes, leaving the others alone."""
+        """Launch a kernel over some lanes and leave the others unchanged."""
         if lanes is None:
             self._launch(kernel, *arguments)
             return
@@ -214,7 +214,7 @@ class CudaBatch:
     def step(
         self, actions: Any = None, lanes: Sequence[int] | Array | None = None
     ) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Observations, rewards, terminations, truncations and infos after one step of every lane.
+        """Step every lane; return observations, rewards, terminations, truncations and infos.
 
         None plays the actions that `random_actions` or an earlier call left in the lanes.
         """
@@ -252,7 +252,7 @@ class CudaBatch:
         return copied
 
     def load(self, saved: Array, lanes: Sequence[int] | Array | slice = slice(None)) -> None:
-        """Put saved lanes into these lanes: as many as were saved, or one into all."""
+        """Load saved lanes into these lanes: one for each, or a single one into all."""
         host = self.lanes.copy_to_host()
         host[lanes] = saved
         self.lanes.copy_to_device(host)
@@ -266,4 +266,4 @@ class CudaBatch:
         return {name: torch.as_tensor(view, device="cuda") for name, view in views.items()}
 
     def close(self) -> None:
-        """Memory goes back when the last view is gone."""
+        """Do nothing: memory is freed with the last view."""

@@ -1,4 +1,4 @@
-"""What numba says of rules it cannot compile, in one line: where, which source line, and why."""
+"""numba's errors about rules it cannot compile, in one line: where, which source, and why."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compile_error(error: Exception, name: str, rules: Iterable[FunctionType]) ->
 
 
 def reason(error: Exception) -> str:
-    """What is wrong, without where it is and the compiler's own passes."""
+    """The reason alone, without locations and the names of compiler passes."""
     if isinstance(error, KeyError):
         return f"there is no {error.args[0]!r}"
     found: list[str] = []
@@ -69,7 +69,7 @@ def short_path(path: str | Path) -> str:
 
 
 def _places(error: Exception, functions: list[FunctionType]) -> Iterator[Place]:
-    """Where it may be, the likeliest first."""
+    """Places the error may come from, the most likely first."""
     files = {function.__code__.co_filename for function in functions}
     text = _said(error)
     yield from _readers(text, functions)
@@ -85,7 +85,7 @@ def _places(error: Exception, functions: list[FunctionType]) -> Iterator[Place]:
 
 
 def _locations(error: BaseException | None) -> Iterator[Place]:
-    """Where the compiler was, from what it held in its hands when it failed."""
+    """Where the compiler was, from the local variables of its frames when it failed."""
     while error is not None:
         instruction = None  # of the byte code it was reading
         for held in (error, *_locals(error.__traceback__)):
@@ -112,7 +112,7 @@ def _locals(trace: TracebackType | None) -> Iterator[Any]:
 
 
 def _readers(text: str, functions: list[FunctionType]) -> Iterator[Place]:
-    """Who reads a name that is not defined."""
+    """The functions that read an undefined name."""
     unknown = _NAME.search(text)
     for function in functions if unknown else ():
         code, name = function.__code__, unknown[1] if unknown else ""

@@ -1,4 +1,4 @@
-"""What the lanes of a batch hold, wherever they lie: layouts, seeds, and actions from outside."""
+"""Lanes of a batch on CPU or GPU: their memory layout, seeds, and actions from outside."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ RESEED = 0x5EED  # as in `palestra.engine.batch_driver`
 def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
     """One lane of a batch: a timestep, and what is kept about it from step to step.
 
-    `seed` is the lane's, `key` that of the episode now played, both as two 32-bit words; `finished`
+    `seed` is the lane's, `key` that of the current episode, both as two 32-bit words; `finished`
     says that an episode ended in the last step, `final_…` how; `early_reward` is what was paid
-    before the first turn from outside, and is told with it.
+    before the first turn from outside, and is reported with that turn.
     """
     seats = game.num_players
     return record_dtype(
@@ -55,9 +55,9 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
 
 
 def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
-    """What all lanes share: an empty timestep; which seats play random legal moves by themselves,
-    and whether none does; the most steps of an episode (0: no limit); `forfeits[i, j]`, what seat j
-    is paid when seat i forfeits.
+    """What all lanes share: an empty timestep; who plays each seat, and whether all are played from
+    outside; the most steps of an episode (0: no limit); `forfeits[i, j]`, what seat j is paid when
+    seat i forfeits.
     """
     seats = game.num_players
     return record_dtype(
@@ -72,7 +72,7 @@ def shared_dtype(game: ArrayGame) -> np.dtype[Any]:
 
 
 def rivals_dtype(game: ArrayGame) -> np.dtype[Any]:
-    """Who plays beside one seat of an episode, and what they played in the last call.
+    """The opponents of one seat of an episode, and what they played in the last call.
 
     `auto` says who plays each seat, `actions[step]` what each seat played, -1 where it did not act;
     `paid` is what the steps paid the seat by term.
@@ -93,7 +93,7 @@ def rivals_dtype(game: ArrayGame) -> np.dtype[Any]:
 def check_seats(
     game: Game[Any, Any], random_seats: Sequence[int], scripted_seats: Sequence[int]
 ) -> None:
-    """Raise `InvalidOption` for seats that cannot play by themselves."""
+    """Raise `InvalidOption` for seats that cannot be played inside the loop."""
     strange = [s for s in (*random_seats, *scripted_seats) if s not in range(game.num_players)]
     if strange:
         raise InvalidOption(f"seat {strange[0]} is not one of 0 to {game.num_players - 1}")
@@ -116,7 +116,7 @@ def make_shared(
     scripted_seats: Sequence[int] = (),
     max_steps: int | None = None,
 ) -> Array:
-    """The shared of a game, as an array of one record."""
+    """The shared data of a game's lanes, as an array of one record."""
     check_seats(game, random_seats, scripted_seats)
     seats = range(game.num_players)
     shared = np.zeros(1, shared_dtype(game))
@@ -129,7 +129,7 @@ def make_shared(
 
 
 def lane_seeds(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
-    """A seed for every lane: consecutive from one, or as given."""
+    """A seed for every lane: consecutive from a single seed, or as given."""
     if seed is None or isinstance(seed, int | np.integer):
         first = check_seed(None if seed is None else int(seed))
         return [(first + i) % SEED_LIMIT for i in range(num_envs)]
@@ -152,7 +152,7 @@ def write_seeds(
 
 
 def random_bits(seed: int) -> int:
-    """Where a stream of random moves begins."""
+    """The initial state of a stream of random moves."""
     return (seed * 2654435761 + 97) & 0x7FFFFFFF
 
 
@@ -165,10 +165,10 @@ def episode_seed(seed: int, number: int) -> int:
 
 
 def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Array) -> Array:
-    """An action array of the right shape, kind and range, or an error before anything moves."""
+    """Actions as an array of the right shape, type and range; raises before the state changes."""
     try:
         array = np.asarray(actions)
-    except Exception as error:  # rows of unequal length, objects that numpy cannot look at
+    except Exception as error:  # rows of unequal length, objects that numpy cannot convert
         legal = f"integers of shape {shape}"
         raise InvalidAction(actions, legal, why=f"it is no array ({cause(error)})") from error
     if array.shape != shape or array.dtype.kind not in "iu":

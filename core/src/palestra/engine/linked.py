@@ -14,7 +14,7 @@ from numba import version_info
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
-NEWEST = (0, 68)  # of numba's versions that this was tried with
+NEWEST = (0, 68)  # the newest numba version this was tested with
 
 
 class _Linked(JITCodeLibrary):
@@ -37,7 +37,7 @@ class _Linked(JITCodeLibrary):
 
 
 class _Joint(_Linked):
-    """Code that is optimised where it is linked in, and not before."""
+    """Code that is optimised only where it is linked in."""
 
     def _optimize_final_module(self) -> None:
         pass

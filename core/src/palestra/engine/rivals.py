@@ -17,7 +17,7 @@ NONE = -1  # no action of the seat itself
 
 
 class Rivals:
-    """Who plays beside one seat of an array game, for `Episode.play_through`.
+    """The opponents of one seat of an array game, for `Episode.play_through`.
 
     `scripts` are the seats that play by the game's own script, all others but `seat` play random
     legal moves. Between two turns of the seat there is one call to machine code, whoever moves.
@@ -64,7 +64,7 @@ class Rivals:
         self.paid = {}
         steps, actions = self._play(simulator, self.action)
         last = steps
-        while last == TRAIL:  # there may be more than fits
+        while last == TRAIL:  # there may be more steps than fit
             last, more = self._play(simulator, NONE)
             steps, actions = steps + last, actions + more
         return steps, Steps(actions, self._seats)
@@ -84,7 +84,7 @@ class Rivals:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The actions of some steps, as {seat: action} each, read when somebody wants to know."""
+    """The actions of some steps, each as {seat: action}, computed on demand."""
 
     actions: bytes
     seats: int

@@ -1,4 +1,4 @@
-"""A batch that pays what step shapers name, lane by lane or for all lanes at once."""
+"""A batch with rewards from step shapers, called lane by lane or for all lanes at once."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Terms = dict[str, Array]
 class Transitions:
     """One step of many lanes for one seat: the fields of `Transition` as arrays over lanes.
 
-    `before` and `after` are structured arrays of states, whose fields have a row a lane; `actions`
-    is (lanes, seats), of which those of seats that were not asked mean nothing.
+    `before` and `after` are structured arrays of states, one row per lane; `actions` is (lanes,
+    seats), where the entries of seats that did not act are meaningless.
     """
 
     game: ArrayGame
@@ -47,7 +47,7 @@ class Transitions:
 
 @runtime_checkable
 class Batched(Protocol):
-    """A step shaper that pays all lanes in one call, where `batched` says that it can."""
+    """A step shaper that can shape all lanes in one call, if `batched` is true."""
 
     batched: bool
 
@@ -57,10 +57,11 @@ class Batched(Protocol):
 class ShapedBatch(Batch):
     """A `Batch` whose rewards are those of step shapers, as `ShapedEpisode` pays them.
 
-    `terms` holds what the last step paid by name, each (N, P). Seats in `random_seats`,
-    `scripted_seats` and `policies` play by themselves, and every step of theirs is shaped too: what
-    is paid before a lane's first turn is told with it. A shaper that is `Batched` is called once
-    for all lanes; any other keeps an instance a lane, which share what outlives a play-through.
+    `terms` holds the last step's rewards by name, each (N, P). Seats in `random_seats`,
+    `scripted_seats` and `policies` are played inside the batch, and their steps are shaped too:
+    what is paid before a lane's first turn is reported with that turn. A `Batched` shaper is called
+    once for all lanes; any other has one instance per lane, and these share what lasts beyond an
+    episode.
     """
 
     def __init__(
@@ -77,8 +78,8 @@ class ShapedBatch(Batch):
         **settings: Any,
     ) -> None:
         super().__init__(game, num_envs, max_steps=max_steps, **settings)
-        make_shared(game, random_seats, scripted_seats)  # refuses seats that cannot play so
-        self._shared["limit"] = 0  # kept here: its end has to be shaped
+        make_shared(game, random_seats, scripted_seats)  # refuses seats that cannot
+        self._shared["limit"] = 0  # enforced here: the end has to be shaped
         self._limit = max_steps
         self.rewards_from = (rewards,) if isinstance(rewards, str) else tuple(rewards)
         self.gamma = check_gamma(gamma)
@@ -92,7 +93,7 @@ class ShapedBatch(Batch):
         shape = num_envs, game.num_players
         self.rewards, self.returns, self._final_returns = (np.zeros(shape) for _ in range(3))
         self.terms: Terms = {}
-        self._later: Terms = {}  # paid in an episode whose first turn is still to come
+        self._later: Terms = {}  # paid before an episode's first turn
         self._fresh = np.zeros(num_envs, np.bool_)  # lanes dealt since the last step
 
     def statistics(self) -> dict[str, Array]:
@@ -107,10 +108,10 @@ class ShapedBatch(Batch):
         self._auto |= policies
 
     def save(self, lanes: Any = slice(None)) -> Array:
-        raise InvalidOption("a shaped batch cannot be saved: its shapers remember play-throughs")
+        raise InvalidOption("a shaped batch cannot be saved: its shapers keep state")
 
     def load(self, saved: Any, lanes: Any = slice(None)) -> None:
-        raise InvalidOption("a shaped batch cannot be loaded: its shapers remember play-throughs")
+        raise InvalidOption("a shaped batch cannot be loaded: its shapers keep state")
 
     # Playing
 
@@ -166,7 +167,7 @@ class ShapedBatch(Batch):
             }
 
     def _run_on(self, chosen: Array) -> None:
-        """Let seats that play by themselves play until somebody else is to act."""
+        """Play the seats played inside the batch until another seat is to act."""
         by_hand = np.array([seat not in self._auto for seat in range(self.game.num_players)])
         while self._auto:
             over = self.lanes["over"][chosen] != 0
@@ -258,7 +259,7 @@ class ShapedBatch(Batch):
         return past
 
     def _cut(self, cut: Array) -> None:
-        """Truncate lanes at the batch's own limit, as the driver does: nobody is asked any more."""
+        """Truncate lanes at the batch's own limit, as the driver does: no seat acts any more."""
         if not cut.size:
             return
         state = self.lanes["timestep"]["state"]
@@ -267,7 +268,7 @@ class ShapedBatch(Batch):
         super().truncate(cut)
 
     def truncate(self, lanes: Array) -> None:
-        """As in `Batch`; shapers hear nothing of it, as nothing of Gymnasium's `TimeLimit`."""
+        """As in `Batch`; shapers are not told, just as with Gymnasium's `TimeLimit`."""
         super().truncate(lanes)
         self._finish(lanes)
         if self.autoreset == "same_step":
@@ -298,7 +299,7 @@ class ShapedBatch(Batch):
                 self._pay(name, lanes, seat, np.asarray(paid, np.float64))
 
     def _one_by_one(self, name: str, lanes: Array, acting: Array, steps: Transitions) -> Terms:
-        """A shaper's terms by lane, each from the lane's own instance."""
+        """A shaper's terms, each lane's from its own instance."""
         found: Terms = {}
         for place, lane in enumerate(lanes.tolist()):
             moves = steps.actions[place]
@@ -348,7 +349,7 @@ def open_batch(
     gamma: float = 1.0,
     **settings: Any,
 ) -> Batch:
-    """A batch that pays what `rewards` names: by default the game's own terms, unnamed."""
+    """A batch with the rewards that `rewards` names: by default the game's own, unnamed."""
     if rewards is None:
         return Batch(game, num_envs, **settings)
     return ShapedBatch(game, num_envs, rewards=rewards, gamma=gamma, **settings)

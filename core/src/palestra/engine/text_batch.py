@@ -1,4 +1,4 @@
-"""The batch interface over a plain loop, for games whose state is not one record."""
+"""The batch interface as a Python loop, for games whose state is not one record."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Lanes = Array | Sequence[int] | slice
 class TextBatch:
     """N episodes with an array view, one after the other; see `palestra.engine.batch.Batch`.
 
-    Lanes are seeded, dealt again, saved and loaded as there, and what happens in one follows from
-    its seed alone. `random_seats` and `scripted_seats` play by themselves as there, by random legal
-    moves and by the game's own `scripted`: a step runs on to the next turn of somebody else. With
-    `rewards`, `terms` holds what the last step paid by name, each (N, P).
+    Lanes are seeded, reset, saved and loaded as there, and what happens in one depends on its seed
+    alone. `random_seats` play random legal moves and `scripted_seats` the game's own `scripted`: a
+    step continues until another seat is to act. With `rewards`, `terms` holds the last step's
+    rewards by name, each (N, P).
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TextBatch:
     def reset(
         self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
     ) -> Array:
-        """Deal all lanes, or only those named; `seed` is the first lane's, or one a lane."""
+        """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane."""
         everywhere = range(self.num_envs)
         if not self._dealt:
             self._set_seeds(self._seed, everywhere)
@@ -152,21 +152,21 @@ class TextBatch:
         self._see(lane)
 
     def _clear(self, lane: int) -> None:
-        """Forget what the last step brought."""
+        """Clear the results of a lane's last step."""
         self.finished[lane] = False
         self.rewards[lane] = 0.0
         for paid in self.terms.values():
             paid[lane] = 0.0
 
     def _run_on(self, lane: int, paid: Array, terms: dict[str, Array]) -> None:
-        """Let seats that play by themselves play until somebody else is to act."""
+        """Play the seats played inside the batch until another seat is to act."""
         episode = self.episodes[lane]
         while episode.to_act and all(seat in self._auto for seat in episode.to_act):
             episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
             self._credit(lane, paid, terms)
 
     def _chosen(self, lane: int, seat: int) -> Any:
-        """What a seat plays: a number from outside, or by itself."""
+        """The action of a seat: the number given to `step`, or its own choice."""
         number, episode = int(self.actions[lane, seat]), self.episodes[lane]
         if seat in self._auto:
             mask = episode.action_mask(seat)
@@ -207,7 +207,7 @@ class TextBatch:
     def step(
         self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
     ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Observations, rewards, terminations, truncations and infos after a step of every lane.
+        """Step every lane; return observations, rewards, terminations, truncations and infos.
 
         `actions` is (N, P) of integers; None plays what `self.actions` holds.
         """
@@ -275,7 +275,7 @@ class TextBatch:
     # States as values
 
     def save(self, lanes: Lanes = slice(None)) -> list[Any]:
-        """A copy of some lanes, for `load`; it pickles."""
+        """A copy of some lanes, for `load`; it can be pickled."""
         return [
             (
                 self.episodes[lane].snapshot(),
@@ -288,7 +288,7 @@ class TextBatch:
         ]
 
     def load(self, saved: Sequence[Any], lanes: Lanes = slice(None)) -> None:
-        """Put saved lanes into these lanes: as many as were saved, or one into all."""
+        """Load saved lanes into these lanes: one for each, or a single one into all."""
         chosen = self._numbers(lanes)
         if len(saved) not in (1, len(chosen)):
             raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
@@ -310,7 +310,7 @@ class TextBatch:
         return self.terms, self._early_terms
 
     def _rows(self) -> dict[str, Array]:
-        """Every array of this batch, each with a row a lane."""
+        """Every array of this batch, each with one row per lane."""
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def torch(self) -> dict[str, Any]:
@@ -321,4 +321,4 @@ class TextBatch:
         return {name: torch.from_numpy(getattr(self, name)) for name in names}
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""

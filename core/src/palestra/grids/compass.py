@@ -1,12 +1,12 @@
-"""The compass of grids: ways to move and ways to face, by number, name and offset.
+"""Directions on a grid, to move and to face, by number, name and offset.
 
 A place is a row and a column, counted from 0 at the north-west corner. A cell is a place as one
 number, row by row. An offset is two numbers, how far south and how far east; both are negative to
 the north and west.
 
-There are two numberings, with names that differ. Where players choose a way, ways are actions:
-`STAY`, `NORTH`, `SOUTH`, `WEST`, `EAST`. Where players look somewhere and turn, ways are facings,
-clockwise, so that (facing + 1) % 4 is to the right. All of it compiles.
+There are two numberings, with different names. Directions in which players move are actions:
+`STAY`, `NORTH`, `SOUTH`, `WEST`, `EAST`. Directions in which players look are facings, clockwise,
+so that (facing + 1) % 4 is to the right. All of it compiles.
 """
 
 from __future__ import annotations

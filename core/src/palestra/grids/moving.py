@@ -1,4 +1,4 @@
-"""Moves that everybody makes at once, random obstacles, and distances: functions for grid rules.
+"""Simultaneous moves, random obstacles, and distances: functions for grid rules.
 
 Plain functions that compile, see `palestra.kernel.array_game`. Cells and actions are numbered as in
 `palestra.grids.compass`. A state has `cell` (where each seat stands), `target` (the cell it heads
@@ -63,9 +63,9 @@ def holder(config: OnGrid, state: Standing, cell: int) -> int:
 
 
 def resolve(config: OnGrid, state: Moving, following: bool) -> None:
-    """Make the moves to `target` that do not collide; the others are `blocked` and stay.
+    """Make the moves to `target` that do not collide; the other players are `blocked` and stay.
 
-    Nobody enters a cell that several players head for, nor one whose holder stays, and no two
+    Nobody enters a cell that several players head for, or one whose holder stays, and no two
     players swap. A cell that its holder leaves can be entered if `following` is true, in chains and
     in circles. The order of seats makes no difference.
     """
@@ -104,7 +104,7 @@ def is_held(config: OnGrid, state: Moving, seat: int) -> bool:
 def measure(config: Any, state: Any, layer: int, source: int) -> int:
     """Fill `far[layer]` with the steps from each cell to `source` round `walls`.
 
-    Cells from which no way leads there get -1. Returns how many cells have a way.
+    Cells from which it cannot be reached get -1. Returns the number of cells that can reach it.
     """
     far, queue, walls, cells = state.far, state.queue, state.walls, config.rows * config.columns
     for cell in range(cells):
@@ -126,10 +126,10 @@ def measure(config: Any, state: Any, layer: int, source: int) -> int:
 
 
 def scatter(config: Any, state: Any, least: int) -> None:
-    """Lay out random obstacles, and fill up what they cut off from the largest region.
+    """Place random obstacles, and fill in cells that they cut off from the largest region.
 
     Each cell is an obstacle with probability `config.density`. While the largest region has fewer
-    than `least` cells, obstacles are laid out anew with a tenth fewer; the map must have that many
+    than `least` cells, obstacles are placed again with a tenth fewer; the map must have that many
     cells.
     """
     walls, cells, density, room = state.walls, config.rows * config.columns, config.density, 0

@@ -1,7 +1,7 @@
-"""Shortest ways for agents, checks and texts; rules use `palestra.grids.moving.measure`.
+"""Shortest paths for agents, checks and texts; rules use `palestra.grids.moving.measure`.
 
-`steps` yields, for a cell, each move that can be made there and the cell it leads to. Of several
-shortest ways these functions take the one whose moves `steps` yields first.
+`steps` yields, for a cell, each move that can be made there and the cell it leads to. Among several
+shortest paths these functions take the one whose moves `steps` yields first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Route(NamedTuple):
 
 
 def routes(start: Cell, steps: Steps[Cell, int]) -> dict[Cell, Route]:
-    """The shortest way to every cell that can be reached, nearest first."""
+    """The shortest route to every cell that can be reached, nearest first."""
     found = {start: Route(0, -1)}
     for cell, before, move in _spread(start, steps):
         length, first = found[before]
@@ -32,7 +32,7 @@ def routes(start: Cell, steps: Steps[Cell, int]) -> dict[Cell, Route]:
 
 
 def way(start: Cell, goals: Container[Cell], steps: Steps[Cell, Move]) -> list[Move] | None:
-    """The moves of a shortest way to the nearest goal; None if there is no way."""
+    """The moves of a shortest path to the nearest goal; None if no goal can be reached."""
     if start in goals:
         return []
     came: dict[Cell, tuple[Cell, Move]] = {}

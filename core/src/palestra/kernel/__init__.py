@@ -1,1 +1,1 @@
-"""Rules, states, episodes and plugins: what everything else is built on."""
+"""Rules, states, episodes and plugins, on which everything else is built."""

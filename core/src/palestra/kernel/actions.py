@@ -1,4 +1,4 @@
-"""Typed actions of text games: what may be said, how it is written and how it is read.
+"""Typed actions of text games: which are legal, how they are written and how they are parsed.
 
 An action is a frozen `msgspec.Struct`, written as a call: `Propose(price=40)`, `Say(text='hi')`.
 A `Grammar` states which are legal now, field by field.
@@ -26,8 +26,8 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
     def __repr__(self) -> str:
         """The call that makes it, without fields that equal their defaults.
 
-        msgspec's own form leaves out a default string only if it is the very same object, which it
-        is not in a replay, so that equal actions would be written differently.
+        msgspec's own form leaves out a default string only if it is the identical object. In a
+        replay it is not, and equal actions would be written differently.
         """
         names, defaults = self.__struct_fields__, self.__struct_defaults__
         required = len(names) - len(defaults)
@@ -47,7 +47,7 @@ class Integer:
     high: int
 
     def problem(self, value: object) -> str | None:
-        if type(value) is not int:  # neither True nor a subclass, which a record cannot hold
+        if type(value) is not int:  # refuses True and subclasses, which a record cannot hold
             return f"must be a whole number, not {shown(value)}"
         if not self.low <= value <= self.high:
             return f"must be from {self.low} to {self.high}, not {shown(value)}"
@@ -73,7 +73,7 @@ class OneOf:
     values: tuple[Any, ...]
 
     def problem(self, value: object) -> str | None:
-        # 1.0 and True equal 1, but are something else in a record
+        # 1.0 and True equal 1, but differ from it in a record
         if any(type(value) is type(one) and value == one for one in self.values):
             return None
         return f"must be one of {', '.join(map(repr, self.values))}, not {shown(value)}"
@@ -93,7 +93,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Free text of at most `limit` characters; `samples` are lines a program may say, cut to it."""
+    """Free text of at most `limit` characters; `samples` are lines that programs say, cut to it."""
 
     limit: int = 300
     samples: tuple[str, ...] = ("...",)
@@ -111,7 +111,7 @@ class Text:
         return rng.choice(self.samples)[: self.limit]
 
     def pattern(self, chars: int) -> str:
-        """One line in single quotes, with nothing in it that would have to be escaped."""
+        """One line in single quotes, without characters that need escaping."""
         return rf"'[^'\\\x00-\x1f\x7f]{{0,{min(self.limit, chars)}}}'"
 
     def longest(self, chars: int) -> int:
@@ -122,7 +122,7 @@ class Text:
 
 
 class Domain(Protocol):
-    """What a field of an action may hold; str() of it is how the legal actions are listed."""
+    """The values that a field of an action may hold; its str() is shown in lists of actions."""
 
     def problem(self, value: object) -> str | None:
         """Why a value is not allowed; None if it is."""
@@ -131,14 +131,14 @@ class Domain(Protocol):
         """A random value that is allowed."""
 
     def pattern(self, chars: int) -> str:
-        """A regular expression of its values as they are written, with at most `chars` of text."""
+        """A regular expression for its written values, with at most `chars` characters of text."""
 
     def longest(self, chars: int) -> int:
-        """The most bytes that anything of that pattern takes."""
+        """The largest number of bytes that a match of that pattern takes."""
 
 
 def number_pattern(low: int, high: int) -> str:
-    """A regular expression of the whole numbers from `low` to `high`, without leading zeros."""
+    """A regular expression for the whole numbers from `low` to `high`, without leading zeros."""
     if low < 0:
         minus = number_pattern(max(1, -high), -low)
         return f"(-{minus})" if high < 0 else f"(-{minus}|{number_pattern(0, high)})"
@@ -198,7 +198,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Everything one player may do now; a kind of action may come in several options."""
+    """Everything one player may do now; one kind of action may have several options."""
 
     options: tuple[Option, ...]
 
@@ -226,14 +226,14 @@ class Grammar:
         return " or ".join(map(str, self.options))
 
     def pattern(self, chars: int) -> str:
-        """A regular expression of the legal actions in call form, with at most `chars` of text.
+        """A regular expression for the legal actions in call form, with at most `chars` of text.
 
-        Whatever it matches is read back as a legal action.
+        Every match is parsed as a legal action.
         """
         return f"({'|'.join(option.pattern(chars) for option in self.options)})"
 
     def longest(self, chars: int) -> int:
-        """The most bytes, and so tokens, that anything of that pattern takes."""
+        """The largest number of bytes, and so of tokens, that a match of that pattern takes."""
         return max(option.longest(chars) for option in self.options)
 
     def example(self) -> str:
@@ -255,9 +255,9 @@ FORM = "write the action alone at the end, on a line of its own or after 'Action
 def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) -> TextAction:
     """Read the action that ends an answer, in call form or as a JSON object with a `type`.
 
-    It begins a line, alone or after a label ("Action: …"), and nothing follows it but what cannot
+    It begins a line, alone or after a label ("Action: …"), and is followed only by what cannot
     change its meaning: spaces, a full stop, asterisks, back-ticks. A model may think aloud before
-    it; prose, thoughts and what stands inside another action are never searched. Raises
+    it; prose, thoughts and the text inside another action are never searched. Raises
     `InvalidAction`.
     """
     known = {kind.__name__: kind for kind in types}
@@ -274,10 +274,10 @@ def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) 
 
 
 def stated_action(text: str, names: Container[str]) -> str:
-    """The call or JSON object that ends an answer, as it is written; empty if none does.
+    """The call or JSON object that ends an answer, as written; empty if there is none.
 
-    What stands inside a call of one of `names`, or inside an object, is part of that, even where
-    it is cut off. An answer of more than `LONGEST_ANSWER` characters states nothing.
+    Text inside a call of one of `names`, or inside an object, is part of it, even if it is cut off.
+    An answer of more than `LONGEST_ANSWER` characters states nothing.
     """
     if len(text) > LONGEST_ANSWER:
         return ""
@@ -333,7 +333,7 @@ def _read_call(
                 return None, f"{shown(call)} gives {keyword.arg or '**'} twice"
             values[keyword.arg] = ast.literal_eval(keyword.value)
         return kind(**values), None
-    except Exception as e:  # whatever a hostile text makes of the parser
+    except Exception as e:  # hostile text may raise anything in the parser
         return None, f"{shown(call)} cannot be read: {shown(str(e))}"
 
 

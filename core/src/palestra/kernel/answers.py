@@ -1,10 +1,10 @@
-"""Reading the move a player stated, and nothing else.
+"""Parsing the move that a player stated, and nothing else.
 
 An answer states its move on its last line: the move alone, or after a label ("Move: …"). What
 cannot change the meaning is allowed around a move: spaces, square brackets, quotation marks,
-back-ticks, asterisks, underscores, one full stop, and another case where the game's moves differ by
-more than case. Prose and thoughts are never searched for something legal: what is not stated is
-refused.
+back-ticks, asterisks, underscores, one full stop, and another case if the game's moves differ by
+more than case. Prose and thoughts are never searched for a legal move: an answer that states none
+is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-LONGEST_ANSWER = 100_000  # characters that are read at all
+LONGEST_ANSWER = 100_000  # characters; a longer answer is not parsed
 LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
 FORM = "write the move alone on the last line, or after 'Move:'"
 
@@ -43,7 +43,7 @@ def last_line(text: str) -> str:
 
 
 def stated(text: str) -> list[str]:
-    """What an answer can state, the most literal reading first."""
+    """The moves an answer may state, the most literal reading first."""
     line = last_line(text)
     labelled = _LABEL.search(line)
     if _BULLET.match(line):  # one of several, perhaps
@@ -53,7 +53,7 @@ def stated(text: str) -> list[str]:
 
 
 def _bare(move: str) -> list[str]:
-    """A move with ever less of what may stand around it."""
+    """A move with what may surround it removed step by step."""
     move = " ".join(move.split())
     forms, stops = [move], 1
     for _ in range(3):  # such as **[4].**

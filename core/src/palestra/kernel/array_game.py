@@ -56,7 +56,7 @@ class constant(cached_property[Constant]):  # noqa: N801 - a decorator, as cache
 
 
 class ArrayGame(Game[StateT, int], Generic[StateT]):
-    """A game over one record; see the module for the four rules a subclass writes.
+    """A game whose state is one record; the module describes the four rules a subclass writes.
 
     `StateT` is the class that declares the state's fields: `class Nim(ArrayGame[NimState])`.
     """
@@ -176,7 +176,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @cached_property
     def timestep_dtype(self) -> np.dtype[Any]:
-        """A state with everything derived from it beside it; what one compiled call fills."""
+        """The dtype of a state with everything derived from it, which one compiled call fills."""
         seats = self.num_players
         return record_dtype(
             [
@@ -190,7 +190,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             ]
         )
 
-    # Game, over a record; interpreted, the reference the compiled forms are tested against
+    # Game, over a record; interpreted, the reference for tests of the compiled forms
 
     def initial_state(self, seed: int | None = None) -> StateT:
         state: StateT = np.zeros(1, self.state_dtype)[0]
@@ -252,7 +252,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return self.narrate(None, {}, state)
 
     def outcome(self, state: StateT) -> Outcome | None:
-        # item access: several times quicker than attributes on an np.record
+        # item access: several times faster than attributes on an np.record
         if not state["over"]:
             return None
         results = tuple(RESULTS[code] for code in state["result"].tolist())
@@ -293,7 +293,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return str(action)
 
     def legal_text(self, state: StateT, seat: int, moves: Mapping[str, int]) -> str:
-        """What a player may do now, in one line; by default all legal `moves`, as written.
+        """The legal moves of a player in one line; by default all `moves`, as written.
 
         A game with many moves may say the same in fewer words.
         """
@@ -346,7 +346,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
 
 def _config_class(game: type, numbers: Mapping[str, Any]) -> Any:
-    """A named tuple, which numba compiles, whose missing fields say what is wrong."""
+    """A named tuple, which numba compiles; reading a missing field raises a helpful error."""
     kind: Any = namedtuple("config", tuple(numbers))  # type: ignore[misc]
 
     def explain(_: object, name: str) -> NoReturn:
@@ -366,7 +366,7 @@ def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
 
 
 def action_number(action: object) -> int | None:
-    """An int from an int or a numpy integer; None for anything else."""
+    """The int of an int or a numpy integer; None for anything else."""
     if isinstance(action, int | np.integer) and not isinstance(action, bool):
         return int(action)
     if isinstance(action, np.ndarray) and action.ndim == 0 and action.dtype.kind in "iu":

@@ -1,4 +1,4 @@
-"""One play-through of one game: everything else is a view of this."""
+"""One episode of one game: everything else is a view of this."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from palestra.kernel.specs import EnvSpec
 
 @dataclass(frozen=True, slots=True)
 class Forfeit:
-    """What stands in the history where a seat lost by not playing; `why` is one sentence."""
+    """The entry in the history for a seat that forfeited; `why` is one sentence."""
 
     why: str = "illegal move"
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """What stands in the history where a run was cut short from outside."""
+    """The entry in the history for an episode that was truncated from outside."""
 
     why: str = "stopped"
 
@@ -38,15 +38,15 @@ class Played(NamedTuple):
     notes: Any = None  # what the caller wants kept in the record: decisions, usage, errors
 
 
-# Steps are linked backwards as plain (before, actions, notes), so that forks share their past and
-# a step costs one tuple. `play_through` leaves one for several steps, whose actions are `Several`.
+# Steps are linked backwards as plain (before, actions, notes), so that forks share their past and a
+# step costs one tuple. `play_through` adds one entry for several steps, with `Several` actions.
 Several = Iterable[Mapping[int, Any]]
 Link = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An episode's whole condition as a value, for `Episode.restore`; it pickles."""
+    """The complete state of an episode as a value, for `Episode.restore`; it can be pickled."""
 
     state: Any
     start: Any
@@ -63,11 +63,11 @@ class Snapshot:
 class Episode:
     """Play `game` from `seed`: ask `to_act`, call `act`, until `over`.
 
-    `invalid` says what an illegal move leads to: "raise" (nothing happens, `InvalidAction`),
-    "retry:n" (the same n times in one turn, then forfeit), "random" (a legal move is drawn),
-    "noop" (the game's own no-operation; a game that has none forfeits) or "forfeit". Every one is
-    counted in `mistakes`.
-    `compiled` chooses how an ArrayGame runs; by default compiled if numba is installed.
+    `invalid` is the policy for illegal moves: "raise" (raise `InvalidAction` and change nothing),
+    "retry:n" (the same up to n times in one turn, then forfeit), "random" (play a random legal
+    move), "noop" (the game's own no-operation; forfeit if it has none) or "forfeit". Every illegal
+    move is counted in `mistakes`. `compiled` chooses how an ArrayGame runs; by default compiled if
+    numba is installed.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Episode:
         self.reset(seed)
 
     def reset(self, seed: int | None = None) -> None:
-        """Start again; nothing of the last play-through is left."""
+        """Start a new episode; nothing of the last one is kept."""
         self.seed = check_seed(seed)
         self._simulator.begin(self.seed)
         self._clear(None)
@@ -106,7 +106,7 @@ class Episode:
         self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
         self._lives = NOBODY_NEW
 
-    # Where it stands
+    # The current situation
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -128,14 +128,14 @@ class Episode:
 
     @property
     def truncated(self) -> bool:
-        """Whether it ended because time was up."""
+        """Whether it ended at a time limit."""
         if self._ended is not None:
             return "truncated" in self._ended.results
         return self.game.truncated(self._simulator.state)
 
     @property
     def rewards(self) -> Sequence[float]:
-        """What the last step paid every seat, summed over terms."""
+        """Every seat's reward of the last step, summed over terms."""
         if self._extra is not None:
             return [self._extra[p] for p in range(self.game.num_players)]
         return self._simulator.rewards
@@ -180,7 +180,7 @@ class Episode:
         return self._simulator.legal_actions(self.to_act[0] if seat is None else seat)
 
     def state_key(self, seat: int | None = None) -> bytes:
-        """Equal where the decision problem is equal; see `Game.state_key`."""
+        """A digest that is equal where the decision problem is equal; see `Game.state_key`."""
         return self._simulator.state_key(seat)
 
     def describe(self, seat: int) -> str:
@@ -196,19 +196,19 @@ class Episode:
         return self.game.prompt(self._simulator.state, seat, news, legal)
 
     def legal(self, seat: int) -> Any:
-        """What the game calls legal: a mask, or a grammar of typed actions."""
+        """The legal actions of a seat: a mask, or a grammar of typed actions."""
         return self._simulator.legal(seat)
 
     def legal_text(self, seat: int) -> str:
-        """What a seat may do now, in one line."""
+        """The legal actions of a seat, in one line."""
         return self._simulator.legal_text(seat)
 
     def legal_texts(self, seat: int) -> list[str]:
-        """Every legal numbered action as it is written."""
+        """The text of every legal numbered action."""
         return self._simulator.legal_texts(seat)
 
     def action_text(self, seat: int, action: Any) -> str:
-        """Write an action of a seat the way `parse` reads it."""
+        """The text of an action, in the form that `parse` reads."""
         return self.game.action_text(self._simulator.state, seat, action)
 
     def sample(self, seat: int, rng: Rng) -> Any:
@@ -220,7 +220,7 @@ class Episode:
         return self.game.noop(self._simulator.state, seat)
 
     def parse(self, seat: int, text: str) -> Any:
-        """Read a move of one seat; raises `InvalidAction`, whatever the text."""
+        """Parse a move of one seat; for any text that is not a move, raises `InvalidAction`."""
         if not isinstance(text, str):
             raise InvalidAction(text, "text", why=f"a move is written as text, not {shown(text)}")
         try:
@@ -232,7 +232,7 @@ class Episode:
             raise InvalidAction(text, self.legal_text(seat), why=why) from error
 
     def check(self, seat: int, action: Any) -> None:
-        """Raise `InvalidAction` unless an action is legal for a seat, whatever object it is."""
+        """Raise `InvalidAction` unless `action`, which may be any object, is legal for a seat."""
         try:
             self._simulator.check(seat, action)
         except InvalidAction:
@@ -247,8 +247,8 @@ class Episode:
     def log(self) -> list[tuple[Event, ...]]:
         """Events by step; entry 0 is the opening.
 
-        An ArrayGame tells its story only when somebody asks: the first look replays what happened
-        so far, from then on the events of every step are added as it is played.
+        An ArrayGame makes its events on demand: the first access replays the episode so far; from
+        then on the events of every step are added as it is played.
         """
         if self._log is None:
             self._log = self._retell()
@@ -256,11 +256,11 @@ class Episode:
 
     @property
     def log_is_ready(self) -> bool:
-        """Whether somebody has asked for the log, so that reading it costs nothing more."""
+        """Whether the log has been built already, so that reading it is free."""
         return self._log is not None
 
     def _retell(self) -> list[tuple[Event, ...]]:
-        if self._history is None:  # nothing was played: the state is the first one still
+        if self._history is None:  # nothing was played: this is still the initial state
             return [tuple(self.game.opening(self._simulator.state))]
         simulator, log = self._at_start(), []
         log.append(tuple(self.game.opening(simulator.state)))
@@ -281,7 +281,7 @@ class Episode:
         return [event for step in self.log for event in step]
 
     def transcript(self, seat: int, life: int | None = None) -> Sequence[Event]:
-        """The events that one person at a seat may know, in order; by default who sits there now.
+        """The events that one person at a seat may know, in order; by default the current person.
 
         It begins where that person joined, and only ever grows until another takes the seat.
         """
@@ -292,7 +292,7 @@ class Episode:
         return shown[starts[life] : [*starts, len(shown)][life + 1]]
 
     def news(self, seat: int, since: int) -> Sequence[Event]:
-        """The events shown at a seat from position `since` on, to whoever sits there now."""
+        """The events shown to the person now at a seat, from position `since` on."""
         lives = self._lives.get(seat)
         return self._shown(seat)[max(since, lives[-1].start if lives else 0) :]
 
@@ -301,16 +301,16 @@ class Episode:
         return len(self._shown(seat))
 
     def life(self, seat: int) -> int:
-        """How many people have joined at a seat; 0 while who sat there at the start still does."""
+        """How many newcomers have taken this seat; 0 while the first person still sits there."""
         return len(self._lives.get(seat, ()))
 
     def paid(self, seat: int, life: int) -> float:
-        """What one person at a seat has been paid, or was while they sat there."""
+        """The sum of rewards that one person has received at a seat."""
         paid = [0.0, *(one.paid for one in self._lives.get(seat, ())), self.returns[seat]]
         return float(paid[life + 1] - paid[life])
 
     def _welcome(self) -> None:
-        """Keep where newcomers of the last step begin."""
+        """Note where the transcripts of the last step's newcomers begin."""
         told = self.log[-1]
         for place, event in enumerate(told):
             for seat in newcomers(event):
@@ -319,7 +319,7 @@ class Episode:
                 self._lives = {**self._lives, seat: (*self._lives.get(seat, ()), life)}
 
     def _shown(self, seat: int) -> list[Event]:
-        """The events a seat has been shown, whoever sat there."""
+        """All events that were shown at a seat, to any person."""
         log = self.log
         known, seen = self._seen.get(seat) or (0, [])
         if known < len(log):
@@ -346,9 +346,9 @@ class Episode:
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
         """Play one action for every seat in `to_act`.
 
-        An illegal action goes through the invalid-move policy. So does, under any policy but
-        "raise", an action of a single seat that the game fails to play. Whatever else a game raises
-        reaches the caller; the episode is then where it was before.
+        An illegal action is handled by the invalid-move policy. Under any policy but "raise", so is
+        an action of a single seat on which the game raises. Any other exception of the game reaches
+        the caller, and the episode is unchanged.
         """
         to_act = self.to_act
         if len(actions) != len(to_act) or not actions:
@@ -380,9 +380,9 @@ class Episode:
             self._welcome()
 
     def play_through(self, play: Callable[[Any], tuple[int, Several]]) -> bool:
-        """Let `play` take steps of the simulator, and say how many and their actions.
+        """Let `play` take steps of the simulator; it returns their number and their actions.
 
-        False, and nothing changed, where it took none, or where somebody reads the log as it grows.
+        Returns False and changes nothing if it took no step, or if the log is being read.
         """
         if self._log is not None or self.game.has_newcomers:
             return False
@@ -400,7 +400,7 @@ class Episode:
         return True
 
     def _replayed(self) -> Simulator:
-        """A simulator that has played the history so far; for a state a failed step has spoilt."""
+        """A new simulator that has replayed the history, for use after a step failed halfway."""
         simulator = self._at_start()
         for played in self.history():
             simulator.advance(played.actions)
@@ -414,7 +414,7 @@ class Episode:
         )
 
     def _settle_mistakes(self, actions: Mapping[int, Any], notes: Any, why: str = "") -> None:
-        """Apply the invalid-move policy; plays on where it supplies a move.
+        """Apply the invalid-move policy, and continue if it supplies a move.
 
         `why` is what is wrong with the only action, where the game did not refuse it itself.
         """
@@ -438,7 +438,7 @@ class Episode:
         self.act(repaired, notes)
 
     def _mistake(self, seat: int, action: Any, why: str = "") -> InvalidAction | None:
-        """What is wrong with an action of a seat; None if it is legal."""
+        """The error of an illegal action of a seat; None if it is legal."""
         try:
             if why:
                 raise InvalidAction(action, self.legal_text(seat), why=why)
@@ -455,13 +455,13 @@ class Episode:
 
     @property
     def repair_rng(self) -> Rng:
-        """The episode's own generator, apart from the state's: draws replacement moves."""
+        """The episode's own generator, separate from the state's: it draws replacement moves."""
         if self._repair_rng is None:
             self._repair_rng = Rng.seeded(self.seed, stream=1)
         return self._repair_rng
 
     def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
-        """End the episode as lost by `seat`, who is paid the least the game pays."""
+        """End the episode as a loss for `seat`, which receives the lowest payoff of the game."""
         results: list[Any] = ["win" if self.game.payoffs == "zero-sum" else "none"]
         results *= self.game.num_players
         results[seat] = "forfeit"
@@ -470,7 +470,7 @@ class Episode:
         self._history = (self._history, {seat: Forfeit(why)}, notes)
 
     def repeat(self, played: Played) -> None:
-        """Play one step of another episode's history, its end by forfeit or truncation included."""
+        """Play one step of another episode's history; it may be a forfeit or a truncation."""
         for seat, action in played.actions.items():
             if isinstance(action, Forfeit):
                 self.forfeit(seat, action.why, played.notes)
@@ -481,7 +481,7 @@ class Episode:
         self.act(played.actions, played.notes)
 
     def truncate(self, why: str = "stopped") -> None:
-        """End the episode from outside, with nobody's result decided."""
+        """Truncate the episode from outside; no seat gets a result."""
         if self.over:
             return
         self._end(["truncated"] * self.game.num_players, why)
@@ -497,7 +497,7 @@ class Episode:
     # Branching
 
     def fork(self, seed: int | None = None) -> Episode:
-        """An independent copy from here on; `seed` draws its future chance anew."""
+        """An independent copy of the episode; with `seed`, its future chance is sampled again."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._simulator = self._simulator.copy()
@@ -515,13 +515,13 @@ class Episode:
         return twin
 
     def plain(self) -> Episode:
-        """A fork that pays the game's own rewards, whatever this one pays: for looking ahead."""
+        """A fork with the game's own rewards instead of shaped ones, for looking ahead."""
         return self.fork()
 
     def imagine(self, seat: int, rng: Rng) -> Episode:
-        """A copy for one seat to look ahead in: what is hidden from it, and chance, drawn anew.
+        """A copy for one seat's look-ahead, with hidden state and future chance sampled again.
 
-        Raises `InvalidOption` for a game that hides information and cannot redraw it.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again.
         """
         twin = self.plain()
         state = self.game.determinize(twin._simulator.state, seat, rng)
@@ -530,25 +530,25 @@ class Episode:
         return twin
 
     def scripted_action(self, seat: int) -> int:
-        """What the game's own script would play for a seat; -1 for any legal action.
+        """The action number that the game's own script would play; -1 means any legal action.
 
         Raises `InvalidOption` for a game without a script.
         """
         return self.game.scripted(self._simulator.state, seat)
 
     def load(self, state: Any) -> None:
-        """Go on from a state of your own; history, log and returns start here."""
+        """Continue from a given state; history, log and returns start here."""
         self._simulator.load(state)
         self._clear(self.game.clone(state))
 
     def playout(self, rng: Rng, limit: int = 10_000) -> Sequence[float]:
-        """Play random legal moves to the end, keeping no history; returns the returns."""
+        """Play random legal moves to the end, keeping no history; returns each seat's return."""
         self.steps_played += self._simulator.playout(rng, limit)
         self.to_act = self._simulator.to_act
         return self.returns
 
     def snapshot(self) -> Snapshot:
-        """Everything needed to come back to this point."""
+        """Everything needed to return to this point."""
         start = None if self._start is None else self.game.clone(self._start)
         return Snapshot(
             state=self.game.clone(self._simulator.state),
@@ -563,7 +563,7 @@ class Episode:
         )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Come back to where a snapshot was taken, in this or another process."""
+        """Return to the point where a snapshot was taken, in this or another process."""
         self.seed, start = snapshot.start
         self._simulator.load(snapshot.state)
         self._simulator.set_returns(snapshot.returns)
@@ -580,7 +580,7 @@ class Episode:
 
 
 def _replay_step(simulator: Simulator, played: Played) -> tuple[Event, ...]:
-    """Advance a fresh simulator by one step of a history and tell it."""
+    """Advance a fresh simulator by one step of a history, and return the step's events."""
     for seat, action in played.actions.items():
         if isinstance(action, Forfeit):
             return (Event("end", f"{simulator.game.players[seat]} forfeits: {action.why}."),)

@@ -28,12 +28,12 @@ class PalestraError(Exception):
 
 
 class UnknownName(PalestraError, LookupError):
-    """A name nobody registered; the message suggests the nearest ones."""
+    """A name that is not registered; the message suggests the nearest ones."""
 
     def __init__(
         self, kind: str, name: str = "", known: Iterable[str] = (), hint: str = ""
     ) -> None:
-        if not name:  # a whole message: Gymnasium makes the error again around its own words
+        if not name:  # a complete message: Gymnasium creates the error again with its own text
             super().__init__(kind)
             self.name, self.close = "", []
             return
@@ -56,7 +56,7 @@ class UnknownName(PalestraError, LookupError):
 
 
 class UnknownOption(UnknownName, TypeError):
-    """An option that a constructor does not have, in the words Python uses for it."""
+    """An option that a constructor does not have, with Python's usual message."""
 
     @staticmethod
     def _opening(kind: str, name: str) -> str:
@@ -64,7 +64,7 @@ class UnknownOption(UnknownName, TypeError):
 
 
 def _close(name: str, names: Sequence[str]) -> list[str]:
-    """The nearest names, judged without namespace, version and case."""
+    """The nearest names, compared without namespace, version and case."""
     by_core: dict[str, list[str]] = {}
     for known in names:
         by_core.setdefault(_core(known), []).append(known)
@@ -86,12 +86,12 @@ class InvalidOption(PalestraError, ValueError):
 class InvalidAction(PalestraError, ValueError):
     """A move that cannot be played.
 
-    `read` is what came, `legal` describes what would have been accepted, `example` is one legal
-    move written the way it must be written.
+    `read` is what was received, `legal` describes what would have been accepted, `example` is one
+    legal move in the form in which it must be written.
     """
 
     def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
-        if len(why) > LONGEST_WHY:  # it may quote what came
+        if len(why) > LONGEST_WHY:  # it may quote the input
             why = f"{why[:LONGEST_WHY]}…"
         message = f"cannot play {shown(read)}"
         if why:
@@ -104,7 +104,7 @@ class InvalidAction(PalestraError, ValueError):
 
 
 def cause(error: BaseException) -> str:
-    """An exception in one line for a message: its type and what it says."""
+    """An exception in one line for a message: its type and its text."""
     try:
         said = str(error)
     except Exception:  # a __str__ that raises
@@ -130,7 +130,7 @@ class OutOfTurn(PalestraError, ValueError):
 
 
 class MissingExtra(PalestraError, ImportError):
-    """Something optional is not installed; the message is the line that installs it."""
+    """Something optional is not installed; the message gives the command that installs it."""
 
     def __init__(self, what: str, install: str) -> None:
         super().__init__(f'{what} is not installed; run: pip install "{install}"')
@@ -142,7 +142,7 @@ class PluginError(PalestraError):
 
 
 class RecordError(PalestraError, ValueError):
-    """A record file that stops making sense at `line` (counted from 1)."""
+    """A record file that cannot be read from `line` (counted from 1) on."""
 
     def __init__(self, path: object, line: int, why: str, kept: int) -> None:
         super().__init__(f"{path}, line {line}: {why} ({kept} good episodes before it were kept)")
@@ -150,7 +150,7 @@ class RecordError(PalestraError, ValueError):
 
 
 class Divergence(PalestraError):
-    """A replay that stopped matching its record at `turn` (counted from 0)."""
+    """A replay that differs from its record at `turn` (counted from 0)."""
 
     def __init__(self, turn: int, what: str, recorded: object, replayed: object) -> None:
         super().__init__(
@@ -165,4 +165,4 @@ class ModelError(PalestraError):
 
 
 class BudgetSpent(PalestraError):
-    """A run hit a hard limit it was given."""
+    """A run reached a hard limit of its budget."""

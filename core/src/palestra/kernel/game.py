@@ -1,8 +1,8 @@
-"""The rules of a game: what every view, agent and renderer is built on.
+"""The rules of a game, on which every view, agent and renderer is built.
 
 A `Game` holds configuration only. Whatever changes is in a state, which is a value: clone it,
-compare it, pickle it, branch it; its random numbers travel inside it. Seats are numbered from 0
-here and named `player_0`, `player_1`, … in the views.
+compare it, pickle it, branch it; its random number generator is part of it. Seats are numbered from
+0 here and named `player_0`, `player_1`, … in the views.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Action = TypeVar("Action")
 Terms = Mapping[int, Mapping[str, float]]
 Result = Literal["none", "win", "draw", "loss", "forfeit", "truncated", "score"]
 Mask = NDArray[np.int8]
-FEW = 32  # entries of a mask that Python looks through faster than numpy
+FEW = 32  # entries of a mask that Python scans faster than numpy
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an episode ended, apart from what it paid.
+    """How an episode ended; rewards are separate.
 
-    `results` and `scores` have one entry a seat; `reason` is one sentence.
+    `results` and `scores` have one entry per seat; `reason` is one sentence.
     """
 
     results: tuple[Result, ...]
@@ -52,7 +52,7 @@ class Outcome:
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """What one set of actions led to: named reward terms and costs by seat, and the new events."""
+    """The result of one set of actions: named reward terms and costs by seat, and new events."""
 
     rewards: Terms = {}
     costs: Terms = {}
@@ -73,33 +73,33 @@ class Game(ABC, Generic[State, Action]):
 
     `rules_text` is what a player reads; the docstring is for Python users.
 
-    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic`
-    (no chance after the start), the names of the reward and cost terms, `counters` (state fields
-    that count the past and change nothing to come: steps up to a limit that truncates, points so
-    far), and `payoff_bounds`, the least and most one seat can be paid in an episode (a forfeit
-    pays the least).
+    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic` (no
+    chance after the start), the names of the reward and cost terms, `counters` (state fields that
+    count the past and do not affect the future: steps up to a limit that truncates, points so far),
+    and `payoff_bounds`, the lowest and highest return of one seat in an episode (a forfeit pays the
+    lowest).
     """
 
     rules_text: ClassVar[str] = ""  # what a player reads before the first move
     order: ClassVar[MoveOrder]
     payoffs: ClassVar[Payoffs]
     perfect_information: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False  # no chance once the first move is to be made
+    deterministic: ClassVar[bool] = False  # no chance after the initial state
     reward_terms: ClassVar[tuple[str, ...]] = ("payoff",)
     cost_terms: ClassVar[tuple[str, ...]] = ()
     counters: ClassVar[tuple[str, ...]] = ()  # state fields that `anchor` leaves out
     num_players: Any  # int; a class attribute, or a dataclass field where the number varies
 
     def __post_init__(self) -> None:
-        """Check the options against their annotations, then `validate` what they say together."""
+        """Check each option against its annotation, then call `validate`."""
         check_options(self)
         self.validate()
 
     def validate(self) -> None:
-        """Raise `InvalidOption` where options, each allowed by itself, do not fit together."""
+        """Raise `InvalidOption` if options are valid one by one but contradict each other."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Options only: what is cached is computed again where it is unpickled."""
+        """Options only: cached values are computed again after unpickling."""
         kind = type(self)
         return {
             name: value
@@ -115,7 +115,7 @@ class Game(ABC, Generic[State, Action]):
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Roles and teams; by default nobody has a role and everybody is a team of one."""
+        """The role and team of every seat; by default no roles, and each seat is its own team."""
         return tuple(Seat(player, team=i) for i, player in enumerate(self.players))
 
     @property
@@ -124,12 +124,12 @@ class Game(ABC, Generic[State, Action]):
 
     @property
     def has_numbers(self) -> bool:
-        """Whether actions have numbers; a game that is only spoken has a text view alone."""
+        """Whether actions have numbers; a game without numbers has only a text view."""
         return True
 
     @property
     def has_newcomers(self) -> bool:
-        """Whether people take seats during the game: others', or one that was empty."""
+        """Whether new people take seats, occupied or empty ones, during the game."""
         return False
 
     # The rules
@@ -140,7 +140,7 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def to_act(self, state: State) -> tuple[int, ...]:
-        """Seats asked to move now; several move at once and sealed, none means it is over."""
+        """Seats to move now; several move simultaneously, and none means that the game is over."""
 
     @abstractmethod
     def legal(self, state: State, seat: int) -> Any:
@@ -152,18 +152,18 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def outcome(self, state: State) -> Outcome | None:
-        """How it ended, or None while it goes on."""
+        """How the game ended; None while it continues."""
 
     def opening(self, state: State) -> Sequence[Event]:
-        """What is known before the first move: deals, private values, the starting stock."""
+        """Events before the first move: deals, private values, the starting stock."""
         return ()
 
     def present(self, state: State) -> tuple[int, ...]:
-        """Seats still in the game; a seat that has left is never asked again."""
+        """Seats still in the game; a seat that has left never acts again."""
         return tuple(range(self.num_players))
 
     def truncated(self, state: State) -> bool:
-        """Whether it ended because time was up and not because the rules said so."""
+        """Whether the game ended at a time limit rather than by its rules."""
         return False
 
     # What a player sees and says
@@ -177,27 +177,27 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def describe(self, state: State, seat: int) -> str:
-        """The text view: what `observe` shows, for a reader."""
+        """The text view: what `observe` shows, in words."""
 
     def prompt(self, state: State, seat: int, news: Sequence[str], legal: str | None) -> str:
-        """`news`, the position, and what is `legal`, put together for a reader."""
+        """The text prompt: `news`, the position, and what is `legal`."""
         asked = [] if legal is None else [f"{self.players[seat]}, you may play: {legal}"]
         return "\n".join([*news, self.describe(state, seat), *asked])
 
     @abstractmethod
     def parse(self, state: State, seat: int, text: str) -> Action:
-        """Read a move; raises `InvalidAction`, which names what was read and what is legal."""
+        """Parse a move; raises `InvalidAction`, which says what was read and what is legal."""
 
     @abstractmethod
     def action_text(self, state: State, seat: int, action: Action) -> str:
-        """Write a move the way `parse` reads it."""
+        """The text of a move, in the form that `parse` reads."""
 
     def rules_for(self, seat: int) -> str:
-        """What a player must know before the first move: `rules_text`, one line a paragraph."""
+        """What a player must know before the first move: `rules_text`, one line per paragraph."""
         return paragraphs(self.rules_text or type(self).__doc__ or "")
 
     def scene(self, state: State, seat: int | None = None) -> Scene:
-        """What to draw for a seat, or for a spectator who may see everything if None."""
+        """What to draw for a seat; for None, a spectator who may see everything."""
         shown = range(self.num_players) if seat is None else (seat,)
         return Scene(lines=tuple(self.describe(state, one) for one in shown))
 
@@ -231,11 +231,11 @@ class Game(ABC, Generic[State, Action]):
         return [self.action_of(index) for index in allowed(self.action_mask(state, seat))]
 
     def noop(self, state: State, seat: int) -> Action | None:
-        """The action that does nothing, where the game has one."""
+        """The action that does nothing; None if the game has none."""
         return None
 
     def scripted(self, state: State, seat: int) -> int:
-        """What the game's own scripted player would play, as a number; -1 for any legal action."""
+        """The action number of the game's own scripted player; -1 means any legal action."""
         raise InvalidOption(
             f"{type(self).__name__} has no script; choose another agent than 'scripted'"
         )
@@ -247,15 +247,16 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def state_key(self, state: State, seat: int | None = None) -> bytes:
-        """Equal when the decision problem is equal: for a seat from what it sees, else in full.
+        """A digest of the decision problem: of what `seat` sees, or of the whole state for None.
 
         Random numbers still to be drawn are not part of it.
         """
 
     def anchor(self, state: State, seat: int) -> bytes:
-        """Equal where a seat's decision is, whenever it comes up: `state_key` without `counters`.
+        """A digest that is equal whenever the same decision recurs: `state_key` without `counters`.
 
-        A game that overrides it has counters; elsewhere records hold `state_key` alone.
+        A game that overrides it counts as having counters; for others, records hold only
+        `state_key`.
         """
         return self.state_key(self.without_counters(state), seat)
 
@@ -268,13 +269,14 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def reseed(self, state: State, seed: int) -> None:
-        """Replace the chance still to come, in place."""
+        """Replace the generator of future chance, in place."""
 
     def determinize(self, state: State, seat: int, rng: Rng) -> State:
-        """A copy in which everything hidden from `seat` is drawn anew, fitting what it saw.
+        """A copy in which all that is hidden from `seat` is sampled again, consistent with what it
+        saw.
 
-        Search agents plan on it and the conformance kit proves privacy with it, so every game
-        with hidden information defines it.
+        Search agents plan on it and the conformance kit tests privacy with it, so every game with
+        hidden information defines it.
         """
         if self.perfect_information:
             return self.clone(state)
@@ -284,14 +286,14 @@ class Game(ABC, Generic[State, Action]):
         )
 
     def deals(self) -> Sequence[tuple[float, State]] | None:
-        """Every initial state with its probability, where they can be listed; else None.
+        """Every initial state with its probability; None if they cannot be listed.
 
-        What exact solvers start from: chance between moves is not part of it.
+        Exact solvers start from these; chance between moves is not included.
         """
         return None
 
     def forfeit(self, seat: int) -> dict[int, float]:
-        """What each seat is paid when `seat` forfeits: it the least, rivals what it loses."""
+        """Every seat's reward when `seat` forfeits: it gets the lowest payoff, rivals its loss."""
         low, _ = self.payoff_bounds
         paid = dict.fromkeys(range(self.num_players), 0.0)
         if self.payoffs == "zero-sum" and self.num_players > 1:

@@ -31,7 +31,7 @@ def palestra_agents() -> Iterable[AgentSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def palestra_rewards() -> Iterable[RewardSpec]:  # type: ignore[empty-body]
-    """Return the reward shapers and estimators this plugin adds; they act only where named."""
+    """Return the reward shapers and estimators this plugin adds; they apply only if named."""
 
 
 @hookspec
@@ -85,7 +85,7 @@ def palestra_action_chosen(turn: Any, decision: Any) -> None:
 
 @hookspec
 def palestra_stepped(episode: Any) -> None:
-    """Called after every step; `episode.step` holds what it paid."""
+    """Called after every step; `episode.step` holds its rewards by name."""
 
 
 @hookspec

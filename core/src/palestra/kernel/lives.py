@@ -1,4 +1,4 @@
-"""The people who sit at a seat one after the other.
+"""The people who occupy a seat one after another.
 
 A game that replaces people says so (`Game.has_newcomers`) and tells an event of kind `NEWCOMER`
 whose data has the seats as `players`. That event is the first thing the newcomer reads.
@@ -17,8 +17,8 @@ NEWCOMER = "newcomer"
 class Life:
     """Where a newcomer's time at a seat begins."""
 
-    start: int  # events that the seat had been shown before
-    paid: float  # what the seat had been paid before
+    start: int  # number of events shown at the seat before
+    paid: float  # the seat's return before
 
 
 Lives = Mapping[int, tuple[Life, ...]]  # by seat, where anybody has joined
@@ -26,5 +26,5 @@ NOBODY_NEW: Lives = {}  # never changed in place
 
 
 def newcomers(event: Any) -> tuple[int, ...]:
-    """The seats at which a new person sits from an event, or an event on record, on."""
+    """The seats that new people take with this event, or recorded event."""
     return tuple(event.data.get("players", ())) if event.kind == NEWCOMER else ()

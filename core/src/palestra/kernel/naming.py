@@ -1,4 +1,4 @@
-"""Constructors called with options that somebody typed."""
+"""Calling constructors with options typed by a user."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from palestra.kernel.options import fit_option, parameter_hints
 
 
 def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -> Any:
-    """Call a constructor, turning options it does not have into a sentence about those it has.
+    """Call a constructor; for an unknown option, raise an error that lists the known ones.
 
-    What the constructor itself raises is left as it is.
+    Exceptions of the constructor itself are not changed.
     """
     accepted = {
         name: parameter

@@ -5,8 +5,8 @@
         stones: Annotated[int, Meta(ge=1, le=127, description="stones on the heap")] = 21
 
 `Meta` is msgspec's: `ge`, `gt`, `le`, `lt`, `multiple_of`, `min_length`, `max_length`, `pattern`
-and `description`; choices are a `Literal`. A value of another type is refused: 8.0 and True are no
-integers. Whole numbers pass as floats, numpy's scalars as Python's, lists as tuples.
+and `description`; choices are a `Literal`. A value of another type is refused: 8.0 and True are not
+integers. Integers are accepted as floats, numpy scalars as Python's, lists as tuples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from msgspec import Meta
 from palestra.kernel.errors import InvalidOption, PluginError, shown
 from palestra.kernel.specs import OptionSpec
 
-WIDEST = 2**64  # integers below it fit into what files and compiled rules hold
+WIDEST = 2**64  # smaller integers fit into files and compiled rules
 Range = tuple[str, float, float | None]
 
 
@@ -35,9 +35,9 @@ class Refused(Exception):
 
 
 def check_options(game: Any) -> None:
-    """Check every option of a dataclass against its annotation and keep it in its plain form.
+    """Check every option of a dataclass against its annotation and store it in its plain form.
 
-    Raises `InvalidOption`, which names the option, what is accepted and what came.
+    Raises `InvalidOption`, which names the option, what is accepted and what was given.
     """
     kind: Any = type(game)
     for name, hint in option_hints(kind).items():
@@ -51,7 +51,7 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
     """A value in the plain form its annotation asks for; raises `InvalidOption`."""
     try:
         return _fit(hint, value)
-    except Exception:  # Refused, or whatever a strange object raises when it is looked at
+    except Exception:  # Refused, or any exception of an unusual object
         meaning = _meta(hint, "description")
         of = f" of {what}" if what else ""
         wide = type(value) is int and abs(value) >= WIDEST
@@ -72,7 +72,7 @@ def described(kind: Any) -> tuple[OptionSpec, ...]:
 
 
 def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
-    """The options of an agent, a shaper or anything else that is made by a call."""
+    """The options of an agent, a shaper or anything else that is created by a call."""
     hints, found = parameter_hints(make), []
     for name, parameter in inspect.signature(make).parameters.items():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name == "seed":
@@ -84,7 +84,7 @@ def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
 
 @lru_cache(maxsize=512)
 def parameter_hints(make: Callable[..., Any]) -> dict[str, Any]:
-    """Annotations of a callable's parameters; empty where one cannot be read."""
+    """Annotations of a callable's parameters; empty if one cannot be read."""
     function = make.__init__ if inspect.isclass(make) else make
     try:
         return get_type_hints(function, include_extras=True)
@@ -122,7 +122,7 @@ def option_hints(kind: Any) -> dict[str, Any]:
 
 
 def option_range(kind: Any, name: str) -> tuple[int, int] | None:
-    """The least and greatest value an integer option declares; None if it declares none."""
+    """The minimum and maximum that an integer option declares; None if it declares none."""
     hint = option_hints(kind).get(name)
     low, high = _meta(hint, "ge"), _meta(hint, "le")
     return None if low is None or high is None else (int(low), int(high))
@@ -192,7 +192,7 @@ def _fit_plain(hint: Any, value: Any) -> Any:
 
 
 def _is_readable(text: str) -> bool:
-    """Whether a text can be encoded: half of a surrogate pair is no character."""
+    """Whether a text can be encoded: half of a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -239,7 +239,7 @@ def _fit_container(origin: Any, items: tuple[Any, ...], value: Any) -> Any:
 
 
 def _constrain(meta: Meta, value: Any) -> None:
-    """Raise `Refused` where a value of the right type is out of range."""
+    """Raise `Refused` if a value of the right type is out of range."""
     if value is None:
         return
     size = len(value) if hasattr(value, "__len__") else None
@@ -290,7 +290,7 @@ def accepted(hint: Any) -> str:
 
 
 def _either(choices: tuple[Any, ...], words: list[str]) -> str:
-    """Several types, of which the limits in `words` are about those that are not None."""
+    """The description of a union; the limits in `words` apply to the members other than None."""
     named = [" ".join([accepted(choice), *words]) for choice in choices if choice is not type(None)]
     return " or ".join([*named, *(["None"] if type(None) in choices else [])])
 

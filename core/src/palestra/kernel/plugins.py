@@ -1,10 +1,10 @@
 """Finding, loading and listing plugins.
 
-One scan of the entry points. A plugin that does not import, implements a hook that does not
-exist or answers one badly is kept aside with its error, and the others go on. Environment
+Entry points are scanned once. A plugin that does not import, implements a hook that does not exist
+or returns something invalid is disabled and its error kept; the others still work. Environment
 variables: PALESTRA_PLUGINS (only these, comma-separated; empty for none), PALESTRA_BLOCK (not
-these; never imported), PALESTRA_STRICT=1 (raise instead of keeping aside). Both lists take names
-of plugins or of distributions.
+these; never imported), PALESTRA_STRICT=1 (raise instead of disabling). Both lists take names of
+plugins or of distributions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CATALOGUES: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A plugin that did not work, at which stage, and why."""
+    """A plugin that failed, the stage at which it failed, and why."""
 
     plugin: str
     distribution: str
@@ -50,7 +50,7 @@ class Failure:
 class Plugin:
     """One installed plugin: `status` is "loaded", "blocked" or "failed".
 
-    `contested` says what it declares that belongs to another plugin already, and so is not taken.
+    `contested` lists declarations that are ignored because they belong to another plugin.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Plugins:
         taken = self.plugins.get(point.name)
         if taken is not None:
             if taken.distribution == distribution:
-                return  # the same installation seen twice on the path
+                return  # the same installation appears twice on the path
             plugin.name = f"{point.name} ({plugin.owner})"
         self.plugins[plugin.name] = plugin
         names = {point.name, plugin.name, plugin.owner}
@@ -117,13 +117,13 @@ class Plugins:
             module = point.load()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # sys.exit, and whatever else a stranger's module raises
+        except BaseException as error:  # sys.exit, and anything else that a module raises
             self._fail(plugin, "import", error)
             return
         self.register(module, plugin)
 
     def register(self, module: object, plugin: Plugin) -> None:
-        """Take in a plugin object and ask it for its catalogues."""
+        """Register a plugin object and collect its catalogues."""
         self.plugins[plugin.name] = plugin
         try:
             self.manager.register(module, plugin.name)
@@ -169,19 +169,19 @@ class Plugins:
         self.plugins[plugin.name] = plugin
 
     def reject(self, name: str, stage: str, error: BaseException) -> None:
-        """Mark a loaded plugin as broken in one respect."""
+        """Mark a loaded plugin as failed at one stage."""
         self._fail(self.plugins[name], stage, error)
 
     def contest(self, name: str, problem: str) -> None:
-        """Note that something a plugin declares belongs to another already."""
+        """Note that something a plugin declares already belongs to another."""
         if self._strict:
             raise PluginError(problem)
         self.plugins[name].contested.append(problem)
 
     def first(self, hook: str, **arguments: Any) -> Any:
-        """Ask plugins one by one until one answers; a broken one is passed over.
+        """Call a hook of each plugin until one returns a result; a failing one is skipped.
 
-        Raises `PluginError` where nobody else answers in the place of a broken one.
+        Raises `PluginError` if a plugin failed and no other returns a result.
         """
         broken: PluginError | None = None
         for name, module in self.manager.list_name_plugin():
@@ -191,7 +191,7 @@ class Plugins:
             try:
                 answer = implementation(**arguments)
             except (PalestraError, ImportError, LookupError, ValueError, OSError):
-                raise  # the plugin was asked rightly, and this is its answer
+                raise  # a deliberate error: it is the plugin's answer
             except (Exception, SystemExit) as error:
                 self.reject(name, f"answer {hook}", error)
                 broken = PluginError(f"plugin {name!r} failed to answer {hook}: {error!r}")
@@ -204,7 +204,7 @@ class Plugins:
         return None
 
     def call_one(self, name: str, hook: str, **arguments: Any) -> None:
-        """Call a hook of one plugin, if it is loaded and has it; a broken one is kept aside."""
+        """Call a hook of one plugin, if it is loaded and has it; disable the plugin if it fails."""
         module = self.manager.get_plugin(name)
         if module is None or hook not in self.plugins[name].hooks:
             return
@@ -231,7 +231,7 @@ OFFICIAL = (
 
 
 def _order(point: EntryPoint) -> tuple[int, str, str, str]:
-    """Palestra's own distributions before others, so that nobody takes their names."""
+    """Sort key: Palestra's own distributions first, so that others cannot take their names."""
     owner = point.dist.name.lower() if point.dist else ""
     place = OFFICIAL.index(owner) if owner in OFFICIAL else len(OFFICIAL)
     return place, owner, point.name, point.value

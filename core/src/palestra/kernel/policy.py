@@ -1,4 +1,4 @@
-"""What an illegal move leads to: the one place where the policy is applied."""
+"""The policy for illegal moves, applied in this one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PolicyKind = Literal["raise", "retry", "random", "noop", "forfeit"]
 
 
 class Repair(NamedTuple):
-    """What to do about an illegal move: raise the error, ask again, play `action`, or forfeit."""
+    """How to handle an illegal move: raise the error, ask again, play `action`, or forfeit."""
 
     what: Literal["raise", "ask", "play", "forfeit"]
     action: Any = None
@@ -23,14 +23,14 @@ class Repair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InvalidMovePolicy:
-    """A policy as read from "raise", "retry:3", "random", "noop" or "forfeit"."""
+    """A policy parsed from "raise", "retry:3", "random", "noop" or "forfeit"."""
 
     kind: PolicyKind
     retries: int = 0
 
     @classmethod
     def read(cls, text: str) -> InvalidMovePolicy:
-        """Read a policy; raises `InvalidOption`."""
+        """Parse a policy; raises `InvalidOption`."""
         name, _, times = text.partition(":") if isinstance(text, str) else (text, "", "")
         if name == "retry" and times.isdigit() and 0 < int(times) < 10_000:
             return cls("retry", int(times))
@@ -41,7 +41,7 @@ class InvalidMovePolicy:
         )
 
     def repair(self, episode: Episode, seat: int, refused: int) -> Repair:
-        """What to do after `refused` illegal answers of a seat in one turn.
+        """How to handle a seat's illegal move after `refused` illegal answers in one turn.
 
         A game that has no no-operation forfeits under "noop".
         """

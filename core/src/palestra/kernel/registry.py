@@ -22,7 +22,7 @@ from palestra.kernel.specs import (
 Spec = TypeVar("Spec", EnvSpec, AgentSpec, RewardSpec, RendererSpec, MetricSpec)
 
 
-# Where names come from that are asked for and not installed
+# The distributions of names that are not installed
 NAMESPACE_HOMES = {
     "grid": "palestra-envs",
     "text": "palestra-envs",
@@ -52,7 +52,7 @@ class Registry:
         self.metrics = self._collect("palestra_metrics", lambda s: s.name)
 
     def _collect(self, hook: str, key: Any) -> dict[str, Any]:
-        """Merge one catalogue; what is declared twice stays with whoever declared it first."""
+        """Merge one catalogue; a name declared twice belongs to the plugin that was first."""
         found: dict[str, tuple[str, Any]] = {}
         for name, plugin in self.plugins.plugins.items():
             for spec in plugin.gives.get(hook, ()):
@@ -112,7 +112,7 @@ class Registry:
 
 @lru_cache(maxsize=1)
 def registry() -> Registry:
-    """Load every plugin, once a process."""
+    """Load every plugin, once per process."""
     plugins = Plugins.from_environment()
     plugins.load()
     return Registry(plugins)
@@ -141,15 +141,15 @@ def specs(
     ]
 
 
-# Options that any game can be given besides its own, and what makes a class that takes them
+# Options that any game accepts besides its own, and the functions that extend its class
 more_options: dict[str, Callable[[type[Game[Any, Any]]], type[Game[Any, Any]]]] = {}
 
 
 def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Game[Any, Any]:
     """Construct the game a spec names, with its options checked.
 
-    The option `split` stands for the options of that split of the spec; any given beside it count
-    for more. Where the number of players may vary and is not given, it is that of `agents` (1: the
+    The option `split` stands for the options of that split; options given together with it override
+    them. If the number of players is variable and not given, it is `agents` (1: the game's
     default).
     """
     fewest, most = spec.players
@@ -203,5 +203,5 @@ def renderer(spec: EnvSpec | None, mode: str) -> Any:
 
 
 def forget() -> None:
-    """Drop what was loaded, so that the next look-up scans again (after installing a plugin)."""
+    """Drop all loaded plugins, so that the next look-up scans again (after an installation)."""
     registry.cache_clear()

@@ -57,7 +57,7 @@ def _four_rounds(x: int, y: int, a: int, b: int, c: int, d: int) -> tuple[int, i
 
 
 BLOCK = 256
-FEW = 16  # who draws fewer words than this waits for no block
+FEW = 16  # a generator computes no block until it has drawn this many words
 
 
 @lru_cache(maxsize=32)
@@ -80,7 +80,7 @@ def check_seed(seed: int | None) -> int:
 
 @dataclass(slots=True)
 class Rng:
-    """The generator of a text state or an agent: comparable, copyable, two integers in all.
+    """The generator of a text state or an agent: it can be compared and copied.
 
     `stream` separates generators that share a seed.
     """

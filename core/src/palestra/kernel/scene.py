@@ -1,4 +1,4 @@
-"""What to draw, as plain data: a game declares it, and every renderer draws it its own way."""
+"""What to draw, as plain data: a game returns it, and every renderer draws it its own way."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ EMPTY: Piece | None = None
 class Grid:
     """Rows of cells, top row first; `shaded` cells are outside the viewer's sight.
 
-    `names` is what a move calls each cell, row by row: whoever clicks on cells writes these.
-    Without it a cell is called by its column label and its row label, as in "d3".
+    `names` holds each cell's name in moves, row by row: a click on the cell writes it. Without
+    `names` a cell is named by its column label and its row label, as in "d3".
     """
 
     cells: tuple[tuple[Piece | None, ...], ...]
@@ -43,7 +43,7 @@ class Grid:
     names: tuple[tuple[str, ...], ...] = ()
 
     def name(self, row: int, column: int) -> str:
-        """What a move calls a cell; empty where nothing names it."""
+        """A cell's name in moves; empty if it has none."""
         if self.names:
             return self.names[row][column]
         labels = (self.column_labels[column : column + 1], self.row_labels[row : row + 1])
@@ -67,8 +67,8 @@ WidgetKind = Literal["heading", "text", "link", "button", "field", "tick"]
 class Widget:
     """Something on a page or in a window.
 
-    `number` is what a move calls it (0: it cannot be acted on), `value` what a field holds,
-    `chosen` whether a box is ticked or a button picked, `depth` how far it is indented.
+    `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
+    `chosen` whether a box is ticked or a button selected, `depth` its indentation.
     """
 
     kind: WidgetKind

@@ -1,4 +1,4 @@
-"""What runs an episode: a state, and what follows from it at once.
+"""Simulators run episodes: a state, and everything derived from it.
 
 `GameSimulator` runs any `Game` through its methods. The engine adds one for array games, which
 keeps the state and everything derived from it in one block of memory.
@@ -17,18 +17,19 @@ from palestra.kernel.rng import Rng
 
 
 class Simulator(ABC):
-    """State plus what follows from it. `to_act` is empty when the rules have ended the episode."""
+    """A state and what derives from it; `to_act` is empty once the rules have ended the game."""
 
     game: Game[Any, Any]
     to_act: tuple[int, ...]
 
     @abstractmethod
     def begin(self, seed: int) -> None:
-        """Start afresh from `seed`."""
+        """Start a new episode from `seed`."""
 
     @abstractmethod
     def advance(self, actions: Mapping[int, Any]) -> bool:
-        """Play the actions of all who act; False, and nothing changed, if one is not legal.
+        """Play the actions of all seats to act; returns False and changes nothing if one is
+        illegal.
 
         Raises KeyError for a missing seat.
         """
@@ -40,7 +41,7 @@ class Simulator(ABC):
 
     @abstractmethod
     def load(self, state: Any) -> None:
-        """Go on from a copy of `state`."""
+        """Continue from a copy of `state`."""
 
     @abstractmethod
     def copy(self) -> Simulator: ...
@@ -53,12 +54,12 @@ class Simulator(ABC):
     @property
     @abstractmethod
     def step(self) -> Step:
-        """What the last step paid."""
+        """The last step's rewards and costs by name."""
 
     @property
     @abstractmethod
     def rewards(self) -> Sequence[float]:
-        """What the last step paid every seat, summed over terms."""
+        """Every seat's reward of the last step, summed over terms."""
 
     @property
     @abstractmethod
@@ -85,7 +86,7 @@ class Simulator(ABC):
     # What a seat may do; the default asks the game
 
     def legal(self, seat: int) -> Any:
-        """What the game calls legal: a mask, or a grammar of typed actions."""
+        """The legal actions of a seat: a mask, or a grammar of typed actions."""
         return self.game.legal(self.state, seat)
 
     def legal_actions(self, seat: int) -> list[Any]:
@@ -93,11 +94,11 @@ class Simulator(ABC):
         return [self.game.action_of(number) for number in allowed(self.mask(seat))]
 
     def legal_text(self, seat: int) -> str:
-        """What a seat may do now, in one line."""
+        """The legal actions of a seat, in one line."""
         return str(self.game.legal(self.state, seat))
 
     def legal_texts(self, seat: int) -> list[str]:
-        """Every legal numbered action as it is written."""
+        """The text of every legal numbered action."""
         game, state = self.game, self.state
         return [game.action_text(state, seat, action) for action in self.legal_actions(seat)]
 
@@ -133,12 +134,12 @@ _openers: dict[Any, Opener] = {}
 
 
 def simulate_with(kind: type[Any], opener: Opener) -> None:
-    """Let `opener(game, compiled)` make the simulators of a kind of game, and of its subclasses."""
+    """Register `opener(game, compiled)` for a class of games and its subclasses."""
     _openers[kind] = opener
 
 
 def open_simulator(game: Game[Any, Any], compiled: bool | None = None) -> Simulator:
-    """The simulator of a game; `compiled` None compiles if the game can be and numba is there."""
+    """The simulator of a game; None compiles array games if numba is installed."""
     for kind, opener in _openers.items():
         if isinstance(game, kind):
             return opener(game, compiled)
@@ -148,7 +149,7 @@ def open_simulator(game: Game[Any, Any], compiled: bool | None = None) -> Simula
 
 
 class GameSimulator(Simulator):
-    """Any game through its own methods."""
+    """Runs any game through its own methods."""
 
     def __init__(self, game: Game[Any, Any]) -> None:
         self.game = game

@@ -19,7 +19,7 @@ _ID = re.compile(r"^(?P<namespace>[A-Za-z0-9_-]+)/(?P<name>[A-Za-z0-9_-]+)-v(?P<
 
 
 def load_entry_point(entry_point: str) -> Any:
-    """Return what `"package.module:attribute"` names."""
+    """Import and return the object that `"package.module:attribute"` names."""
     module, _, attribute = entry_point.partition(":")
     if not attribute:
         raise InvalidOption(f"entry point {entry_point!r} is not of the form 'module:attribute'")
@@ -41,7 +41,7 @@ def _check_seats(id: object, players: Any) -> None:
 
 
 def _check_words(spec: Any) -> None:
-    """Raise `InvalidOption` for a word that its field does not know, and name those it knows."""
+    """Raise `InvalidOption` for a value that a field does not accept, listing those it accepts."""
     for name, words in _words(spec.__class__).items():
         given = getattr(spec, name)
         for word in given if isinstance(given, tuple | list) else (given,):
@@ -53,14 +53,14 @@ def _check_words(spec: Any) -> None:
 
 @lru_cache(maxsize=16)
 def _words(kind: type) -> dict[str, tuple[str, ...]]:
-    """The words that each field of a spec knows, where there are only some."""
+    """The accepted values of each field of a spec that has a fixed set of them."""
     hints = get_type_hints(kind).items()
     found = {name: get_args(hint)[0] if get_origin(hint) is tuple else hint for name, hint in hints}
     return {name: get_args(hint) for name, hint in found.items() if get_origin(hint) is Literal}
 
 
 def _tuples(value: Any) -> Any:
-    """A value as written in Python: JSON has lists where options have tuples."""
+    """A value with lists turned into tuples, as options have them and JSON does not."""
     if isinstance(value, Mapping):
         return {key: _tuples(item) for key, item in value.items()}
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
@@ -91,7 +91,7 @@ class EnvSpec:
     """One registered environment and the facts that can be known without importing it.
 
     `players` is the smallest and largest number of seats. `family` groups environments that are
-    drawn alike ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
+    share renderers ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
     `kwargs` are options that this id sets. `splits` names sets of options to train on, to test on
     ("held-out-…") or to compare with a paper by; `palestra.make(id, split=name)` plays one.
     `summary` is one sentence for lists. `array_game` says whether thousands of episodes can run in
@@ -164,7 +164,7 @@ RewardShape = Literal["step", "episode", "group"]
 
 @dataclass(frozen=True, slots=True)
 class RewardSpec:
-    """A "step" or "episode" shaper or a "group" estimator; nothing applies one unasked."""
+    """A "step" or "episode" shaper or a "group" estimator; it applies only where it is named."""
 
     name: str
     entry_point: str

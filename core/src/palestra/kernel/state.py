@@ -54,7 +54,7 @@ class Shape:
 
 
 class Record(Protocol):
-    """What a state is besides its fields: a numpy record."""
+    """A state apart from its fields: a numpy record."""
 
     def tobytes(self) -> bytes: ...
     def __getitem__(self, name: str) -> Any: ...
@@ -62,18 +62,18 @@ class Record(Protocol):
 
 
 class ArrayState:
-    """What every array game's state holds; a game's own class adds its fields.
+    """The fields of every array game's state; a game's own class adds its own.
 
     Rules write these fields through `palestra.rules` (`turn_to`, `win`, `finish`, …).
     """
 
     rng: Annotated[NDArray[np.int64], Shape(3)]  # the generator: key, key, counter
     turn: Annotated[int, np.int32]  # steps played so far
-    acting: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats asked to move
+    acting: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats to move
     present: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats still in the game
     result: Annotated[NDArray[np.uint8], Shape("num_players")]  # rules.WIN, … once it is over
     over: Annotated[int, np.uint8]  # 1 once the episode has ended
-    truncated: Annotated[int, np.uint8]  # 1 if it ended because time was up
+    truncated: Annotated[int, np.uint8]  # 1 if it ended at a time limit
 
     if TYPE_CHECKING:  # as `Record`
 
@@ -87,7 +87,7 @@ Field = tuple[str, Any] | tuple[str, Any, tuple[int, ...]]
 
 
 def fields_of(kind: type[ArrayState], game: Any) -> list[tuple[Any, ...]]:
-    """A state class as numpy writes it: ("board", np.int8, (6, 7)), …; base fields first."""
+    """The fields of a state class as numpy writes them, base fields first."""
     try:
         hints = get_type_hints(kind, include_extras=True)
     except NameError as error:
@@ -109,7 +109,7 @@ def _layout(where: str, hint: Any, game: Any) -> tuple[Any, ...]:
 
 
 def _resolved(hint: Any) -> Any:
-    """What a type alias stands for; from numpy 2.5 on `NDArray` is one."""
+    """The type that a type alias stands for; from numpy 2.5 on `NDArray` is an alias."""
     meaning = getattr(get_origin(hint), "__value__", None)
     return hint if meaning is None else meaning[get_args(hint)]
 

@@ -1,4 +1,4 @@
-"""Texts that a language model reads, apart from what a Python programmer reads."""
+"""Texts that players read, separate from docstrings for Python programmers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ITEM = re.compile(r"\s*([-*•] |\d+[.)] )")
 
 
 def paragraphs(text: str) -> str:
-    """A text without its source line breaks: a line a paragraph, list items on their own lines.
+    """A text without its source line breaks: one line per paragraph and per list item.
 
     Paragraphs are separated by blank lines in the source, and follow each other without one; a
     blank line ends a list too. An indented line that continues no list item stands by itself.
@@ -40,5 +40,5 @@ def _dedented(text: str) -> list[str]:
 
 
 def beside(module_file: str, name: str) -> str:
-    """The text of a file that lies beside a module: `beside(__file__, "rules.txt")`."""
+    """The text of a file in a module's folder: `beside(__file__, "rules.txt")`."""
     return Path(module_file).with_name(name).read_text("utf-8")

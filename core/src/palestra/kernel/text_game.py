@@ -1,4 +1,4 @@
-"""Games of words: Python state, typed actions, phases, addressed messages, private types."""
+"""Text games: Python state, typed actions, phases, addressed messages, private types."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ State = TypeVar("State", bound=HasRng)
 class TextGame(Game[State, TextAction]):
     """A game whose state is a slotted dataclass with a field `rng: Rng`.
 
-    Besides the rules a game gives `action_types`, every kind of action there is, and `menu`, the
-    actions a program can choose by number; an empty menu makes it a game for speakers only.
+    Besides the rules, a game declares `action_types`, all its kinds of action, and `menu`, the
+    actions that a program can choose by number; with an empty menu it has only a text view.
     """
 
     action_types: ClassVar[tuple[type[TextAction], ...]]
@@ -124,14 +124,14 @@ class TextGame(Game[State, TextAction]):
 
 
 def written_state(state: Any) -> str:
-    """A state but for its generator as text: equal states are written alike, in every process."""
+    """A state without its generator as text: equal states give equal text, in every process."""
     return written(
         sorted((f.name, getattr(state, f.name)) for f in fields(state) if f.name != "rng")
     )
 
 
 def written(value: Any) -> str:
-    """A value as text: equal values are written alike, in every process."""
+    """A value as text: equal values give equal text, in every process."""
     text = repr(value)
     # most have neither sets nor dicts nor arrays, and their repr will do
     in_order = "{" not in text and "array(" not in text
@@ -163,7 +163,7 @@ _copiers: dict[type, Callable[[Any], Any]] = {}
 
 
 def _copy(value: Any) -> Any:
-    """An independent copy of a state's field; much quicker than `copy.deepcopy`."""
+    """An independent copy of a state's field; much faster than `copy.deepcopy`."""
     kind = type(value)
     if kind not in _copiers:
         _copiers[kind] = _make_copier(kind)

@@ -1,7 +1,7 @@
-"""What one seat and its model say to each other: only ever added to.
+"""The conversation of one seat with its model; messages are only appended.
 
-Every prompt starts with the one before it, so that a prefix cache keeps serving the seat. Only
-where the model's context is full are the oldest exchanges dropped, and that is counted.
+Every prompt starts with the previous one, so that a prefix cache keeps working. Only when the
+model's context is full are the oldest exchanges dropped, and counted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Chat:
         return Message("assistant", text)
 
     def reply(self, text: str) -> str:
-        """A move as the model is to write it."""
+        """A move in the form in which the model should write it."""
         return text
 
 
@@ -85,7 +85,7 @@ class Conversation:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)
         self.dropped = 0
-        self._gone = 0  # characters of what was dropped
+        self._gone = 0  # number of characters dropped
         self.read: tuple[int, ...] = ()  # exact tokens up to the last reply, where kept
         self._known = 0  # messages that those stand for
 
@@ -99,7 +99,7 @@ class Conversation:
 
     @property
     def new(self) -> int:
-        """How many messages `read` does not hold."""
+        """How many messages are not included in `read`."""
         return len(self.messages) - self._known
 
     def answer(self, move: str, tokens: Tokens | None = None) -> None:
@@ -109,7 +109,7 @@ class Conversation:
             self.read, self._known = (*tokens.prompt, *tokens.reply), len(self.messages)
 
     def shorten(self) -> bool:
-        """Drop the older half of what was said, the open question kept; False if that is all."""
+        """Drop the older half of the exchanges; False if only the open question is left."""
         said = len(self.messages) - self._fixed
         going = (said // 2 + 1) // 2 * 2  # whole exchanges
         going = min(going, said - 1)
@@ -123,10 +123,10 @@ class Conversation:
         return True
 
     def full_tokens(self, read: int) -> dict[str, int]:
-        """The fact `full tokens`: what the prompt of the last reply would have taken, undropped.
+        """The fact `full tokens`: the length of the last reply's prompt had nothing been dropped.
 
-        `read` tokens were read; what was dropped is taken to have as many tokens a character.
-        Nothing where tokens are not counted.
+        `read` tokens were read; the dropped text is assumed to have as many tokens per character.
+        Empty if tokens are not counted.
         """
         if not read:
             return {}
@@ -137,7 +137,7 @@ class Conversation:
 def confidence(reply: Reply) -> dict[str, float]:
     """The fact `confidence`: the geometric mean of the probabilities of a reply's tokens.
 
-    Nothing where the model does not say them.
+    Empty if the model does not return them.
     """
     if reply.tokens is not None and reply.tokens.logprobs:
         mean = sum(reply.tokens.logprobs) / len(reply.tokens.logprobs)

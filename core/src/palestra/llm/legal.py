@@ -1,4 +1,4 @@
-"""Holding what a model may write to the legal moves of a turn."""
+"""Constraining a model's reply to the legal moves of a turn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from palestra.agents.models import Model
 from palestra.kernel.actions import Grammar, Text
 from palestra.llm.conversation import Chat
 
-SLACK = 8  # tokens beyond the moves themselves that a held reply may take
+SLACK = 8  # extra tokens that a constrained reply may take
 
 
 def hold(turn: Turn, model: Model, style: Chat, chars: int) -> dict[str, Any]:
-    """The fields of a `Request` that leave a model nothing to write but a legal move.
+    """The fields of a `Request` that constrain a model's reply to legal moves.
 
-    Typed actions are held by a pattern with at most `chars` characters of free text; listed moves
-    by a list. Empty where the model cannot be held, or free text is legal and it knows no patterns.
+    Typed actions are constrained by a pattern with at most `chars` characters of free text, listed
+    moves by a list. Empty if the model cannot be constrained, or if free text is legal and the
+    model does not support patterns.
     """
     legal = turn.legal
     if isinstance(legal, Grammar):

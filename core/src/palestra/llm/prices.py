@@ -1,14 +1,14 @@
-"""What tokens cost: a table the user keeps, in money a million tokens.
+"""Token prices: a table that the user maintains, in money per million tokens.
 
-The file is TOML, one table a model; a name may end in `*`:
+The file is TOML, one table per model; a name may end in `*`:
 
     ["openai:small-*"]
     in = 0.15
     cached = 0.075
     out = 0.60
 
-It lies in the user's configuration folder (`prices.toml`), or where PALESTRA_PRICES says. A model
-that is not in it costs nothing, as one that runs on this machine does.
+It is `prices.toml` in the user's configuration folder, or the file that PALESTRA_PRICES names. A
+model that is not in it costs nothing, like one that runs on this machine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def price_file() -> Path:
 
 
 def price_of(model: str) -> Price:
-    """The first entry of the user's table that fits a model's name."""
+    """The first entry of the user's table that matches a model's name."""
     for pattern, price in price_table(price_file()).items():
         if fnmatchcase(model, pattern):
             return price

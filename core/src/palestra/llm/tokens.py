@@ -12,9 +12,9 @@ from palestra.llm.conversation import RAW_END
 def read_prompt(tokenizer: Any, request: Request, name: str) -> list[int]:
     """The tokens of a request: in the model's chat template, or joined as they stand.
 
-    Where the conversation was read before (`request.read`), only its new messages are put into
-    tokens, and follow what was read as it is. Raises `InvalidOption` where a chat is asked of a
-    model without a template, or of one whose template does not only add.
+    If part of the conversation was read before (`request.read`), only its new messages are
+    tokenised and appended to it. Raises `InvalidOption` for a chat with a model that has no
+    template, or whose template rewrites earlier messages.
     """
     if request.read:
         return [*request.read, *_continuation(tokenizer, request, name)]

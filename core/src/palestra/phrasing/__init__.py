@@ -1,7 +1,7 @@
-"""The same game in other words: `disguise=` and `wording=`, options of any game besides its own.
+"""The same game in other words: the options `disguise=` and `wording=`, which any game takes.
 
-Both change what a seat reads and writes, and nothing else: states, legal sets, rewards and
-observations are those of the plain game.
+Both change only what a seat reads and writes: states, legal actions, rewards and observations are
+those of the plain game.
 """
 
 from palestra.phrasing.vocabulary import Vocabulary

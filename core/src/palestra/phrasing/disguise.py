@@ -1,6 +1,6 @@
-"""`disguise=7`: an array game told in invented words, with the moves renamed.
+"""`disguise=7`: an array game described in invented words, with its moves renamed.
 
-Openings and names that a model remembers do not help it then. Two seeds give two disguises.
+Memorised openings and names then do not help a model. Two seeds give two disguises.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from palestra.phrasing.vocabulary import Vocabulary
 SEED = Annotated[
     int, Meta(ge=0, description="tells the game in invented words, other ones for every number")
 ]
-SAMPLES, STEPS = 4, 40  # episodes and steps in which the words of the moves are looked for
+SAMPLES, STEPS = 4, 40  # episodes and steps searched for the words of the moves
 NUMBERED = Vocabulary()  # of a game that declares none
-# Words that tell no game from another, or that the frame of every question has
+# Words that do not identify a game, or that the frame of every question has
 COMMON = """
     all and any are card cards cell for from its let none not one other play player players round
     the then they two with you your
@@ -67,7 +67,7 @@ def disguised(kind: Kind) -> Kind:
 
 
 class Disguised(ArrayGame):
-    """An array game whose texts are those of the plain game, translated."""
+    """An array game whose texts are translations of the plain game's."""
 
     disguise: int
     option: ClassVar[str] = "disguise"
@@ -85,7 +85,7 @@ class Disguised(ArrayGame):
 
     @cached_property
     def plain(self) -> ArrayGame:
-        """The game as it is, with the same options."""
+        """The undisguised game, with the same options."""
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
         options.pop("disguise")
         options.pop("wording", None)
@@ -140,7 +140,7 @@ class Disguised(ArrayGame):
         return self.translator(self.plain.legal_text(state, seat, written))
 
     def parse(self, state: Any, seat: int, text: str) -> int:
-        return ArrayGame.parse(self, state, seat, text)  # and no notation of the plain game's
+        return ArrayGame.parse(self, state, seat, text)  # does not accept the plain game's notation
 
     def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
         return self._told(self.plain.narrate(before, actions, after))
@@ -181,7 +181,7 @@ class Disguised(ArrayGame):
 
 
 def _rules_with(whole: str, told: str, text: str) -> str:
-    """Rules whose fixed part is said in full; what options add to it stays."""
+    """Rules with their fixed part replaced by the full text; what options add is kept."""
     from palestra.kernel.text import paragraphs
 
     fixed = paragraphs(text)
@@ -191,7 +191,7 @@ def _rules_with(whole: str, told: str, text: str) -> str:
 
 @lru_cache(maxsize=256)
 def move_words(game: ArrayGame) -> frozenset[str]:
-    """The words that moves are written in, in some random episodes of a game."""
+    """The words that occur in the moves of some random episodes of a game."""
     found: set[str] = set()
     for text in _moves(game):
         words = re.findall(r"[A-Za-z]{2,}(?![\w-]*\d)", text.casefold())
@@ -200,7 +200,7 @@ def move_words(game: ArrayGame) -> frozenset[str]:
 
 
 def _moves(game: ArrayGame) -> Iterator[str]:
-    """Legal moves as they are written, of some random episodes."""
+    """The text of legal moves in some random episodes."""
     for seed in range(SAMPLES):
         state, rng = game.initial_state(seed), Rng.seeded(seed)
         for _ in range(STEPS):

@@ -43,7 +43,7 @@ def _reduce(game: Any) -> tuple[Any, ...]:
 
 
 def _again(plain: Kind, mixins: tuple[type, ...], state: dict[str, Any]) -> Any:
-    """Unpickle: classes made here have no module to be found in."""
+    """Unpickle: classes created here cannot be found in any module."""
     kind = plain
     for mixin in mixins:
         kind = extended(kind, mixin)

@@ -1,4 +1,4 @@
-"""Texts of a game in invented words, other signs and other names of cells, one for one."""
+"""Translating a game's texts one to one into invented words, other signs and cell names."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ _PART = re.compile(r"=.+|[a-z](?=\d)|\d+|[a-z]")
 class Translator:
     """Replaces words and phrases, signs and cells; equal seeds give equal words.
 
-    No two of them become the same, so that what is told apart in the one text is told apart in the
-    other.
+    The replacement is one to one: texts that differ still differ after translation.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Translator:
     # Boards
 
     def _is_drawn(self, line: str) -> bool:
-        """Whether a line shows part of a board: signs, labels and what holds them apart."""
+        """Whether a line shows part of a board: signs, labels and separators."""
         if not line.strip() or not (self.signs or self._vocabulary.cells):
             return False
         if self._labels(line):
@@ -109,7 +108,7 @@ class Translator:
         return len(shown) > 1 and set(shown) <= known
 
     def _label(self, line: str) -> str:
-        """The number of a row that stands before its signs, where digits are no signs."""
+        """The row number before a line's signs, if digits are not signs."""
         found = re.match(r"\s*\d+(?=\s)", line)
         return found[0] if found and not any(map(str.isdigit, self.signs)) else ""
 
@@ -134,7 +133,7 @@ class Translator:
         return "".join(self.signs.get(sign, sign) for sign in text)
 
     def _written_line(self, line: str) -> tuple[str, str]:
-        """A line written in signs, as its beginning and the rest."""
+        """Split a line written in signs into its beginning and the rest."""
         for start in self._vocabulary.lines:
             if line.startswith(start):
                 return line[: len(start)], line[len(start) :]
@@ -151,7 +150,7 @@ class Translator:
 
 
 def _invent(words: list[str], rng: Rng, taken: str) -> dict[str, str]:
-    """A new word for each, that occurs nowhere and ends in no ending of another."""
+    """A new word for each, which occurs nowhere else and cannot be an inflection of another."""
     made: dict[str, str] = {}
     for word in words:
         while True:
@@ -181,12 +180,12 @@ def _other_signs(signs: str, rng: Rng) -> dict[str, str]:
 
 
 def _forms(words: Mapping[str, str]) -> tuple[dict[str, str], re.Pattern[str] | None]:
-    """Every form of every word with what it becomes, and what finds them."""
+    """Every form of every word with its replacement, and a pattern that finds them."""
     spelt: dict[str, str] = {}
     for word, new in words.items():
         for form, made in _inflected(word, new):
             spelt.setdefault(form, made)
-    for word, new in words.items():  # a word that is listed is no form of another
+    for word, new in words.items():  # a listed word is not treated as a form of another
         spelt[word] = new
     if not spelt:
         return {}, None

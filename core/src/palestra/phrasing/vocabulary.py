@@ -1,4 +1,4 @@
-"""What a game is recognised by, declared beside its rules so that it can be told in other words."""
+"""The words that identify a game, declared beside its rules so that they can be replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 class Vocabulary:
     """The words, signs and names of cells that a disguise replaces.
 
-    A game declares it as `vocabulary`, or as `disguise_vocabulary` where an option is named so.
+    A game declares it as `vocabulary`, or as `disguise_vocabulary` if it has an option of that
+    name.
 
     words: names and terms; each is replaced wherever it stands, in singular and plural, as noun and
     verb, by one invented word. The words of the moves and the name of the class are replaced

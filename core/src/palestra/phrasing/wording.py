@@ -1,9 +1,9 @@
-"""`wording=headings`: the same game asked for in other words, for one seat or for all.
+"""`wording=headings`: the framework's text around a game reworded, for one seat or for all.
 
-`headings@0` words only seat 0's questions otherwise, so that its opponents read what they always
-read. Rules and position stay word for word; what the framework says around them is reworded. A
-game may offer wordings of its own, `wordings = {"short": {"rules": …, "question": …}}`, and a
-caller may give one as such a mapping.
+`headings@0` changes only seat 0's questions, so that its opponents read the usual text. Rules and
+position stay the same word for word; only the framework's text around them changes. A game may
+offer its own wordings, `wordings = {"short": {"rules": …, "question": …}}`, and a caller may pass
+one as such a mapping.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ANSWER = "Answer with your move only."
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a question is made of: news since the last turn, the position, and the legal moves.
+    """The parts of a question: news since the last turn, the position, and the legal moves.
 
-    `legal` is None where the seat is not to act, and empty where moves are not to be shown.
+    `legal` is None if the seat is not to act, and empty if moves should not be shown.
     """
 
     player: str
@@ -115,9 +115,9 @@ def _listed(rules: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A way to say rules and questions; `changes` says what, in a few words.
+    """A way to present rules and questions; `changes` describes it in a few words.
 
-    `answer` says to a model, below the rules, what its replies are to look like.
+    `answer` tells a model, below the rules, what its replies must look like.
     """
 
     changes: str
@@ -222,12 +222,12 @@ def custom(texts: Mapping[str, str]) -> Wording:
 
 
 def answer_form(game: Game[Any, Any], seat: int) -> str:
-    """What a model that plays a seat is told of how its replies are to look."""
+    """The instruction to a model at a seat on what its replies must look like."""
     return game.answer_form(seat) if isinstance(game, Worded) else ANSWER
 
 
 class Worded(Game[Any, Any]):
-    """A game whose rules and questions are put in other words, for some seats or for all."""
+    """A game whose rules and questions are reworded, for some seats or for all."""
 
     wording: str | Mapping[str, str]
     option: ClassVar[str] = "wording"
@@ -278,7 +278,7 @@ class Worded(Game[Any, Any]):
         return chosen.question(Parts(self.players[seat], news, self.describe(state, seat), legal))
 
     def _shuffled(self, state: Any, seat: int, legal: str) -> str:
-        """The legal moves of a typed game in another order; listed moves come in theirs."""
+        """The legal moves of a typed game in another order; `legal_text` orders listed moves."""
         grammar = self.legal(state, seat)
         if not isinstance(grammar, Grammar):
             return legal
@@ -290,7 +290,7 @@ class Worded(Game[Any, Any]):
         return str(type(grammar)(tuple(options)))
 
     def _order(self, state: Any, seat: int) -> Rng:
-        """A generator that depends on what the seat faces, and on nothing else."""
+        """A generator that depends only on the decision the seat faces."""
         return Rng.seeded(int.from_bytes(self.state_key(state, seat)[:7], "little"), stream=12)
 
     def legal_text(self, state: Any, seat: int, moves: Mapping[str, int]) -> str:

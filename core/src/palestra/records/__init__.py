@@ -1,1 +1,1 @@
-"""What is kept of an episode, and numbers computed from it."""
+"""Records of episodes, and numbers computed from them."""

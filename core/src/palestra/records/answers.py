@@ -1,4 +1,4 @@
-"""What was made of the answers of an episode: how many were refused, and who forfeited."""
+"""Counts over the answers of an episode: how many were refused, and who forfeited."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class AnswerCounts:
 def counts_of(record: EpisodeRecord) -> list[AnswerCounts]:
     """The counts of every seat of a record.
 
-    An answer is refused where it cannot be read or is not legal. A turn whose move a policy
-    supplied, or that ended in a forfeit, holds refused answers only.
+    An answer is refused if it cannot be read or is not legal. A turn whose move a policy supplied,
+    or that ended in a forfeit, has only refused answers.
     """
     counts = [AnswerCounts() for _ in record.players]
     for turn in record.turns:
@@ -61,5 +61,5 @@ def refused_share(record: EpisodeRecord) -> float:
 
 @metric("forfeited")
 def forfeited(record: EpisodeRecord) -> float:
-    """1 where a seat lost by forfeit, else 0."""
+    """1 if a seat lost by forfeit, else 0."""
     return float(any(seat.forfeits for seat in counts_of(record)))

@@ -1,17 +1,17 @@
-"""Facts: what a record says beside moves and payoffs, and no seat is ever shown.
+"""Facts: data in a record beyond moves and payoffs, which no seat is ever shown.
 
-A game that has a method `record_facts(state)` reports them of every state; an agent puts them in
-`Decision.facts`. Credit and reward models read them from the record. They are plain data, and
-these names are in use:
+A game with a method `record_facts(state)` reports them for every state; an agent puts them in
+`Decision.facts`. Credit estimators and reward models read them from the record. They are plain
+data, and these names are in use:
 
-by a game, of a state (`EpisodeRecord.facts` at the start, `StepRecord.facts` where they change):
+by a game, about a state (`EpisodeRecord.facts` at the start, `StepRecord.facts` where they change):
 
 * `progress`: how near the goal the state is, from 0 to 1.
-* `success`: how far the task is done, from 0 to 1, where results do not say so.
-* `milestones`: names of what has been reached so far.
-* `stages`: scores from 0 to 1 of what must be right in this order.
+* `success`: how far the task is done, from 0 to 1, if results do not say so.
+* `milestones`: names of the milestones reached so far.
+* `stages`: scores from 0 to 1 of stages that must be passed in this order.
 * `checks`: true and false by category, as in `{"hard": [true, false]}`.
-* `needless`: how many tool calls so far asked what had been answered. The calls themselves are
+* `needless`: how many tool calls so far repeated a call already answered. The calls themselves are
   events, with `tool` and `arguments` in their data.
 * `objects`: names of objects and their attributes; `goal`: what they should be, in the same form.
 * `belief`: probabilities of the types a hidden party can have, by all that was seen so far; `type`:
@@ -19,10 +19,10 @@ by a game, of a state (`EpisodeRecord.facts` at the start, `StepRecord.facts` wh
 * `local`: what each seat has done of the common work so far, one number a seat.
 * `roles`: one name a seat.
 
-by an agent, of a decision (`TurnRecord.facts`):
+by an agent, about a decision (`TurnRecord.facts`):
 
-* `value`: what the seat will still be paid, as the agent plays, from before this turn on.
-* `candidates`: moves that were weighed, as the game writes them, each with its worth.
+* `value`: the seat's expected future return under the agent's play, before this turn.
+* `candidates`: moves that were considered, as the game writes them, each with its value.
 * `strategy`: the probability of each move.
 * `process`: a grade from 0 to 1 of the decision; `verdicts`: true where it is good.
 * `confidence`: how sure the agent is, from 0 to 1: by default the geometric mean of the
@@ -33,8 +33,8 @@ by an agent, of a decision (`TurnRecord.facts`):
 * `full tokens`: the tokens that the whole context would have taken.
 * `evidence`: the seat's own turns, from 0, that prove its task done.
 * `absent`: true where the seat only stands in for a player who is left out.
-* `worker`: the number of the worker who decided, where a planner hands out subtasks.
-* `talks`: what was said between roles or members on the way to it, as records.
+* `worker`: the number of the worker that decided, if a planner hands out subtasks.
+* `talks`: conversations between roles or members that led to it, as records.
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Reporting(Protocol):
-    """A game that reports facts: what it says of a state, changing nothing in it."""
+    """A game that reports facts about a state, without changing it."""
 
     def record_facts(self, state: Any) -> Mapping[str, Any]: ...

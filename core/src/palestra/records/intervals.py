@@ -1,4 +1,4 @@
-"""A share of episodes or answers, with the interval that covers the truth."""
+"""A share of episodes or answers with a confidence interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palestra.kernel.errors import InvalidOption
 
 
 class Interval(NamedTuple):
-    """An estimate and the interval that covers the truth at the confidence asked for."""
+    """An estimate and its interval at the requested confidence."""
 
     value: float
     low: float
@@ -20,8 +20,8 @@ class Interval(NamedTuple):
 def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     """Wilson's score interval for a share (Wilson 1927).
 
-    It keeps a width where all trials succeeded, and stays inside [0, 1]. `successes` may hold half
-    points for ties, which makes it conservative. No trials give the whole of [0, 1]. Raises
+    It has a positive width even if all trials succeeded, and stays inside [0, 1]. `successes` may
+    include half points for ties, which makes it conservative. Without trials it is [0, 1]. Raises
     `InvalidOption` for more successes than trials, and for a confidence outside (0, 1).
     """
     if not 0 <= successes <= trials:

@@ -1,4 +1,4 @@
-"""Numbers over records, by name: what plugins declare through `palestra_metrics`."""
+"""Metrics over records, by name; plugins declare them through `palestra_metrics`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What happened in an episode, as data: one JSON object a line, tied to no engine.
+"""Records of episodes as data: one JSON object per line, independent of any engine.
 
-A record holds the seed, every action and what each decision took, and replays exactly. Events,
-legal sets, state keys and rewards stand beside them, so that nothing needs the environment to be
-installed in order to be read.
+A record holds the seed, every action and each decision's usage, and replays exactly. It also holds
+events, legal actions, state keys and rewards, so that it can be read without installing the
+environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.shaping import OWN, ShapedEpisode, open_episode
 
 FORMAT = "palestra.episode/1"
-NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON keeps as they are
+NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON preserves
 Terms = dict[int, dict[str, float]]
 
 
@@ -47,7 +47,7 @@ class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
-    """An answer that was refused: why, what was said, and what it took."""
+    """A refused answer: the reason, its text, and its usage."""
 
     error: str = ""
     raw: str | None = None
@@ -81,13 +81,13 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """One decision of one seat.
 
     `seen` is the range of the seat's transcript that was new to it. `life` says who sat there: 0
-    whoever did at the start, 1 the next person, who had seen nothing of what was before. `action`
-    is the number of the action, or a typed action as an object, or null for a forfeit. `status` is
+    for the first person, 1 for the next, who had seen nothing of what happened before. `action` is
+    the number of the action, or a typed action as an object, or null for a forfeit. `status` is
     "ok", "retried", "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors`
-    say why the answers before it were refused, and `refused` holds those answers and what they
-    took. `usage` is what the answer that was played took. `sampling` and `tokens` are those of a
-    model that decided. `state_key` is `Game.state_key` of what the seat faced, and `anchor` is
-    `Game.anchor` where the game has counters. `facts` are the decision's own.
+    say why the answers before it were refused, and `refused` holds those answers and their usage.
+    `usage` is that of the answer that was played. `sampling` and `tokens` are those of the model
+    that decided, if one did. `state_key` is `Game.state_key` of the decision, and `anchor` is
+    `Game.anchor` if the game has counters. `facts` are the agent's facts about the decision.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -112,14 +112,14 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
 
     @property
     def spent(self) -> Usage:
-        """What the turn took in all, refused answers included."""
+        """The total usage of the turn, refused answers included."""
         return sum((attempt.usage for attempt in self.refused), self.usage)
 
 
 class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
-    """Decisions played together, what they paid by seat and term, and the events they led to.
+    """Decisions played together, their rewards by seat and term, and the events they led to.
 
-    `facts` are what the game says of the state after the step, where it is not what it said before
+    `facts` are the game's facts about the state after the step that changed in it
     (`palestra.records.facts`).
     """
 
@@ -137,12 +137,11 @@ class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
-    """One play-through.
+    """One episode.
 
-    `rewards_from` names what its rewards were composed of; `group`, `parent` and `branched_at`
-    tie siblings and forks together. `facts` are what the game says of the state at the start.
-    `error` is the traceback of what ended the episode, where an agent, the game or a listener
-    failed.
+    `rewards_from` names the components of its rewards; `group`, `parent` and `branched_at` link
+    siblings and forks. `facts` are the game's facts about the initial state. `error` is the
+    traceback of the exception that ended the episode, if an agent, the game or a listener failed.
     """
 
     env: str
@@ -182,18 +181,18 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
         return [*self.opening, *(event for step in self.steps for event in step.events)]
 
     def transcript(self, seat: int) -> list[EventRecord]:
-        """The events that were shown at one seat, to all who sat there; `seen` counts in it."""
+        """All events that were shown at one seat, to any person; `seen` is a range of it."""
         return [e for e in self.events if e.audience is None or seat in e.audience]
 
 
 def as_json(value: Any) -> Any:
-    """A value as whoever reads it from a file will see it: tuples are lists, structs objects."""
+    """A value as it is read back from a file: tuples become lists, structs objects."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def facts_of(game: object, state: Any) -> dict[str, Any]:
-    """What a game reports of a state (`palestra.records.facts`); nothing where it reports none."""
-    if not hasattr(game, "record_facts"):  # quicker than isinstance(game, Reporting)
+    """A game's facts about a state (`palestra.records.facts`); empty if it reports none."""
+    if not hasattr(game, "record_facts"):  # faster than isinstance(game, Reporting)
         return {}
     found: dict[str, Any] = as_json(game.record_facts(state))
     return found
@@ -208,9 +207,9 @@ def write_event(event: Event) -> EventRecord:
 
 
 def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
-    """Write an episode down, by playing its history again from the start.
+    """Record an episode by replaying its history from the start.
 
-    `notes` of the history, where a runner left them, are `{seat: TurnNote}`.
+    `notes` of the history, if a runner left them, are `{seat: TurnNote}`.
     """
     game, spec = episode.game, episode.spec
     if episode._start is not None:
@@ -270,7 +269,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
 
 
 def failed_record(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
-    """What is left to say of an episode that cannot be played again to write it down."""
+    """A minimal record of an episode that cannot be replayed."""
     spec = episode.spec
     return EpisodeRecord(
         env=spec.id if spec else type(episode.game).__name__,
@@ -284,7 +283,7 @@ def failed_record(episode: Episode, agents: Sequence[str] = (), **identity: Any)
 
 
 class TurnNote(msgspec.Struct, gc=False):
-    """What a runner knows of a decision besides the action played."""
+    """What a runner knows about a decision besides the action played."""
 
     decision: Any = None
     refused: Sequence[Attempt] = ()
@@ -323,9 +322,9 @@ def _play(
     turns: list[TurnRecord],
     known_events: Sequence[Event] | None,
 ) -> StepRecord:
-    """Advance a simulator by one recorded step and write down what it did.
+    """Advance a simulator by one step and record the result.
 
-    `known_events` are the step's events, where they are known already.
+    `known_events` are the step's events, if they are already known.
     """
     game = simulator.game
     for seat, action in actions.items():
@@ -361,7 +360,7 @@ def _count(events: Iterable[EventRecord], counts: list[int]) -> None:
 def _seat_newcomers(
     events: Sequence[EventRecord], counts: Sequence[int], shown: list[int], lives: list[int]
 ) -> None:
-    """Begin what newcomers are shown with the event that seats them."""
+    """Start the newcomers' transcripts with the event that seats them."""
     for place, event in enumerate(events):
         for seat in newcomers(event):
             before = sum(e.audience is None or seat in e.audience for e in events[:place])
@@ -381,7 +380,7 @@ def options_of(game: Game[Any, Any]) -> dict[str, Any]:
 
 
 def versions_for(game: Game[Any, Any]) -> dict[str, str]:
-    """Versions of the distributions an episode rests on."""
+    """Versions of the distributions that an episode depends on."""
     found = {}
     for module in ("palestra", type(game).__module__.split(".")[0]):
         with contextlib.suppress(PackageNotFoundError):
@@ -396,7 +395,7 @@ _version = lru_cache(version)
 
 
 def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode:
-    """Play a record again; raises `Divergence` where it stops matching."""
+    """Replay a record; raises `Divergence` where it stops matching."""
     spec = None
     if game is None:
         spec = registry().environment(record.env)
@@ -414,7 +413,7 @@ def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode
 
 
 def go_on(episode: Episode, record: EpisodeRecord) -> None:
-    """Bring a fresh episode to where an unfinished record stops, with all that was noted on it."""
+    """Bring a fresh episode to the point where an unfinished record stops, notes included."""
     _same(0, "opening", record.opening, [write_event(event) for event in episode.log[0]])
     for number, step in enumerate(record.steps):
         _replay_step(episode, number, step, notes_of(step))
@@ -424,12 +423,12 @@ def go_on(episode: Episode, record: EpisodeRecord) -> None:
 
 
 def notes_of(step: StepRecord) -> dict[int, TurnNote]:
-    """What the runner knew of every turn of a recorded step, by seat."""
+    """The runner's notes on every turn of a recorded step, by seat."""
     return {turn.seat: _note(turn) for turn in step.turns}
 
 
 def _note(turn: TurnRecord) -> TurnNote:
-    """What the runner knew of a recorded turn."""
+    """The runner's note on a recorded turn."""
     decision = Decision(
         text=turn.raw,
         usage=turn.usage,
@@ -445,10 +444,10 @@ def _note(turn: TurnRecord) -> TurnNote:
 
 
 def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
-    """One episode, before the first step and after each; it is checked against the record first."""
+    """Yield one episode before the first step and after each; first check it against the record."""
     final = replay(record, game)
     episode = _restart(record, final.game, final.spec)
-    _ = episode.log  # written as it goes from here on
+    _ = episode.log  # builds the log, which from now on grows with every step
     yield episode
     for played in final.history():
         episode.repeat(played)
@@ -456,7 +455,7 @@ def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterat
 
 
 def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) -> Episode:
-    """An episode where a record began, under the same policy and rewards."""
+    """An episode at the start of a record, with the same policy and rewards."""
     return open_episode(
         game,
         record.seed,
@@ -521,7 +520,7 @@ _decoder = msgspec.json.Decoder(EpisodeRecord, strict=False)
 def write_records(path: str | Path, records: Iterable[EpisodeRecord]) -> Path:
     """Append records to a JSON-lines file; each line is written whole and flushed.
 
-    A last line that a crash cut off is ended first, so that nothing is glued to it.
+    If a crash cut off the last line, it is terminated first, so that nothing is appended to it.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -542,12 +541,12 @@ def _ends_a_line(path: Path) -> bool:
 
 
 def read_records(path: str | Path) -> list[EpisodeRecord]:
-    """All records of a file; raises `RecordError`, whose `kept` are the good ones before."""
+    """All records of a file; raises `RecordError`, whose `kept` holds the good ones before it."""
     return list(iter_records(path))
 
 
 def iter_records(path: str | Path) -> Iterator[EpisodeRecord]:
-    """Records of a file one by one; a bad line raises after the good ones were given."""
+    """Records of a file one by one; a bad line raises after the good ones were yielded."""
     good = 0
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):

@@ -1,8 +1,8 @@
-"""Old records under today's readers, rules and metrics: what changed, and why.
+"""Old records under the current parsers, rules and metrics: what changed, and why.
 
-Every answer that was kept is read again in the position it was given in. Where it is read
-otherwise now, what would have followed is not known, and the new record ends there. What rules
-and metrics make of the moves is computed afresh. The old records are never changed.
+Every recorded answer is parsed again in its original position. Where it is now parsed differently,
+what would have followed is unknown, and the new record ends there. Everything that follows from the
+moves under rules and metrics is computed again. The old records are never changed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from palestra.records.record import (
 from palestra.shaping import open_episode
 
 What = Literal["answer", "rules", "outcome", "returns", "mistakes", "error"]
-OWN = ("group", "parent", "branched_at")  # what only whoever recorded it can know
+OWN = ("group", "parent", "branched_at")  # known only to the recorder
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One thing that is otherwise now; `turn` counts steps from 0, and is -1 for all of them."""
+    """One difference; `turn` counts steps from 0, and is -1 for the whole episode."""
 
     episode: int
     turn: int
@@ -52,7 +52,7 @@ class Change(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Rescored:
-    """One record as it is now, and what is otherwise in it."""
+    """One rescored record and its differences from the old one."""
 
     record: EpisodeRecord
     changes: list[Change]
@@ -60,7 +60,7 @@ class Rescored:
 
 @dataclass(slots=True)
 class Totals:
-    """Counts over rescored records: changes by kind, episodes cut, metrics then and now."""
+    """Counts over rescored records: changes by kind, episodes cut, metrics before and after."""
 
     episodes: int = 0
     cut: int = 0
@@ -76,18 +76,18 @@ class Totals:
         self.new.update(measure(found.record))
 
     def metrics(self) -> Iterator[tuple[str, float, float]]:
-        """Every metric with its mean then and now."""
+        """Every metric with its mean before and after."""
         for name in sorted({**self.old, **self.new}):
             yield name, self.old[name] / self.episodes, self.new[name] / self.episodes
 
 
 def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:
-    """A record under today's readers and rules.
+    """Rescore a record under the current parsers and rules.
 
-    forfeit: an answer that is refused now loses the episode for its seat; by default the episode
-    is truncated there, as the run's policy might have asked again. An environment that is not
-    installed, or no longer takes the record's options, is a change of kind "error", and the
-    record stays as it was.
+    forfeit: a seat whose answer is now refused loses the episode; by default the episode is
+    truncated there, as the run's policy might have asked again. An environment that is not
+    installed, or no longer takes the record's options, is a change of kind "error", and the record
+    stays as it was.
     """
     try:
         spec = registry().environment(record.env)
@@ -127,7 +127,7 @@ def _over(record: EpisodeRecord, number: int, episode: Episode) -> Change:
 def _play(
     record: EpisodeRecord, number: int, step: StepRecord, episode: Episode, *, forfeit: bool
 ) -> list[Change]:
-    """Play one recorded step, or end the episode where it is read or allowed otherwise."""
+    """Play one recorded step, or end the episode if it is now parsed or judged differently."""
     if not step.turns:
         episode.truncate(step.events[0].text.rstrip(".") if step.events else "stopped")
         return []
@@ -146,7 +146,7 @@ def _play(
     else:
         try:
             episode.act({turn.seat: read_action(episode, turn) for turn in step.turns}, notes)
-        except Exception as error:  # whatever today's rules make of an old move
+        except Exception as error:  # the current rules may raise anything on an old move
             turn = step.turns[0]
             why = f"today's rules do not allow it: {cause(error)}"
             changes = [
@@ -157,7 +157,7 @@ def _play(
 
 
 def _reread(episode_number: int, number: int, turn: TurnRecord, episode: Episode) -> list[Change]:
-    """What of a turn's answers is read otherwise now, up to the first that would be played."""
+    """Differences in parsing a turn's answers, up to the first that would now be played."""
     for attempt in turn.refused:
         if attempt.raw is None:
             continue
@@ -180,7 +180,7 @@ def _reread(episode_number: int, number: int, turn: TurnRecord, episode: Episode
 
 
 def _read(episode: Episode, seat: int, raw: str) -> tuple[Any, str]:
-    """The action that today's reader finds in an answer; None, and why, if it refuses it."""
+    """The action that the current parser finds in an answer; None and the reason if refused."""
     try:
         action = episode.parse(seat, raw)
         episode.check(seat, action)
@@ -190,7 +190,7 @@ def _read(episode: Episode, seat: int, raw: str) -> tuple[Any, str]:
 
 
 def _made(record: EpisodeRecord, episode: Episode) -> EpisodeRecord:
-    """The new record, with what only the old one can know."""
+    """The new record, with the fields that can only be copied from the old one."""
     for seat, count in enumerate(record.mistakes):
         refused = sum(len(t.errors) for s in record.steps for t in s.turns if t.seat == seat)
         played = sum(
@@ -208,7 +208,7 @@ def _made(record: EpisodeRecord, episode: Episode) -> EpisodeRecord:
 
 
 def _differences(old: EpisodeRecord, new: EpisodeRecord) -> list[Change]:
-    """How the end of an episode whose answers are read as before is otherwise now."""
+    """Differences at the end of an episode whose answers are parsed as before."""
     found = []
     for name, was, now in (
         ("outcome", old.outcome and old.outcome.results, new.outcome and new.outcome.results),

@@ -1,9 +1,8 @@
-"""The exact tokens of a seat: what its model read and wrote, and what each turn was paid.
+"""The exact tokens of a seat: what its model read and wrote, with the rewards of each turn.
 
-A trainer needs the ids that the engine sampled, not a text rendered and put into tokens again. A
-`SeatTrace` is one stream of them. Where a conversation was cut or rewritten, or a new person sits
-at the seat, the stream forks: what follows is a trace of its own, and says how much of the one
-before it still held.
+A trainer needs the ids that the engine sampled, not a text that is rendered and tokenised again. A
+`SeatTrace` is one stream of ids. If a conversation is cut or rewritten, or a new person takes the
+seat, a new trace begins, which says how many tokens it shares with the previous one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from palestra.kernel.errors import InvalidOption
 from palestra.kernel.lives import newcomers
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord
 
-ROUNDING = 1e-3  # by which a log-probability may lie above 0
+ROUNDING = 1e-3  # how far a log-probability may lie above 0
 
 
 class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
@@ -75,9 +74,9 @@ class SeatTrace(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 def trace_seats(record: EpisodeRecord, seats: Sequence[int] | None = None) -> list[SeatTrace]:
-    """The token streams of a record's seats, in order of seat; seats without tokens have none.
+    """The token streams of a record's seats, by seat; seats without tokens have none.
 
-    Raises `InvalidOption` where a seat's answers have tokens in part only.
+    Raises `InvalidOption` if only some answers of a seat have tokens.
     """
     traces = []
     for seat in range(len(record.players)) if seats is None else seats:
@@ -116,7 +115,7 @@ def _append(
     *,
     refused: bool,
 ) -> None:
-    """Add one exchange to the last stream, or begin another where it does not go on from it."""
+    """Append one exchange to the last stream, or begin another if it does not continue it."""
     if tokens is None:
         if traces:
             raise InvalidOption(
@@ -151,7 +150,7 @@ def _append(
 
 
 def _common(known: Sequence[int], prompt: Sequence[int]) -> int:
-    """How many tokens two streams begin with alike."""
+    """The length of the common prefix of two streams."""
     length = min(len(known), len(prompt))
     if list(known[:length]) == list(prompt[:length]):
         return length
@@ -163,7 +162,7 @@ def _rewards(
 ) -> list[dict[str, float]]:
     """What a seat was paid from each of its turns, given with their steps, to its next, by term.
 
-    What a person was paid before their first turn belongs to that one.
+    Rewards of a person before their first turn belong to that turn.
     """
     joined = [n + 1 for n, step in enumerate(steps) for e in step.events if seat in newcomers(e)]
     starts = [

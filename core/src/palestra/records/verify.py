@@ -1,4 +1,4 @@
-"""Holding a record against the game: every field that follows from seed and moves."""
+"""Verifying a record against the game: every field that follows from seed and moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palestra.kernel.errors import Divergence, PalestraError
 from palestra.kernel.game import Game
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord, record_episode, replay
 
-# What only whoever recorded it can know, and a replay takes on trust
+# Fields known only to the recorder, which a replay takes on trust
 TRUSTED = (
     "agents",
     "versions",
@@ -47,7 +47,7 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
         again = record_episode(episode, record.agents)
     except PalestraError:
         raise
-    except Exception as error:  # whatever a forged record makes of the game
+    except Exception as error:  # a forged record may make the game raise anything
         raised = f"{type(error).__name__}: {error}"
         raise Divergence(0, "replaying it", "a record", raised) from error
     for name in EpisodeRecord.__struct_fields__:
@@ -72,7 +72,7 @@ def _verify_step(number: int, kept: StepRecord, made: StepRecord) -> None:
 
 
 def _verify_mistakes(record: EpisodeRecord) -> None:
-    """Every refused answer on record is counted; a runner's record counts no others."""
+    """Check that `mistakes` counts every refused answer on record, and no others in a run."""
     refused = [0] * len(record.players)
     for turn in record.turns:
         refused[turn.seat] += len(turn.errors)

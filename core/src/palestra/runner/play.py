@@ -43,7 +43,7 @@ def stream(
     move_seconds: float | None = None,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
-    """Play episodes and yield each record as soon as it is finished; none is kept here.
+    """Play episodes and yield each record as soon as it is finished, keeping none in memory.
 
     The arguments are those of `play`, which returns the same records as a list.
     """
@@ -98,22 +98,22 @@ def play(
 ) -> list[EpisodeRecord]:
     """Play episodes and return their records, in order of episode.
 
-    agents: one entry a seat, or one agent for every seat; naming one twice seats the same agent
+    agents: one entry per seat, or one agent for every seat; naming one twice seats the same agent
     twice.
     episodes: how many (1). seed: episode i starts from seed + i (0).
     out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
-    interrupted leaves its unfinished episodes beside it, in `unfinished.jsonl`; resume=True
-    continues both, and returns what is played now. Episodes that ended in an error are kept in
-    `errors.jsonl`; resuming plays them again.
+    interrupted leaves its unfinished episodes in `unfinished.jsonl`; resume=True resumes them,
+    plays the missing ones, and returns the records of this call. Episodes that ended in an error
+    are kept in `errors.jsonl`; resuming plays them again.
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
     max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
-    game's own) under the discount gamma (1.0). move_seconds: who takes longer for a move forfeits,
-    or the episode is truncated where it is not zero-sum (no limit; in the main thread only).
+    game's own) under the discount gamma (1.0). move_seconds: a seat that takes longer for a move
+    forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
     Everything else goes to the game; num_players follows from `agents` if not given.
 
-    What an agent, the game or a listener raises ends that episode only: its record has `error`,
-    and a RuntimeWarning says how many there are. It is raised if no episode finishes.
+    An exception of an agent, the game or a listener ends that episode only: its record has `error`,
+    and a RuntimeWarning says how many there are. If no episode finishes, it is raised.
     """
     records = sorted(stream(env, agents=agents, **settings), key=lambda record: record.number)
     _warn_of_errors(records)
@@ -139,7 +139,7 @@ def _open(
     seed: int,
     options: dict[str, Any],
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
-    """The game with its options, and the agents at its seats."""
+    """Make the game with its options, and the agents at its seats."""
     if isinstance(agents, str | Agent) or callable(agents):
         spec, game = open_game(env, options)
         agents = [agents] * game.num_players
@@ -150,7 +150,7 @@ def _open(
 
 
 def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
-    """Open every agent once, with random numbers of its own."""
+    """Open every agent once, each with its own random numbers."""
     made: dict[Any, Agent] = {}
     seated = []
     for seat, agent in enumerate(agents):
@@ -177,14 +177,14 @@ def rollouts(
 ) -> list[EpisodeRecord]:
     """Play one start n times, side by side, and return the records: a group of siblings.
 
-    Chance inside the game is the same for all, and follows from `seed`; agents draw otherwise in
-    each, and the same in every call with this seed.
-    start: an episode to branch from, by default the beginning. What was played before it stands in
-    every record, up to `branched_at`; `EpisodeRecord.own_turns` leaves it out. It pays what it was
-    made with, so that `rewards` and `gamma` are for the beginning.
+    Chance inside the game is the same for all, and follows from `seed`; agents draw different
+    random numbers in each, and the same ones in every call with this seed.
+    start: an episode to branch from; by default a new one. Its steps so far are in every record, up
+    to `branched_at`; `EpisodeRecord.own_turns` leaves them out. It keeps its own rewards, so
+    `rewards` and `gamma` cannot be given with it.
     parent: the number, or the tag `id`, of the record that the start was taken from.
     Everything else is as in `play`: invalid, budgets, hooks, live, max_episode_steps, move_seconds,
-    and the game's options. Records of one call share `group`, which tells seed and position.
+    and the game's options. Records of one call share `group`, which identifies seed and position.
     """
     if n < 1:
         raise InvalidOption(f"n must be at least 1, not {n}")

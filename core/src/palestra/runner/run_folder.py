@@ -1,8 +1,8 @@
-"""The folder of a run: its plan, records of finished episodes, and of those it was stopped in.
+"""The folder of a run: its plan, and records of finished and unfinished episodes.
 
-`run.json` says which run it is. `episode.jsonl` only ever grows. `errors.jsonl` holds episodes that
-ended in an error, which resuming plays again. `unfinished.jsonl` is written anew while the run goes
-on and when it stops, so that a crash costs half a minute and Ctrl-C nothing. One process at a time
+`run.json` identifies the run. `episode.jsonl` is append-only. `errors.jsonl` holds episodes that
+ended in an error, which resuming plays again. `unfinished.jsonl` is rewritten during the run and
+when it stops, so that a crash loses at most half a minute and Ctrl-C nothing. One process at a time
 writes in a folder.
 """
 
@@ -27,14 +27,14 @@ FINISHED = "episode.jsonl"
 UNFINISHED = "unfinished.jsonl"
 ERRORS = "errors.jsonl"
 LOCK = ".lock"
-SAVE_EVERY = 30.0  # seconds between two looks at what is unfinished
+SAVE_EVERY = 30.0  # seconds between writes of unfinished episodes
 
 
 @contextlib.contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if it is not there, that one process at a time writes in.
+    """Lock a folder for writing by one process; it is created if missing.
 
-    Raises `InvalidOption` where another process holds it, `CannotWrite` where it is read-only.
+    Raises `InvalidOption` if another process holds it, `CannotWrite` if it is read-only.
     """
     from filelock import FileLock, Timeout  # late: it would take a tenth of importing palestra
 
@@ -54,7 +54,7 @@ def sole_writer(folder: Path) -> Iterator[None]:
 
 
 class RunPlan(msgspec.Struct, frozen=True):
-    """What makes two runs the same: a run with another plan is not continued in a folder."""
+    """The settings that identify a run: a folder does not resume a run with another plan."""
 
     env: str
     options: dict[str, Any]
@@ -71,10 +71,10 @@ NAMES = {"env": "environment", "rewards": "rewards", "invalid": "invalid-move po
 
 
 class RunFolder:
-    """Where one run keeps its records; a context manager that holds the folder's lock.
+    """The folder of one run's records; a context manager that holds the folder's lock.
 
-    Raises `InvalidOption` where another process has the folder, where it holds another run, or
-    where it holds a run and `resume` is False.
+    Raises `InvalidOption` if another process holds the folder, if it contains another run, or if it
+    contains a run and `resume` is False.
     """
 
     def __init__(self, path: str | Path, plan: RunPlan, *, resume: bool) -> None:
@@ -98,7 +98,7 @@ class RunFolder:
         self._held.close()
 
     def _admit_plan(self) -> None:
-        """Check that the folder is empty, or holds this run and is to be continued."""
+        """Check that the folder is empty, or holds this run and is to be resumed."""
         files = [self.path / name for name in (FINISHED, UNFINISHED, ERRORS)]
         if not self.resume and any(file.exists() and file.stat().st_size for file in files):
             raise InvalidOption(
@@ -134,7 +134,7 @@ class RunFolder:
             write_records(self.path / (ERRORS if record.error else FINISHED), [record])
 
     def keep(self, unfinished: Callable[[], Sequence[EpisodeRecord]], *, now: bool = False) -> None:
-        """Write down what is unfinished, if it is time to; nothing unfinished leaves no file."""
+        """Write unfinished episodes if it is time to; without any, remove the file."""
         if not now and time.monotonic() - self._saved < SAVE_EVERY:
             return
         records = unfinished()
@@ -147,9 +147,9 @@ class RunFolder:
         self._saved = time.monotonic()
 
     def read(self, ledger: Ledger) -> tuple[set[int], dict[int, EpisodeRecord]]:
-        """Numbers of finished episodes and records of unfinished ones; what both spent is charged.
+        """Numbers of finished episodes and records of unfinished ones; charges their usage.
 
-        Raises `InvalidOption` where the folder holds another run.
+        Raises `InvalidOption` if the folder holds another run.
         """
         finished: set[int] = set()
         begun: dict[int, EpisodeRecord] = {}
@@ -158,7 +158,7 @@ class RunFolder:
             if record.number not in finished:
                 self._admit(record, ledger)
                 finished.add(record.number)
-        with contextlib.suppress(RecordError):  # written whole or not at all, save by a full disk
+        with contextlib.suppress(RecordError):  # written atomically, except on a full disk
             for record in self._records(UNFINISHED):
                 if record.number not in finished:
                     self._admit(record, ledger)
@@ -170,7 +170,7 @@ class RunFolder:
         return list(iter_records(file)) if file.exists() else []
 
     def _cut_broken_line(self) -> None:
-        """Drop the last line if a crash cut it off: that episode is played again."""
+        """Drop the last line if a crash cut it off; that episode is played again."""
         for file in (self.path / FINISHED, self.path / ERRORS):
             if not file.exists():
                 continue
@@ -181,7 +181,7 @@ class RunFolder:
                     opened.truncate(end)
 
     def _admit(self, record: EpisodeRecord, ledger: Ledger) -> None:
-        """Check that a record is of this run, and charge its agents with what it took."""
+        """Check that a record belongs to this run, and charge its agents with its usage."""
         plan = self.plan
         self._same("environment", record.env, plan.env)
         self._same("agents", record.agents, plan.agents)

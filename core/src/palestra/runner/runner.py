@@ -49,13 +49,13 @@ class Runner:
     """Steps all live episodes of one game until `episodes` are done.
 
     Episode i starts from `seed + i`. `invalid` is the policy for moves that are illegal or cannot
-    be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent,
-    or that takes more than `move_seconds` for a move (put several at once, so much for each),
-    forfeits, or the episode is truncated where it is not zero-sum.
+    be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent, or
+    that takes more than `move_seconds` for a move (a batch of turns has that much for each),
+    forfeits, or the episode is truncated if the game is not zero-sum.
 
-    What an agent, the game or a listener raises ends that episode, with the traceback in
-    `EpisodeRecord.error`; the others go on. Where no episode has finished, the first such
-    exception is raised at the end, or after `MOST_FAILURES` of them.
+    An exception of an agent, the game or a listener ends that episode, with the traceback in
+    `EpisodeRecord.error`; the others continue. If no episode has finished, the first such exception
+    is raised at the end, or after `MOST_FAILURES` of them.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Runner:
     ) -> Iterator[EpisodeRecord]:
         """Play the episodes with these numbers; yields each record as it is finished.
 
-        An episode in `begun` goes on from where its record stops.
+        An episode in `begun` resumes where its record stops.
         """
         queue = iter(numbers)
         try:
@@ -136,7 +136,7 @@ class Runner:
         return len(self.failures) >= MOST_FAILURES and not self._finished
 
     def _not_started(self, number: int, error: Exception) -> EpisodeRecord:
-        """The record of an episode that the game could not even begin."""
+        """The record of an episode that the game could not start."""
         self.failures.append(error)
         return EpisodeRecord(
             env=self.spec.id if self.spec else type(self.game).__name__,
@@ -149,11 +149,11 @@ class Runner:
         )
 
     def unfinished(self) -> list[EpisodeRecord]:
-        """Records of the episodes that are still being played, as far as they have come."""
+        """Partial records of the episodes that are still being played."""
         return [self._record(r) for r in self._running if r.episode.steps_played and not r.error]
 
     def start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
-        """Open an episode, or one that goes on from where a record stops."""
+        """Open an episode, or resume one where its record stops."""
         # the runner asks again by itself: it has the other seats' answers to keep
         invalid = "raise" if self._policy.kind == "retry" else self.invalid
         episode = (
@@ -178,7 +178,7 @@ class Runner:
         return running
 
     def step(self, episodes: Sequence[RunningEpisode]) -> list[RunningEpisode]:
-        """Ask everybody who waits, agent by agent, and play where all have answered.
+        """Call each agent with its waiting turns, and play episodes whose answers are complete.
 
         Returns the episodes that are over now.
         """
@@ -197,7 +197,7 @@ class Runner:
         return over
 
     def waiting(self, running: RunningEpisode) -> list[PendingTurn]:
-        """Turns of the seats whose answer is not there yet."""
+        """Turns of the seats that have not answered yet."""
         episode, waiting = running.episode, []
         for seat in episode.to_act:
             if seat in running.actions:
@@ -229,7 +229,7 @@ class Runner:
         return PendingTurn(running, turn, agent, account)
 
     def _stop_for(self, running: RunningEpisode, seat: int, why: str) -> None:
-        """End an episode because a seat has used up what it had."""
+        """End an episode because a seat's budget or time is used up."""
         try:
             if self.game.payoffs == "zero-sum":
                 running.episode.forfeit(seat, why)
@@ -239,7 +239,7 @@ class Runner:
             self._fail(running, error)
 
     def _ask(self, agent: Agent, waiting: list[PendingTurn]) -> None:
-        """Put an agent all the turns that wait for it, and sort its answers into the episodes."""
+        """Call an agent with all its waiting turns, and distribute its answers to the episodes."""
         if not waiting:
             return
         started = perf_counter()
@@ -250,7 +250,7 @@ class Runner:
                 self.settle(pending, decision, seconds)
 
     def settle(self, pending: PendingTurn, decision: Decision, seconds: float) -> None:
-        """Charge an answer, which took so many seconds, and keep it or have it refused."""
+        """Charge an answer, which took `seconds`, and accept or refuse it."""
         if not decision.usage.seconds:
             decision.usage = decision.usage + Usage(seconds=seconds)
         pending.account.spend(decision.usage)
@@ -265,7 +265,7 @@ class Runner:
                 self._broke_off(running, error)
 
     def decisions(self, agent: Agent, waiting: list[PendingTurn]) -> Sequence[Decision | None]:
-        """An agent's answers; None where it failed, which ends only that turn's episode."""
+        """An agent's answers; None for a turn on which it failed, whose episode ends."""
         try:
             with time_limit(self._move_seconds and self._move_seconds * len(waiting)):
                 answers = _answers(agent, [pending.turn for pending in waiting])
@@ -280,11 +280,11 @@ class Runner:
             if len(waiting) == 1:
                 self._fail(waiting[0].running, error)
                 return [None]
-        # one turn may have spoilt the whole call: put them one by one
+        # one turn may have made the whole call fail: call one by one
         return [self.decisions(agent, [pending])[0] for pending in waiting]
 
     def _checked(self, pending: PendingTurn, answer: Decision | Exception) -> Decision | None:
-        """An answer that can be recorded; anything else ends the turn's episode."""
+        """The answer if it can be recorded; otherwise None, and the turn's episode ends."""
         if isinstance(answer, Decision):
             problem = decision_problem(answer)
             if not problem:
@@ -300,7 +300,7 @@ class Runner:
             self._stop_for(running, pending.turn.seat, why)
 
     def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
-        """Keep an answer until all seats have answered; a refused one goes through the policy."""
+        """Keep an answer until all seats have answered; apply the policy to a refused one."""
         episode = running.episode
         refused = running.refused.get(seat)
         note = TurnNote(decision, refused or (), "retried" if refused else "ok")
@@ -329,7 +329,7 @@ class Runner:
             self._broke_off(running, raised)
 
     def _broke_off(self, running: RunningEpisode, error: Exception) -> None:
-        """What is raised in an episode ends it; under the policy "raise", an illegal move a run."""
+        """End the episode that raised; under the policy "raise", an illegal move ends the run."""
         if self._policy.kind == "raise" and isinstance(error, InvalidAction):
             raise error
         self._fail(running, error)
@@ -354,7 +354,7 @@ class Runner:
         running.actions[seat], running.notes[seat] = repair.action, note
 
     def play(self, running: RunningEpisode) -> None:
-        """Play a step whose answers are all there."""
+        """Play a step for which all answers are present."""
         episode = running.episode
         if len(running.actions) < len(episode.to_act):
             return
@@ -379,7 +379,7 @@ class Runner:
             self._notify(running, self._hooks.stepped, episode=episode)
 
     def _not_played(self, running: RunningEpisode, raised: Exception) -> None:
-        """The game failed on what it had called legal: the mistake of the seat, if it is one seat.
+        """Handle an exception on a legal action: a mistake of the seat, if only one acted.
 
         With several seats, or under the policy "raise", it ends the episode.
         """
@@ -405,7 +405,7 @@ class Runner:
         running.error = readable("".join(traceback.format_exception(error))) or ""
         self.failures.append(error)
         running.actions, running.notes = {}, {}
-        with suppress(Exception):  # what pays for the end may fail again
+        with suppress(Exception):  # shapers may fail again at the end
             running.episode.truncate(f"error: {cause(error)}")
 
     def finish(self, running: RunningEpisode) -> EpisodeRecord:
@@ -433,7 +433,7 @@ class Runner:
 
 
 def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:
-    """What an agent answers, one answer a turn, or the exception in its place."""
+    """An agent's answers, one per turn: a decision or an exception."""
     answers: Sequence[Decision | Exception]
     try:
         answers = agent.act(turns)

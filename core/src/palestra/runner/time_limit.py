@@ -1,4 +1,4 @@
-"""A limit of wall time on what runs in this process, kept by a signal."""
+"""A wall-time limit on code in this process, enforced by a signal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 
 class TimeUp(BaseException):
-    """The time is over; not an `Exception`, so that no agent swallows it."""
+    """The time is up; not an `Exception`, so that no agent swallows it."""
 
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeUp` in the block after so many seconds; None or 0 is no limit.
+    """Raise `TimeUp` in the block after `seconds`; None or 0 means no limit.
 
-    Needs `can_interrupt()`. What runs outside Python and never returns is not interrupted.
+    Needs `can_interrupt()`. Native code that never returns to Python is not interrupted.
     """
     if not seconds:
         yield
@@ -31,7 +31,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 def can_interrupt() -> bool:
-    """Whether a limit can be kept here: in the main thread, and not on Windows."""
+    """Whether a limit can be enforced: only in the main thread, and not on Windows."""
     here = threading.current_thread() is threading.main_thread()
     return here and hasattr(signal, "setitimer")
 

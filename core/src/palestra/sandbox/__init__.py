@@ -1,19 +1,20 @@
-"""Programs that a model wrote, run where they can do no harm: in a process of their own.
+"""A sandbox for programs that a model wrote: each runs in a separate, restricted process.
 
-The wall is the operating system. The process is a bare interpreter with limits on processor time,
-memory and output; on Linux the kernel refuses it every system call but those that compute
-(seccomp): no file, network, process or thread. Where the kernel grants them it also has namespaces
-of its own, with no network, no other process and an empty root folder. It is killed when its time
-is up. Without seccomp `run_program` refuses to run, unless it is called with `unsafe=True`.
+The operating system enforces the isolation. The process is a bare interpreter with limits on
+processor time, memory and output; on Linux the kernel denies it every system call except those
+needed to compute (seccomp): no file, network, process or thread. Where the kernel grants them it
+also has namespaces of its own, with no network, no other process and an empty root folder. It is
+killed when its time is up. Without seccomp `run_program` refuses to run, unless it is called with
+`unsafe=True`.
 
-The host reads what comes out of the process as typed messages with limits on their size, depth and
-number. A message that breaks a rule ends the program.
+The host reads the process's output as typed messages with limits on their size, depth and number. A
+message that breaks a rule ends the program.
 
-Before that stand checks that catch mistakes early: `check_program` reads the text and refuses
-imports of all but a few modules, underscored names and attributes, and the built-ins that reach
-further; executed lines are counted, which ends a program at the same line every time. Programs see
-no clock, no chance and, where the system allows it, the same addresses, so that the same text
-prints the same.
+Further checks catch mistakes early: `check_program` reads the source and refuses imports of all but
+a few modules, underscored names and attributes, and dangerous built-ins; executed lines are
+counted, so that the limit ends a program at the same line every time. Programs have no clock, no
+random numbers and, where the system allows it, fixed addresses, so that the same source prints the
+same output.
 """
 
 from palestra.sandbox.check import MODULES, check_program

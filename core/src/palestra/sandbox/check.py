@@ -1,4 +1,4 @@
-"""What a program may say, judged by its text."""
+"""Checks on the source of a program before it runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXAMPLE = "print(sum(range(10)))"
 
 
 def check_program(source: str) -> ast.Module:
-    """Return the program's tree; raises `InvalidAction` with line and column of what is refused."""
+    """Return the program's syntax tree; raises `InvalidAction` with line and column of a fault."""
     if len(source) > LONGEST:
         raise _refused(source, f"it has {len(source)} characters, of {LONGEST} at most")
     try:

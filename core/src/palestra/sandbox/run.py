@@ -1,4 +1,4 @@
-"""The side that starts a program, answers its calls, and ends it in time."""
+"""The host side: starts a program, answers its calls, and ends it when its time is up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may use. Lines and calls end it at the same place every time."""
+    """Limits of a program. Those on lines and calls end it at the same place every time."""
 
     lines: int = 200_000
     calls: int = 100
@@ -53,9 +53,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a program: what it printed, what its function returned, why it ended early.
+    """The result of a program: its output, its function's values, and why it ended early.
 
-    `guarded` says whether the kernel refused the program every system call that reaches further
+    `guarded` says whether the kernel denied the program every system call beyond computing
     (seccomp); `isolated`, whether it also had namespaces of its own: no network, no other process
     and no files.
     """
@@ -68,7 +68,7 @@ class Ran:
 
 
 class _Ready(msgspec.Struct, tag="ready", forbid_unknown_fields=True):
-    """The process is shut in, and waits."""
+    """The process is isolated and waiting."""
 
     guarded: bool
     isolated: bool
@@ -96,11 +96,11 @@ MESSAGE = msgspec.json.Decoder(_Call | _Done)
 
 
 class _Ended(Exception):
-    """The program broke the rules of the pipe, or fell silent; the message says how."""
+    """The program broke the protocol, or stopped responding; the message says how."""
 
 
 def unguarded_system() -> str:
-    """Why this system cannot guard a program, in a sentence; empty where it can."""
+    """Why this system cannot guard a program, in a sentence; empty if it can."""
     if sys.platform.startswith("linux") and platform.machine() in GUARDED_MACHINES:
         return ""
     return (
@@ -122,11 +122,11 @@ def run_program(
 
     Arguments and values are what JSON can hold. `tools` are functions of ours that the program may
     call by name, with any JSON values; an exception of theirs becomes a `RuntimeError` in the
-    program, with the same text. What goes wrong in the program is told in `Ran.error`; a text
-    that is refused raises `InvalidAction` before anything has run.
+    program, with the same text. Errors in the program are reported in `Ran.error`; a source that is
+    refused raises `InvalidAction` before anything has run.
 
-    Where the kernel cannot guard the host, this raises `InvalidOption`, unless `unsafe` says that
-    the programs are trusted.
+    If the kernel cannot guard the host, this raises `InvalidOption`, unless `unsafe` says that the
+    programs are trusted.
     """
     if sys.platform == "win32":
         raise InvalidOption("programs run on Linux and macOS; this system cannot limit a process")
@@ -191,7 +191,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Conversation:
-    """The host's end of the pipe. It believes nothing that comes out of it."""
+    """The host's end of the pipe. It trusts nothing that it reads from it."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class _Conversation:
         self.called = 0
 
     def run(self, order: Mapping[str, Any], unsafe: bool) -> Ran:
-        """Send the program once it is shut in, answer its calls, and return what it says last."""
+        """Send the program to its isolated process, answer its calls, return the result."""
         ready = _Ready(False, False)
         try:
             self.say(json.dumps(order))
@@ -243,14 +243,14 @@ class _Conversation:
         return (() if error else tuple(done.values)), error
 
     def answer(self, call: _Call) -> str:
-        """The answer to a call, as JSON; whatever a tool raises is the program's error."""
+        """The answer to a call, as JSON; an exception of a tool becomes the program's error."""
         if call.tool not in self.tools:
             raise _Ended(_broken(f"it called an unknown tool, {call.tool[:100]!r}"))
         try:
             return json.dumps({"value": self.tools[call.tool](*call.args, **call.named)})
         except (ValueError, TypeError, PalestraError) as error:
             return json.dumps({"error": str(error)})
-        except Exception as error:  # arguments of any type reach a tool: its slip ends no host
+        except Exception as error:  # a tool gets any arguments; its error ends no host
             return json.dumps({"error": f"{type(error).__name__}: {error}"})
 
     def say(self, line: str) -> None:
@@ -302,7 +302,7 @@ def _too_deep(message: Any) -> bool:
 
 
 def _silence(process: subprocess.Popen[bytes]) -> str:
-    """Why a program fell silent; the same words whichever clock ran out first."""
+    """Why a program stopped responding; the same text whichever time limit was reached first."""
     try:
         code = process.wait(1)
     except subprocess.TimeoutExpired:

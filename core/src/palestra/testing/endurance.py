@@ -1,4 +1,4 @@
-"""Thousands of resets leave nothing behind."""
+"""Checks that thousands of resets leak nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _watch(env: GymView, resets: int) -> None:
 
 
 def _bytes_left(env: GymView) -> int:
-    """What stays allocated: few large buffers that grow, which counting objects would miss."""
+    """Bytes left allocated: finds few large buffers that grow, which counting objects misses."""
     count = _heap_counter()
     if count is not None:
         return _growth(env, count)
@@ -76,7 +76,7 @@ def _bytes_left(env: GymView) -> int:
 
 
 def _growth(env: GymView, count: Callable[[], int]) -> int:
-    """What `count` grows by over many resets, once caches are warm."""
+    """How much `count` grows over many resets, once caches are warm."""
     _group(env, TRACED // 4)
     gc.collect()
     before = count()

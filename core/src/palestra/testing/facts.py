@@ -1,4 +1,4 @@
-"""What a spec declares is what the game does."""
+"""Checks that the game matches what its spec declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check found, said once and short: in which of the author's lines, and why."""
+"""Short reports of what a check found: the line in the author's code, and the reason."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def source(place: Place) -> str:
 
 
 def place_of(error: BaseException, subject: Subject) -> Place | None:
-    """The innermost line of the author's that an exception went through."""
+    """The innermost line of the author's code in an exception's traceback."""
     owned, found, trace = author_files(subject), None, error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
@@ -100,7 +100,7 @@ WRITERS = {
 
 
 def written_at(game: Any, channels: Iterable[str]) -> str:
-    """Where the author writes what a seat sees by these channels: "rules.py:41, in scene()"."""
+    """Where the author writes what these channels show a seat: "rules.py:41, in scene()"."""
     for channel in channels:
         for name in WRITERS.get(channel, ()):
             function = inspect.unwrap(getattr(type(game), name, None) or str)

@@ -1,4 +1,4 @@
-"""Conformance of what plugins give besides environments: agents, step shapers, renderers.
+"""Conformance of what plugins provide besides environments: agents, step shapers, renderers.
 
     from palestra.testing import agent_conformance
     test_agents = agent_conformance("palestra_careful", envs=("games/TicTacToe-v0",))
@@ -38,7 +38,7 @@ FILES = ("gif", "mp4", "strip", "html")  # modes whose entry point writes record
 
 
 def specs_given(package: str, hook: str) -> list[Any]:
-    """What a plugin answers to a hook; `palestra_games` finds `palestra_games.plugin`."""
+    """What a plugin's hook returns; `palestra_games` finds `palestra_games.plugin`."""
     for name in (f"{package}.plugin", package):
         try:
             plugin = importlib.import_module(name)
@@ -191,7 +191,7 @@ def pays_finite_terms(spec: RewardSpec, env: str) -> None:
 
 
 def leaves_states_alone(spec: RewardSpec, env: str) -> None:
-    """States are for reading: a shaper changes neither the one before nor the one after."""
+    """A shaper changes neither the state before a step nor the one after it."""
     subject = Subject(registry().environment(env))
     game, episode, rng = subject.game, subject.episode(2), Rng(2)
     shaper = load_shaper(spec.name)
@@ -209,7 +209,7 @@ def leaves_states_alone(spec: RewardSpec, env: str) -> None:
 
 
 def forks_are_paid_alike(spec: RewardSpec, env: str) -> None:
-    """A fork is paid as its original, and what happens in one changes nothing in the other."""
+    """A fork gets the same rewards as its original, and neither affects the other."""
     episode, rng = _shaped(spec, env, 7), Rng(7)
     for _ in range(3):
         if not episode.over:

@@ -1,4 +1,4 @@
-"""Golden transcripts: one readable play-through of every environment, kept beside its tests."""
+"""Golden transcripts: one readable episode of every environment, kept beside its tests."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def golden_path(subject: Subject) -> Path:
 
 
 def matches_golden_transcript(subject: Subject) -> None:
-    """The play-through is what it was when it was last looked at and kept."""
+    """The episode equals the transcript that was last reviewed and committed."""
     path = golden_path(subject)
     command = f"palestra check {subject.spec.id} --golden {path.parent}"
     require(path.exists(), f"{path} is missing; write it with: {command}")
@@ -120,7 +120,7 @@ def matches_golden_transcript(subject: Subject) -> None:
 
 
 def write_golden(subject: Subject, *, rewrite: bool = False) -> tuple[Path, bool]:
-    """Write the transcript if it is missing, or again; says whether it did."""
+    """Write the transcript if it is missing, or with `rewrite`; returns whether it was written."""
     path = golden_path(subject)
     if path.exists() and not rewrite:
         return path, False

@@ -84,7 +84,7 @@ class Verdict:
 def run_check(subject: Subject, name: str) -> Verdict:
     """Run one check by name.
 
-    What an earlier check of the same subject has reported already is told by that check's name.
+    A cause that an earlier check of the same subject has reported is replaced by that check's name.
     """
     if name not in CHECKS:
         raise UnknownName("check", name, CHECKS)
@@ -101,7 +101,7 @@ def run_check(subject: Subject, name: str) -> Verdict:
 
 
 def _detail(subject: Subject, name: str, error: Exception) -> str:
-    """Why a check failed, or which check has said so already."""
+    """Why a check failed, or which check has already reported it."""
     cause, detail = faults.explain(error, subject)
     if isinstance(error, Failed) and name != "seeds_decide":
         undecided = _undecided(subject)
@@ -112,7 +112,7 @@ def _detail(subject: Subject, name: str, error: Exception) -> str:
 
 
 def _undecided(subject: Subject) -> str:
-    """Why a game is not decided by its seed, which fails many checks; empty if it is."""
+    """Why a seed does not determine the game, which fails many checks; empty if it does."""
     known = "seeds_decide"
     if known not in subject.__dict__:
         try:
@@ -144,7 +144,7 @@ def conformance(
     golden_folder: Path | None = None,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Callable[..., None]:
-    """A pytest test of every environment of `module` with every check.
+    """Return a pytest test that runs every check on every environment of `module`.
 
     Golden transcripts are looked for in `golden/` beside the calling test file. `variants` are
     more option sets to test, as in `{"grid/Foraging-v0": {"sight": 2}}`.

@@ -1,4 +1,4 @@
-"""Legal moves agree, however one asks for them."""
+"""Checks that all ways of asking for legal moves agree."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def ends_are_told(subject: Subject) -> None:
 
 
 def within_bounds(subject: Subject, episode: Episode) -> None:
-    """Raise `Failed` where what an episode has paid is not what the game declares."""
+    """Raise `Failed` if an episode's returns contradict what the game declares."""
     low, high = subject.game.payoff_bounds
     returns = list(episode.returns)
     worst, best = min(returns), max(returns)

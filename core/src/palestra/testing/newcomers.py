@@ -1,4 +1,4 @@
-"""Whoever joins late, or takes another's seat, knows nothing of what was before them."""
+"""Checks that people who join late, or take over a seat, learn nothing of what came before."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PAST = ("events", "prompt")  # what a world without a past has none of
 def newcomers_start_afresh(subject: Subject) -> None:
     """A newcomer's transcript begins with the event that seats them, and nothing tells the past.
 
-    What was before a newcomer is taken away, and once more drawn anew: nothing that they see, then
-    and as long as they stay, changes. Newcomers who find the same position read the same about it,
+    The past of a newcomer is removed, and in a second test sampled again: nothing that they see,
+    then or later, may change. Newcomers who join the same position must read the same text,
     whatever led to it: what is handed down to them belongs in the position.
     """
     if not subject.game.has_newcomers:

@@ -1,4 +1,4 @@
-"""No secret reaches the wrong player, through any view, transcript or `info`, to the very end."""
+"""Checks that no secret reaches the wrong player through any view, transcript or `info`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RECENT = 20  # private texts that are searched for at every step; all of them at
 
 
 def secrets_stay_hidden(subject: Subject) -> None:
-    """Redraw what is hidden from a player, at any step of an episode: nothing they see changes."""
+    """Sampling again what is hidden from a player, at any step, changes nothing they see."""
     _needs_secrets(subject)
     game, changed, compared = subject.game, False, 0
     for seed in range(SEEDS):
@@ -61,7 +61,7 @@ def _needs_secrets(subject: Subject) -> None:
 
 @lru_cache(maxsize=SEEDS)
 def states_of(subject: Subject, seed: int) -> list[Any]:
-    """Every state of an episode in which somebody is to act; several checks look at the same."""
+    """Every state of an episode in which a seat is to act; several checks share them."""
     episode = subject.episode(seed)
     states = [episode.state]
     for _ in play_long(episode, Rng(seed), careful=seed % 2 == 1):
@@ -151,11 +151,11 @@ def _artists(subject: Subject) -> Iterator[tuple[str, Any]]:
 
 
 def transcripts_keep_secrets(subject: Subject) -> None:
-    """From two worlds a player cannot tell apart, the same moves give the same transcript.
+    """From two states a player cannot tell apart, the same moves give the same transcript.
 
-    A stretch of an episode is played in the real world and in an imagined one, again and again
-    from its start to its end. What a player may learn by a step (a card is turned over, a guess is
-    answered) is an event of kind "reveal" that they may see; it ends the comparison of a stretch.
+    Stretches of an episode are played from the real state and from a sampled one. If a step shows a
+    player something new (a card is turned over, a guess is answered), it must have an event of kind
+    "reveal" that they may see, which ends the comparison of a stretch.
     """
     _needs_secrets(subject)
     seats, followed = subject.game.num_players, 0

@@ -1,4 +1,4 @@
-"""What a seat says stays speech: it never becomes the environment's words to another seat."""
+"""Checks that a seat's message is never shown to another seat as the environment's text."""
 
 from __future__ import annotations
 

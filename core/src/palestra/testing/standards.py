@@ -1,4 +1,4 @@
-"""The checkers users' own libraries come with."""
+"""The environment checkers of Gymnasium, Stable-Baselines3 and PettingZoo."""
 
 from __future__ import annotations
 

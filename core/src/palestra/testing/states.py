@@ -1,4 +1,4 @@
-"""States are values: clone, branch, restore, pickle, replay."""
+"""Checks that states are values: clone, branch, restore, pickle, replay."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def clone_is_independent(subject: Subject) -> None:
 
 
 def forks_diverge(subject: Subject) -> None:
-    """A fork goes its own way, and the same way from the same moves."""
+    """A fork is independent of its origin, and equal moves give equal forks."""
     for seed in SEEDS:
         episode, rng = subject.episode(seed), Rng(seed)
         for _ in play_on(episode, rng, 5):
@@ -225,7 +225,7 @@ def _global_randomness() -> object:
 
 
 def compiled_equals_interpreted(subject: Subject) -> None:
-    """The compiled rules give what the interpreted ones give, to the bit."""
+    """The compiled rules equal the interpreted ones, bit for bit."""
     if not isinstance(subject.game, ArrayGame):
         raise Skipped("not an ArrayGame")
     if not numba_installed():

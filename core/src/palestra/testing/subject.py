@@ -1,4 +1,4 @@
-"""What is under test, and the moves that test it."""
+"""The environment under test, and the moves that test it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def require(condition: bool, message: str, cause: str = "") -> None:
 
 
 def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
-    """Everything one seat can learn through any view, to compare."""
+    """Everything one seat can learn through any view, for comparison."""
     seen: dict[str, Any] = {
         "describe": episode.describe(seat),
         "prompt": episode.prompt(seat),

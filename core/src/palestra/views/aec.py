@@ -36,11 +36,11 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
         self._sealed: dict[int, Any] = {}  # simultaneous moves given so far
         self._since = [0] * len(agents)
         self._paid = False  # whether self.rewards holds anything but zeros
-        self._dying = False  # whether somebody waits for the last step(None)
+        self._dying = False  # whether a dead agent waits for its last step(None)
         self._select()
 
     def _select(self) -> None:
-        """Point at the dead first, then at the next who moves."""
+        """Select dead agents first, then the next to move."""
         if self._dying:
             for agent in self.agents:
                 if self.terminations[agent] or self.truncations[agent]:
@@ -54,7 +54,7 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
                 return
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What the selected agent sees, and what it was paid since its last action."""
+        """The selected agent's observation, and its reward since its last action."""
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,
@@ -65,7 +65,7 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
         )
 
     def step(self, action: Any) -> None:
-        """Play for the selected agent; None, and only None, for one that is dead."""
+        """Play for the selected agent; for a dead agent the action must be None."""
         if not self.agents:
             raise OutOfTurn("the episode is over; call reset()")
         agent = self.agent_selection

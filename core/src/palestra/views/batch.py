@@ -38,10 +38,10 @@ def make(
 
     An ArrayGame runs in compiled loops over `threads` threads or, with device="cuda", one GPU
     thread a lane; any other game with an array view in a plain loop with the same interface.
-    `random_seats` and `scripted_seats` play by themselves inside the loop.
-    `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
-    infos then hold `reward_terms`, what the step paid by name, each (N, P). A step with shapers
-    leaves the compiled loop, and takes a Python call a lane unless all of them are `Batched`.
+    `random_seats` and `scripted_seats` play by themselves inside the loop. `rewards` names step
+    shapers to pay ("env": the game's own terms) under the discount `gamma`; infos then hold
+    `reward_terms`, the step's rewards by name, each (N, P). A step with shapers leaves the compiled
+    loop, and takes a Python call per lane unless all of them are `Batched`.
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)

@@ -33,15 +33,14 @@ from palestra.views.spaces import AnyText
 class GymView(gymnasium.Env[Any, Any]):
     """`seat` is played from outside; `opponents` is one agent for all other seats, or a list.
 
-    In array games the names "random" and "scripted" play inside the compiled rules, which is many
-    times quicker than an agent that is asked; a seed then decides what they draw, as ever.
-    obs="array" (the default where actions have numbers): observations of `game.observation_space`,
-    actions by number, the mask in `info["action_mask"]` and `action_masks()`. obs="text":
-    observations and actions are strings.
-    `invalid` is the policy for illegal moves (see `Episode`); it ends the episode by default, as
-    PettingZoo's classic games do. `info["invalid"]` counts the seat's illegal moves. `rewards`
-    names step shapers to pay ("env": the game's own terms) under the learner's discount `gamma`.
-    `info["reward_terms"]` is the step's reward by name.
+    In array games the opponents "random" and "scripted" play inside the compiled rules, which is
+    many times faster than calling an agent; the seed still decides what they draw. obs="array" (the
+    default where actions have numbers): observations of `game.observation_space`, actions by
+    number, the mask in `info["action_mask"]` and `action_masks()`. obs="text": observations and
+    actions are strings. `invalid` is the policy for illegal moves (see `Episode`); it ends the
+    episode by default, as PettingZoo's classic games do. `info["invalid"]` counts the seat's
+    illegal moves. `rewards` names step shapers to pay ("env": the game's own terms) under the
+    learner's discount `gamma`. `info["reward_terms"]` is the step's reward by name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
@@ -83,7 +82,7 @@ class GymView(gymnasium.Env[Any, Any]):
         self._fresh = False  # whether reset() has been called
         self._rivals = _rivals(game, spec, seat, opponents)
         self._since = [0] * game.num_players
-        # one term of the game's own needs no adding up, which would slow every step down
+        # a single term of the game's own needs no summing, which would slow every step down
         self._named: dict[str, float] | None = {}
         if rewards is None and len(game.reward_terms) == 1:
             self._named, self._term = None, game.reward_terms[0]
@@ -106,7 +105,7 @@ class GymView(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode; without a seed the next one follows from the last given."""
+        """Start an episode; without a seed, its seed follows from the last one given."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
@@ -133,8 +132,8 @@ class GymView(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one action of the learning seat, then all others up to its next turn.
 
-        If the others end an episode before this seat has had a turn, the first step tells so,
-        whatever the action.
+        If the others end an episode before this seat has had a turn, the first step reports the
+        end, whatever the action.
         """
         if not self._fresh:
             raise OutOfTurn("call reset() before step()")
@@ -156,7 +155,7 @@ class GymView(gymnasium.Env[Any, Any]):
         return self._outcome_of_step()
 
     def _outcome_of_step(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What `step` returns: the reward is all that was not paid out before."""
+        """What `step` returns; the reward is everything not yet returned."""
         episode, seat = self._episode, self.seat
         done = episode.over or seat not in episode.present
         cut = done and episode.truncated
@@ -179,7 +178,7 @@ class GymView(gymnasium.Env[Any, Any]):
         return {term: reward - lost, "forfeit": lost} if lost else {term: reward}
 
     def _add_terms(self) -> None:
-        """Keep what the last step of the episode paid the seat by name."""
+        """Add the seat's rewards of the episode's last step by name."""
         if self._named is not None:
             for name, value in self._episode.step.rewards.get(self.seat, {}).items():
                 self._named[name] = self._named.get(name, 0.0) + value
@@ -189,7 +188,7 @@ class GymView(gymnasium.Env[Any, Any]):
         return {self.seat: read_action(self._episode, self.seat, action, self._choices)}
 
     def _play(self, own: dict[int, Any]) -> None:
-        """Play the seat's action together with whoever moves at the same time, then the others."""
+        """Play the seat's action with those of simultaneous movers, then the others'."""
         episode = self._episode
         if len(episode.to_act) > 1:
             others = self._ask([p for p in episode.to_act if p != self.seat])
@@ -203,10 +202,10 @@ class GymView(gymnasium.Env[Any, Any]):
         self._let_others_play()
 
     def _played_inside(self, action: int) -> bool:
-        """Play an action and the opponents' inside the compiled rules; False where that cannot be.
+        """Play an action and the opponents' inside the compiled rules; False if that is impossible.
 
-        It cannot be if the action is illegal, which is a matter of policy, if opponents are agents,
-        or if somebody reads the log of events as it grows.
+        It is impossible if the action is illegal (then the policy applies), if opponents are
+        agents, or if the event log is being read.
         """
         inside = self._inside
         if inside is None:
@@ -230,7 +229,7 @@ class GymView(gymnasium.Env[Any, Any]):
                 self._add_terms()
 
     def _ask(self, seats: Sequence[int]) -> dict[int, Any] | None:
-        """The opponents' actions; None where one of them has forfeited by its answer."""
+        """The opponents' actions; None if one of them has forfeited by its answer."""
         actions = {}
         for seat in seats:
             action = self._answer(seat)
@@ -240,7 +239,7 @@ class GymView(gymnasium.Env[Any, Any]):
         return actions
 
     def _answer(self, seat: int) -> Any:
-        """One opponent's legal action; its mistakes are its own, by the invalid-move policy.
+        """One opponent's legal action; the invalid-move policy handles its mistakes.
 
         Under "raise", which is about the learning seat, an opponent forfeits.
         """

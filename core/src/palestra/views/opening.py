@@ -50,16 +50,16 @@ def _whole_number(value: Any) -> int:
     """An integer from whatever numpy takes for one; -1 for anything else."""
     try:
         array = np.asarray(value)
-    except Exception:  # an object that numpy cannot look at
+    except Exception:  # an object that numpy cannot convert
         return -1
     return int(array.item()) if array.size == 1 and array.dtype.kind in "iu" else -1
 
 
 def read_action(episode: Episode, seat: int, action: Any, choices: int) -> Any:
-    """An outside action as the game's own, legal or not: one of `choices` numbers, or 0: a text.
+    """Turn an outside action, legal or not, into the game's own; `choices` 0 means text.
 
-    Raises `InvalidAction` for what the action space does not hold: that is a mistake of the
-    program, not a move of the player.
+    Raises `InvalidAction` for an action outside the action space: that is an error in the program,
+    not a move of the player.
     """
     if not choices:
         if not isinstance(action, str):

@@ -1,4 +1,4 @@
-"""An episode as a PettingZoo `ParallelEnv`: everybody gives an action at every step."""
+"""An episode as a PettingZoo `ParallelEnv`: every agent gives an action at every step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from palestra.views.seats import SeatsView
 
 
 class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
-    """Actions of agents who are not asked to move are ignored, and their masks are all ones.
+    """Actions of agents that are not to move are ignored, and their masks are all ones.
 
-    `infos[agent]["acting"]` says who is asked. Masks are in `infos` by default, so that
+    `infos[agent]["acting"]` says which agents are to move. Masks are in `infos` by default, so that
     observations are plain arrays, which is what trainers and wrappers of parallel environments
     take. Infos have the same keys at every step and nothing but numbers in them (TorchRL makes
     tensors of them): how an episode ended is in `env.unwrapped.episode.outcome`, and
@@ -41,10 +41,10 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Play the actions of those who are asked to move.
+        """Play the actions of the agents that are to move.
 
-        After the end, no actions give nothing, as in PettingZoo's own environments: SuperSuit's
-        `black_death` takes this step.
+        After the end, a step without actions returns empty results, as in PettingZoo's own
+        environments: SuperSuit's `black_death` takes this step.
         """
         episode, agents, seat = self._episode, self.agents, self._seat
         if not agents:
@@ -72,7 +72,7 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
         )
 
     def _play(self, actions: Mapping[str, Any]) -> str:
-        """Act; returns why nothing happened where a retry is open."""
+        """Act; if a retry is open, returns why nothing was played."""
         episode, names = self._episode, self.possible_agents
         missing = [names[seat] for seat in episode.to_act if names[seat] not in actions]
         if missing:

@@ -1,4 +1,4 @@
-"""A seat of a match that runs somewhere else."""
+"""A seat of a match that runs on a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def connect(url: str, **options: Any) -> Any:
     it.
 
     palestra-server's options: env= (every reset opens a match, opponents= in the other seats) or
-    match=, with seat=. Raises `InvalidOption` where no plugin opens such an address.
+    match=, with seat=. Raises `InvalidOption` if no plugin opens such an address.
     """
     opened = registry().plugins.first("palestra_connect", url=url, options=options)
     if opened is None:

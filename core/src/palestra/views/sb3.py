@@ -20,12 +20,12 @@ except ImportError as error:
 
 
 class SB3VecEnv(VecEnv):
-    """`seat` learns in every one of `num_envs` episodes; `opponents` as in `VectorView`.
+    """`seat` learns in each of `num_envs` episodes; `opponents` as in `VectorView`.
 
-    `seat="all"` lets one policy play every seat of a simultaneous game: `num_envs` times the
-    number of seats environments, lane by lane. Finished episodes are dealt again at once, with
-    `terminal_observation`, `TimeLimit.truncated` and `episode` in their info. `action_masks` is
-    there for sb3-contrib's MaskablePPO.
+    `seat="all"` lets one policy play every seat of a simultaneous game, as `num_envs` times the
+    number of seats environments, lane by lane. Finished episodes are reset at once, with
+    `terminal_observation`, `TimeLimit.truncated` and `episode` in their info. `action_masks` serves
+    sb3-contrib's MaskablePPO.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class SB3VecEnv(VecEnv):
         super().__init__(count, game.observation_space(first), game.action_space(first))
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """(N, P, …) to one lane a learning seat, copied."""
+        """Copy (N, P, …) to one entry per learning seat."""
         chosen = values[:, self._seats]
         return np.ascontiguousarray(chosen.reshape(self.num_envs, *values.shape[2:]))
 
     def set_opponents(self, opponents: Policy) -> None:
-        """Seat another policy against the learner, a past self for example."""
+        """Replace the learner's opponents by a policy, for example a past version of itself."""
         self.vector.seat_policy(opponents)
 
     def reset(self) -> NDArray[Any]:
@@ -114,7 +114,7 @@ class SB3VecEnv(VecEnv):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """(number of environments, A) of legal actions."""
+        """Legal actions, of shape (number of environments, A)."""
         return self._flat(self.vector.batch.masks).astype(bool)
 
     # What VecEnv asks of each environment

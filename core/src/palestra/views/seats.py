@@ -1,4 +1,4 @@
-"""What the two PettingZoo views share: named seats, spaces, reading actions, drawing."""
+"""The base of both PettingZoo views: named seats, spaces, reading actions, drawing."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from palestra.views.spaces import AnyText, TextObservation, masked
 
 
 class SeatsView:
-    """An episode seen by all its seats, under PettingZoo's names for them.
+    """An episode seen by all its seats, under PettingZoo's agent names.
 
     masks: where legal actions are given: "obs" (observations are {"observation", "action_mask"}),
     "info" (`infos[agent]["action_mask"]`) or "off". By default, `default_masks`.
-    max_cycles: truncate the episode after so many steps.
+    max_cycles: truncate the episode after this many steps.
     """
 
     default_masks: ClassVar[str]
@@ -96,7 +96,7 @@ class SeatsView:
                 self.observation_spaces[player] = AnyText()
             else:
                 actions = game.action_space(seat)
-                self.action_spaces[player] = type(actions)(actions.n)  # each its own generator
+                self.action_spaces[player] = type(actions)(actions.n)  # each with its own generator
                 seen = game.observation_space(seat)
                 self.observation_spaces[player] = masked(seen, actions) if masks == "obs" else seen
 
@@ -107,7 +107,7 @@ class SeatsView:
 
     @property
     def np_random(self) -> Any:
-        """Numpy's generator for wrappers, anew for every episode; the game draws from its state."""
+        """A numpy generator for wrappers, new in every episode; the game draws from its state."""
         if self._wrappers_rng is None or self._wrappers_rng[0] != self._episode.seed:
             seed = self._episode.seed
             self._wrappers_rng = (seed, seeding.np_random(seed)[0])
@@ -120,7 +120,7 @@ class SeatsView:
         return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Any:
-        """What one agent sees: an array, with its mask where masks="obs", or a text."""
+        """What one agent sees: an array, with its mask if masks="obs", or a text."""
         seat, episode = self._seat[agent], self._episode
         if self.obs == "text":
             return TextObservation(episode.prompt(seat, self._since[seat]))
@@ -132,7 +132,7 @@ class SeatsView:
         }
 
     def _mask_info(self, seat: int) -> dict[str, Any]:
-        """What infos hold besides: who sits there, and legal actions if they were asked for."""
+        """Entries of infos about the person at the seat and, if requested, the legal actions."""
         info: dict[str, Any] = {}
         if self.game.has_newcomers:
             info["life"] = self._episode.life(seat)
@@ -141,7 +141,7 @@ class SeatsView:
         return info
 
     def _cut(self) -> None:
-        """Truncate an episode that has gone on for `max_cycles` steps."""
+        """Truncate an episode that has lasted `max_cycles` steps."""
         if self.max_cycles is not None and self._episode.steps_played >= self.max_cycles:
             self._episode.truncate(f"{self.max_cycles} steps played")
 
@@ -155,9 +155,9 @@ class SeatsView:
         return spaces.Box(low, high, dtype=low.dtype)
 
     def state(self) -> NDArray[Any]:
-        """What all seats see together, for critics that may know it.
+        """The observations of all seats together, for centralised critics.
 
-        (seats, *observation), or one row where the seats' observations differ in shape.
+        Its shape is (seats, *observation), or one row if the seats' observations differ in shape.
         """
         if self.obs == "text":
             raise InvalidOption("a state is an array: there is none with obs='text'")
@@ -187,7 +187,7 @@ class SeatsView:
 
 
 def _together(seen: list[NDArray[Any]]) -> NDArray[Any]:
-    """The arrays of all seats as one: stacked where they are alike, else one after the other."""
+    """The arrays of all seats as one: stacked if their shapes agree, otherwise concatenated."""
     if all(one.shape == seen[0].shape for one in seen):
         return np.stack(seen)
     return np.concatenate([one.ravel() for one in seen])

@@ -32,7 +32,7 @@ class AnyText(spaces.Text):
 
 
 class TextObservation(str):
-    """A text with a dtype, which PettingZoo's checks ask of every observation."""
+    """A text with a dtype, which PettingZoo's checks require of every observation."""
 
     __slots__ = ()
     dtype = np.dtype(str)

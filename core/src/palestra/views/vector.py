@@ -34,24 +34,25 @@ MODES = {
 
 
 class InvalidResetMask(InvalidOption, TypeError):
-    """A reset mask that is no array of one truth value an environment."""
+    """A reset mask that is not an array with one boolean per environment."""
 
 
 class VectorView(VectorEnv[Any, Any, Any]):
     """`seat` is played from outside; the others by `opponents`.
 
-    `opponents` is "random" (played inside the compiled loop) or a function of observations
-    (M, *shape) and masks (M, A) to M action numbers, called once for all lanes that wait for it.
+    `opponents` is "random" (played inside the compiled loop) or a function of observations (M,
+    *shape) and masks (M, A) to M action numbers, called once for all lanes in which opponents act.
     `autoreset_mode` (or `autoreset`) is Gymnasium's `AutoresetMode` or its name, spelt either way.
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
-    infos then hold `reward_terms`, what was paid by name. `max_episode_steps` truncates after so
+    infos then hold `reward_terms`, the rewards by name. `max_episode_steps` truncates after this
     many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does.
-    render_mode="rgb_array" gives one frame an environment.
+    render_mode="rgb_array" gives one frame per environment.
 
-    Infos are Gymnasium's: an array of `num_envs` entries, and under the same name with `_` before
-    it, where there is one. `action_mask` (N, A) is always there; where an episode ended there are
-    its `outcome` (a word, as in the gym view), `final_return` and `final_length` (in moves of all
-    seats). In "same_step" mode there are also `final_obs` and, as `final_info`, the last mask.
+    Infos follow Gymnasium: an array of `num_envs` entries, and under the same name with a leading
+    `_` a mask of the entries that are set. `action_mask` (N, A) is always present; if an episode
+    ended there are its `outcome` (a word, as in the gym view), `final_return` and `final_length`
+    (in moves of all seats). In "same_step" mode there are also `final_obs` and, as `final_info`,
+    the last mask.
     """
 
     def __init__(
@@ -124,11 +125,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of every lane, as it was last given; all others of a lane follow from it."""
+        """The seed of every lane, as last set; the seeds of its later episodes follow from it."""
         return tuple(self.batch.seeds)
 
     def seat_policy(self, policy: Policy) -> None:
-        """Let a function play the other seats from now on."""
+        """From now on, let a function play the other seats."""
         if isinstance(self.batch, ShapedBatch):
             others = [s for s in range(self.game.num_players) if s != self.seat]
             self.batch.seat_policies(dict.fromkeys(others, policy))
@@ -140,7 +141,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Deal every lane, or with options {"reset_mask": (N,) bool} only some."""
+        """Reset every lane, or with options {"reset_mask": (N,) bool} only some."""
         chosen = None if options is None else options.get("reset_mask")
         lanes = None if chosen is None else self._chosen_lanes(chosen)
         self.batch.reset(seed, lanes)
@@ -163,9 +164,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
         return np.flatnonzero(found)
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play an action for the learning seat of every lane, then all others up to its next.
+        """Play an action for the learning seat of every lane, then all others up to its next turn.
 
-        Raises `InvalidAction`, before anything moves, for what `action_space` does not hold.
+        Raises `InvalidAction`, before the state changes, for actions outside `action_space`.
         """
         paid = self.play(actions)[:, self.seat].copy()
         ended = self.batch.terminations[:, self.seat].copy()
@@ -173,7 +174,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         return self._observations(), paid, ended, cut, self._infos()
 
     def play(self, actions: Array) -> Array:
-        """`step` without its answer; returns what every seat was paid, (N, P)."""
+        """Like `step`, but returns only the rewards of every seat, (N, P)."""
         batch = self.batch
         asked = batch.acting[:, self.seat]
         choices = self.game.num_actions
@@ -190,17 +191,17 @@ class VectorView(VectorEnv[Any, Any, Any]):
         return self._limited(paid, idle)
 
     def play_all(self, actions: Array) -> Array:
-        """Play an action (N, P) for every seat, all from outside; returns what they were paid."""
+        """Play an action (N, P) for every seat, all from outside; returns their rewards (N, P)."""
         idle = self._over()
         self.batch.step(actions)
         return self._limited(self.batch.rewards, idle)
 
     def _over(self) -> Array:
-        """Which lanes have no episode, (N,): a step does not move them."""
+        """Which lanes have no running episode, (N,): a step does not change them."""
         return self.batch.lanes["over"].astype(np.bool_)
 
     def _limited(self, paid: Array, idle: Array) -> Array:
-        """What a step paid, after lanes whose time is up were truncated; `idle` did not move."""
+        """Rewards of a step after truncating lanes at the step limit; `idle` lanes did not move."""
         if self._limit is None:
             return paid
         batch = self.batch
@@ -217,10 +218,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
         return paid
 
     def _others_play(self, paid: Array, dealt: Array) -> None:
-        """Step the lanes in which only opponents are asked, until the learning seat is.
+        """Step the lanes in which only opponents are to act, until the learning seat is.
 
-        What they bring in is added to `paid`; in lanes that were `dealt`, or are because an episode
-        has ended in this step, it is told with the first step. The end itself stays told.
+        Their rewards are added to `paid`; in lanes that were `dealt`, or are reset because an
+        episode ended in this step, they are reported with the first step. The end itself is still
+        reported.
         """
         if self._policy is None:
             return
@@ -273,7 +275,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         return infos
 
     def _endings(self, done: Array) -> dict[str, Any]:
-        """What infos hold besides where an episode ended."""
+        """Additional infos for episodes that ended."""
         batch, seat = self.batch, self.seat
         statistics = batch.statistics()
         found: dict[str, Any] = {
@@ -315,7 +317,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
 
 def _words(results: Array, cut: Array, done: Array) -> Array:
-    """How the episodes that are done ended for a seat, as in `Outcome.results`."""
+    """A seat's results in finished episodes, as in `Outcome.results`."""
     words = np.array(RESULTS, object)[results]
     words[cut] = "truncated"
     words[~done] = None

@@ -1,4 +1,4 @@
-"""`palestra ablate`: how much of a score is the words it was asked for in."""
+"""`palestra ablate`: how much a score depends on the wording of the prompt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ablate_command(
     ] = 50,
     seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
     variants: Annotated[
-        str, typer.Option(help="Comma-separated, as in headings,tags; default: all there are.")
+        str, typer.Option(help="Comma-separated, as in headings,tags; default: all.")
     ] = "",
     wordings: Annotated[
         Path | None,
@@ -41,7 +41,7 @@ def ablate_command(
     out: Annotated[Path | None, typer.Option(help="Folder for records and the result.")] = None,
     resume: Annotated[bool, typer.Option(help="Play only what is missing in --out.")] = False,
 ) -> None:
-    """Play the same games in other wordings and test what the wording does to the score."""
+    """Play the same games in other wordings and test how the wording affects the score."""
     from palestra_arena.ablation.effects import ablation_of
     from palestra_arena.ablation.run import AblationPlan, planned, run_ablation
 
@@ -97,7 +97,7 @@ def read_wordings(file: Path, env: str) -> dict[str, dict[str, str]]:
 
 
 def print_ablation(console: Console, found: Any, agent: str) -> None:
-    """A variant a row, the plain wording first."""
+    """Print one row per variant, the plain wording first."""
     from palestra_arena.report.table import percent, spread
 
     table = Table(box=None, pad_edge=False, header_style="bold")

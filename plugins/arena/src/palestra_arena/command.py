@@ -40,7 +40,7 @@ def tournament_command(
     seed: Annotated[int | None, typer.Option(help="The first seed.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
-    game_seconds: Annotated[float | None, typer.Option(help="Wall time of a game.")] = None,
+    game_seconds: Annotated[float | None, typer.Option(help="Wall-time limit of a game.")] = None,
 ) -> None:
     """Play a tournament between agents, or resume the unfinished one in the store."""
     typed = {
@@ -152,10 +152,10 @@ def results_command(
         ),
     ] = "bradley-terry",
     env: Annotated[str, typer.Option(help="Only this environment.")] = "",
-    confidence: Annotated[float | None, typer.Option(help="Of intervals, as in 0.95.")] = None,
-    costs: Annotated[bool, typer.Option(help="What every agent spent, and cost-of-pass.")] = False,
+    confidence: Annotated[float | None, typer.Option(help="Confidence level.")] = None,
+    costs: Annotated[bool, typer.Option(help="Every agent's costs, and cost-of-pass.")] = False,
     pass_score: Annotated[
-        float | None, typer.Option(help="A return that counts as success; else a win does.")
+        float | None, typer.Option(help="Return that counts as success; default: a win.")
     ] = None,
     percentiles: Annotated[
         bool, typer.Option(help="Participation and percentiles of normalised scores over seeds.")
@@ -231,7 +231,7 @@ def _print_suite(console: Console, store: Store, name: str, confidence: float) -
 
 
 def _warn_of_seen(console: Console, store: Store) -> None:
-    """Name agents that were scored on seeds they had learned on."""
+    """Name agents that were scored on seeds they were trained on."""
     from palestra_arena.trust.held_out import seen_before
 
     settings = store.settings()

@@ -15,7 +15,7 @@ from palestra_arena.settings import Settings
 
 
 def group(matches: Iterable[Match], together: int) -> list[Task]:
-    """Up to `together` matches of one line-up a task, in their order."""
+    """Group matches into tasks of up to `together` matches of one line-up, in order."""
     tasks: list[list[Match]] = []
     last: dict[tuple[Any, ...], list[Match]] = {}
     for match in matches:
@@ -50,7 +50,7 @@ Engine = InlineEngine | PoolEngine
 
 
 def open_engine(settings: Settings, factories: Factories) -> Engine:
-    """The engine the settings ask for."""
+    """The engine that the settings select."""
     if settings.engine == "ray":
         from palestra_arena.ray_engine import RayEngine
 

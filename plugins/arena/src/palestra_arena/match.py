@@ -1,4 +1,4 @@
-"""What is to be played: a line-up meets, a match is one game of it."""
+"""Meetings of line-ups, and matches: the single games of a meeting."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> bytes:
-        """16 bytes that name the match in a store: a hash of all that tells it from others."""
+        """16 bytes that identify the match in a store: a hash of all its fields."""
         return blake2b(msgspec.json.encode(self, order="deterministic"), digest_size=16).digest()
 
 
 def seatings(agents: tuple[str, ...], how: str) -> list[tuple[str, ...]]:
-    """The orders in which agents sit; a copy that changes nothing is left out."""
+    """The orders in which agents are seated, without duplicates."""
     if how == "fixed":
         orders = [agents]
     elif how == "permute":
@@ -48,8 +48,8 @@ def seatings(agents: tuple[str, ...], how: str) -> list[tuple[str, ...]]:
 def matches_of(meeting: Meeting, settings: Settings) -> Iterator[Match]:
     """The games of a meeting: the seeds of its round, and every seed in every seating.
 
-    All meetings of a round share their seeds, and no two rounds do, so that a second meeting of
-    the same agents tells something new.
+    All meetings of a round share their seeds, and no two rounds do, so that a second meeting of the
+    same agents gives new information.
     """
     orders = seatings(meeting.agents, settings.seating)
     seeds = -(-settings.games // len(orders))

@@ -1,7 +1,7 @@
-"""A pool of workers that may be lost: processes of this machine, or what a subclass hires.
+"""A pool of workers that may be lost: local processes, or the workers of a subclass.
 
-A worker that ends or hangs is replaced, and the seat that was thinking forfeits. Where a signal
-killed it, which may have come from outside, the game is first played once more.
+A worker that ends or hangs is replaced, and the seat to move forfeits. If a signal, which may have
+come from outside, killed it, the game is first played once more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LOSSES = 2  # processes that may be lost over one game
 
 
 class Lost(Exception):
-    """A worker is gone; `again` says that its game may be played once more."""
+    """A worker was lost; `again` says that its game may be played once more."""
 
     def __init__(self, why: str, *, again: bool) -> None:
         super().__init__(why)
@@ -38,17 +38,17 @@ class Lost(Exception):
 
 
 class Worker(ABC):
-    """Plays one task after the other somewhere else, and may be lost over it."""
+    """Plays one task after another outside this process, and may be lost doing so."""
 
     task: Task | None = None
 
     @abstractmethod
     def send(self, task: Task) -> None:
-        """Begin a task; a worker that is gone says so when it is heard."""
+        """Begin a task; if the worker was lost, `hear` raises."""
 
     @abstractmethod
     def hear(self) -> list[Played]:
-        """What the task came to, for a worker that stirs; raises `Lost`."""
+        """The results of the task, for a worker in `stirring`; raises `Lost`."""
 
     @abstractmethod
     def overdue(self, limit: float) -> bool:
@@ -56,7 +56,7 @@ class Worker(ABC):
 
     @abstractmethod
     def asked(self) -> int:
-        """The seat that is thinking, also of a worker that is gone; -1 for none."""
+        """The seat to move, even of a lost worker; -1 for none."""
 
     @abstractmethod
     def dismiss(self, *, kill: bool) -> None:
@@ -128,7 +128,7 @@ class PoolEngine:
         return ProcessWorker(self.settings, self.factories)
 
     def stirring(self, busy: list[Worker], timeout: float | None) -> list[Worker]:
-        """Workers that have something to say, the dead among them; empty after `timeout`."""
+        """Workers with results, including lost workers; empty after `timeout`."""
         pipes = {worker.pipe: worker for worker in busy if isinstance(worker, ProcessWorker)}
         ready = wait(list(pipes), timeout=timeout)
         return [pipes[pipe] for pipe in ready if isinstance(pipe, Connection)]
@@ -144,7 +144,7 @@ class PoolEngine:
             worker.send(worker.task)
 
     def _listen(self, queue: deque[Task]) -> Iterator[Played]:
-        """What workers have finished; those that are gone or overdue are replaced."""
+        """Yield what workers have finished; replace workers that are lost or overdue."""
         limit = self.settings.game_seconds
         busy = [worker for worker in self._workers if worker.task]
         heard = self.stirring(busy, POLL if limit else None)
@@ -161,7 +161,7 @@ class PoolEngine:
                     yield from self._lose(worker, queue, late)
 
     def _lose(self, worker: Worker, queue: deque[Task], lost: Lost) -> list[Played]:
-        """Settle or repeat what a lost worker was playing; many games are taken apart first."""
+        """Settle or repeat what a lost worker was playing; several games are split up first."""
         task, seat = worker.task or (), worker.asked()
         self._workers.remove(worker)
         worker.dismiss(kill=True)
@@ -175,14 +175,14 @@ class PoolEngine:
         return [Referee(self.settings).abandoned(task[0], seat, lost.why)]
 
     def close(self) -> None:
-        """Let idle workers close their agents; end those that play."""
+        """Let idle workers close their agents; kill those that are playing."""
         for worker in self._workers:
             worker.dismiss(kill=worker.task is not None)
         self._workers.clear()
 
 
 def serve(pipe: Connection, clock: Any, settings: Settings, factories: Factories) -> None:
-    """What a worker process does: play tasks until nobody sends any."""
+    """The loop of a worker process: play tasks until no more are sent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that keeps the store
     threading.Thread(target=_end_with_parent, daemon=True).start()
     referee = Referee(settings, factories, clock)
@@ -193,7 +193,7 @@ def serve(pipe: Connection, clock: Any, settings: Settings, factories: Factories
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed in the middle of a game does not play on."""
+    """Make a worker end if its parent is killed in the middle of a game."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -1,10 +1,10 @@
 """The same tournament on Ray: actors hold agents and models, on this machine or on a cluster.
 
-A Ray that runs in this process already is used and left running; `RAY_ADDRESS` names a cluster to
-join; otherwise one is started here and stopped in the end. It sends no usage statistics.
+If Ray already runs in this process, it is used and left running; `RAY_ADDRESS` names a cluster to
+join; otherwise Ray is started here and stopped at the end. It sends no usage statistics.
 
-Who is thinking stands in a small file on the actor's machine, which outlives the actor: when it
-dies or hangs, a task sent to that machine reads there whose fault it was.
+The seat to move is written to a small file on the actor's machine, which outlives the actor: if it
+dies or hangs, a task sent to that machine reads there which seat was to move.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RayEngine(PoolEngine):
 
 
 def start(workers: int) -> list[subprocess.Popen[Any]]:
-    """Join the cluster `RAY_ADDRESS` names, or start one whose processes find what we import.
+    """Join the cluster `RAY_ADDRESS` names, or start one with this process's import path.
 
     Returns the processes that were started.
     """
@@ -99,7 +99,7 @@ def _join(address: str, quiet: dict[str, Any]) -> None:
 
 
 def _have_token() -> None:
-    """A token for this process, which Ray would else make and keep in the home folder.
+    """Set a token for this process; otherwise Ray would make one in the home folder.
 
     It stays for as long as the process lives: Ray reads it once.
     """
@@ -135,7 +135,7 @@ def _environment(**wanted: str) -> Iterator[None]:
 
 
 class RayWorker(Worker):
-    """An actor, what it was asked last, and where its clock stands."""
+    """An actor, its current request, and the file of its clock."""
 
     def __init__(self, settings: Settings, factories: Factories) -> None:
         kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(MatchActor)
@@ -155,14 +155,14 @@ class RayWorker(Worker):
             raise Lost("the Ray actor was lost", again=True) from None
 
     def overdue(self, limit: float) -> bool:
-        """Asks the machine only when it has been busy so long that it may be."""
+        """Whether a game is over its limit; asks the machine only if it has been busy that long."""
         return time.monotonic() - self._sent > limit and self._clock()[STARTED] > limit
 
     def asked(self) -> int:
         return int(self._clock(last=True)[ASKED])
 
     def _clock(self, *, last: bool = False) -> tuple[float, float]:
-        """How long the games last, and who thinks; nothing from a machine that is gone."""
+        """How long the games have taken, and the seat to move; (0, -1) if the machine is lost."""
         read = ray.remote(num_cpus=0, max_retries=0)(read_clock)
         try:
             node, path = ray.get(self._place, timeout=READ_SECONDS)
@@ -205,9 +205,9 @@ class MatchActor:
 
 
 def read_clock(path: str, last: bool) -> tuple[float, float]:
-    """Seconds since the games began (0: none run), and the seat that thinks (-1: none).
+    """Seconds since the games began (0: none running), and the seat to move (-1: none).
 
-    Removes the file where nobody will read it again.
+    Removes the file if it will not be read again.
     """
     clock = memoryview(Path(path).read_bytes()).cast("d")
     if last:

@@ -1,4 +1,4 @@
-"""Plays matches in this process: a game always ends with a result, whatever an agent does."""
+"""Plays matches in this process; a game always ends with a result, whatever an agent does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from palestra_arena.trust.held_out import Trained, seeds_trained_on, seen_before
 
 Factories = Mapping[str, Callable[[], Any]]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
-AGENT_STREAM = 0x5EA7  # keeps what agents draw apart from what the game draws
+AGENT_STREAM = 0x5EA7  # separates agents' random numbers from the game's
 
 
 class Played(NamedTuple):
@@ -49,7 +49,7 @@ class Played(NamedTuple):
 
 
 class AgentFailed(Exception):
-    """An agent raised, or answered with what is no decision."""
+    """An agent raised, or returned something that is not a decision."""
 
     def __init__(self, seat: int, why: str) -> None:
         super().__init__(why)
@@ -77,7 +77,7 @@ class Watch:
 
 
 class Guard(Agent):
-    """An agent in a match: what it raises names its seat, and it stays open between games."""
+    """An agent in a match: its exceptions name its seat, and it stays open between games."""
 
     def __init__(
         self, name: str, agent: Agent, clock: MutableSequence[float], watch: Watch
@@ -103,7 +103,7 @@ class Guard(Agent):
         raise Undecided(turns, answers)
 
     def _answers(self, turns: Sequence[Turn]) -> list[Decision | AgentFailed]:
-        """One answer a turn, or how the agent failed at that turn."""
+        """One answer per turn: a decision, or how the agent failed."""
         seat = turns[0].seat
         given: Sequence[object]
         try:
@@ -134,7 +134,7 @@ def _failed_with(seat: int, error: Exception) -> AgentFailed:
 
 
 def _checked(turn: Turn, answer: object) -> Decision | AgentFailed:
-    """An answer that is at least of the right type; rules are checked by the game."""
+    """Check the type of an answer; the game checks its legality."""
     if isinstance(answer, Exception):
         return _failed_with(turn.seat, answer)
     if not isinstance(answer, Decision):
@@ -155,7 +155,7 @@ def _action_problem(turn: Turn, decision: Decision) -> str:
 
 
 class Referee:
-    """Plays matches one after the other; games and agents stay loaded between them.
+    """Plays matches one after another; games and agents stay loaded between them.
 
     `factories` make agents that have no name of their own. `clock` has two numbers, which another
     process may read: see `STARTED` and `ASKED`.
@@ -180,7 +180,7 @@ class Referee:
         self._listeners = Listeners([self._watch, *keeper, *faults])
 
     def play(self, matches: Sequence[Match]) -> list[Played]:
-        """Play matches of one line-up side by side; one by one if all of them break off."""
+        """Play matches of one line-up side by side, or one by one if all of them fail."""
         if len(matches) > 1:
             try:
                 return self._play_together(matches)
@@ -189,7 +189,7 @@ class Referee:
         return [self._play_one(matches[0])]
 
     def close(self) -> None:
-        """Close all agents; what one of them raises here is ignored."""
+        """Close all agents; exceptions are ignored."""
         for agent in self._agents.values():
             try:
                 agent.leave()
@@ -226,7 +226,7 @@ class Referee:
         return self._written(match, record, time.perf_counter() - started)
 
     def _settled(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
-        """The result of a match that the runner has ended, whatever it ended with."""
+        """The result of a match that the runner has ended, in any way."""
         episode = self._watch.episodes.get(match.seed)
         failure = self._watch.failures.get(id(episode))
         if failure is not None:
@@ -297,7 +297,7 @@ class Referee:
         return record_episode(episode, match.agents, number=match.seed)
 
     def _moves_of(self, match: Match, episode: Episode | None) -> Episode:
-        """A match as far as an episode has come, without the end that the runner gave it."""
+        """The moves of an episode so far, without the end that the runner gave it."""
         spec, game = self.game(match.environment, len(match.agents))
         again = Episode(game, match.seed, spec=spec)
         for played in episode.history() if episode else ():
@@ -318,9 +318,9 @@ class Referee:
         return record_episode(episode, match.agents, number=match.seed)
 
     def abandoned(self, match: Match, seat: int, why: str) -> Played:
-        """The result of a game whose process is gone, and its moves with it.
+        """The result of a game whose process, and with it its moves, was lost.
 
-        The seat that was thinking forfeits; with none, the game ends in an error.
+        The seat to move forfeits; if there was none, the game ends in an error.
         """
         if seat < 0:
             return Played(failed(match, why), None)
@@ -354,7 +354,7 @@ def _records(runner: Runner, numbers: Iterable[int]) -> list[EpisodeRecord]:
 
 
 def check_field(settings: Settings, factories: Factories) -> None:
-    """Raise for an environment or an agent that is not there, before anything is played."""
+    """Raise for an unknown environment or agent before anything is played."""
     for environment in settings.environments:
         spec = registry().environment(environment.id)
         load_game(spec, environment.options, environment.players or 1)

@@ -1,4 +1,4 @@
-"""What is kept of one game, apart from its full record."""
+"""The result of one game, without its full record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDER = {"win": 2, "loss": 0, "forfeit": -1}
 
 
 class GameResult(msgspec.Struct, frozen=True):
-    """One game that is over; tuples have one entry a seat.
+    """One finished game; tuples have one entry per seat.
 
     `status` is "played", "forfeit" (an agent failed, hung or answered illegally), "error" (the
     environment or a listener failed) or "void" (an agent was trained on the seed). Games with an
@@ -41,7 +41,7 @@ class GameResult(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Whether the game says something about its agents."""
+        """Whether the game counts for its agents."""
         return self.status in ("played", "forfeit")
 
 

@@ -47,11 +47,11 @@ class _Schedule(
 
 
 class RoundRobin(_Schedule, frozen=True, tag="round-robin"):
-    """Everybody meets everybody: all sets of as many agents as a game has seats."""
+    """All agents meet: every set of as many agents as a game has seats."""
 
 
 class Swiss(_Schedule, frozen=True, tag="swiss"):
-    """Rounds of pairings between agents of like score, nobody twice while that can be helped.
+    """Rounds of pairings between agents with similar scores, without repeats where possible.
 
     `rounds` None plays the fewest that can single out a winner, ceil(log2(agents)). `eliminate`
     drops that many of the lowest after every round (the elimination pressure of LLM Swiss Round).
@@ -99,10 +99,10 @@ class Population(_Schedule, frozen=True, tag="population"):
 
 
 class Adaptive(_Schedule, frozen=True, tag="adaptive"):
-    """Rounds of only those pairings of which it is not yet clear who takes more than half.
+    """Rounds of only those pairings in which it is not yet clear who takes more than half.
 
-    Stops when all are clear, with chance `certainty` rightly (ResponseGraphUCB), or after `rounds`.
-    A pairing within `indifference` of half is settled as a tie.
+    Stops when all are clear, correctly with probability `certainty` (ResponseGraphUCB), or after
+    `rounds`. A pairing within `indifference` of half is settled as a tie.
     """
 
     rounds: int = 100
@@ -121,12 +121,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     in every seating ("rotate": each agent once in each seat, "permute": all orders, "fixed": as
     listed). `together` games of a line-up are played side by side, so that a language model
     answers them in one call; agents that draw random numbers repeat exactly only with 1.
-    `game_seconds` is the wall time a game may take, after which the seat that was asked forfeits.
+    `game_seconds` is the wall time a game may take, after which the seat to move forfeits.
     `workers` are processes; 0 plays in this one. `engine` "ray" plays in as many Ray actors.
 
-    `faults` is the chance that an answer is lost or garbled on its way. `evidence` joins what
-    agents said, what the world did and how it stood, and writes what does not fit into the record.
-    `trained` are the seeds that agents have learned on, where no agent is scored unless
+    `faults` is the probability that an answer is lost or garbled on its way. `evidence` compares
+    the decisions, rewards and states of a game, and writes contradictions into the record.
+    `trained` lists the seeds that agents were trained on, on which they are not scored unless
     `allow_seen`. `suite` is the name and digest of the suite that `environments` come from.
     """
 

@@ -101,7 +101,7 @@ CHUNK = 20_000  # games counted in one transaction
 
 
 class Spending(msgspec.Struct, array_like=True, frozen=True):
-    """What the counted games took, as it is kept; `void` and `errors` are games by environment."""
+    """Stored usage of the counted games; `void` and `errors` count games by environment."""
 
     rows: list[tuple[str, str, int, Usage]] = []
     void: dict[str, int] = {}
@@ -126,7 +126,7 @@ class StoreError(PalestraError, OSError):
 
 
 class Store:
-    """Open a store, making the file if there is none; `must_exist` refuses to.
+    """Open a store and create its file if missing, unless `must_exist`.
 
     Use it as a context manager, from one thread.
     """
@@ -200,7 +200,7 @@ class Store:
     # Writing
 
     def begin(self, settings: Settings) -> None:
-        """Note the settings of a run; refuses those that contradict the games already here."""
+        """Record the settings of a run; refuses settings that contradict the stored games."""
         latest = self.settings()
         changed = differing_rules(latest, settings) if latest else []
         if latest and changed:
@@ -216,7 +216,7 @@ class Store:
             self._db.execute("INSERT INTO settings (written, body) VALUES (?, ?)", (_now(), body))
 
     def add(self, result: GameResult, record: bytes | None = None) -> bool:
-        """Write one game for good; False if it was there already. `record` is JSON."""
+        """Write one game permanently; False if it was already there. `record` is JSON."""
         match = result.match
         with self._named(), self._transaction():
             done = self._db.execute(
@@ -297,7 +297,7 @@ class Store:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """SQLite's errors with the file's name and what to do."""
+        """Add the file's name and what to do to SQLite's errors."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -340,16 +340,16 @@ class Store:
                 yield _result(game, environments)
 
     def find(self, matches: Iterable[Match]) -> dict[Match, GameResult]:
-        """Those of some matches that have been played, with their results."""
+        """The matches among these that have been played, with their results."""
         wanted = set(matches)
         return {result.match: result for result in self.results() if result.match in wanted}
 
     def tally(self) -> Tally:
-        """All games, counted; those counted before are not read again.
+        """Counts over all games; games counted before are not read again.
 
-        What is counted is kept in the file, so that a leaderboard of a million games takes as long
-        as one of those that came since. Only whole chunks are kept: a process that is killed while
-        it counts resumes there.
+        The counts are kept in the file, so that a leaderboard of a million games takes only as long
+        as counting the new ones. Only whole chunks are kept: a process that is killed while it
+        counts resumes there.
         """
         with self._named():
             last = self._value("SELECT coalesce(max(number), 0) FROM games")
@@ -362,7 +362,7 @@ class Store:
         return Tally(counted, spent, void, errors)
 
     def _count_more(self, last: int) -> bool:
-        """Count the next chunk of games; whether there was one."""
+        """Count the next chunk of games; returns whether there was one."""
         with self._transaction():
             row = self._db.execute("SELECT max(game) FROM tallied").fetchone()
             start = row[0] or 0
@@ -388,7 +388,7 @@ class Store:
         return True
 
     def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str], Counter[str]]:
-        """What the games counted so far took, and how many of them were void or failed."""
+        """Usage of the games counted so far, and how many of them were void or failed."""
         row = self._db.execute("SELECT body FROM tallied").fetchone()
         kept = msgspec.json.decode(row[0], type=Spending) if row else Spending()
         answers = kept.answers or [0] * len(kept.rows)

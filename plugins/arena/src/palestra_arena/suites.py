@@ -1,4 +1,4 @@
-"""Named sets of environments with their settings, and the versions their results rest on.
+"""Named sets of environments with their settings and pinned versions.
 
 A suite is a list of environments by id, whose version ends it: a change of behaviour makes another
 id. `digest` names the whole set, and `pins` are the versions of the distributions that the rules
@@ -84,7 +84,7 @@ class Suite:
 
 
 def _all_offline() -> tuple[Environment, ...]:
-    """Every environment installed that two can play; nothing here needs a network."""
+    """Every installed environment that two players can play; none needs a network."""
     seats = {spec.id: 2 if spec.players[0] < spec.players[1] else None for spec in specs(players=2)}
     return tuple(Environment(name, players) for name, players in seats.items())
 

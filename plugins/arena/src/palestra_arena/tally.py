@@ -1,4 +1,4 @@
-"""Many games, counted: blocks that came out alike are kept once, with how many there are.
+"""Counts over many games: blocks with equal results are stored once, with their number.
 
 A block is one environment, seed and line-up: its games differ in who sat where and share their
 chance, so that whatever is estimated counts blocks. Where scores are few (won, lost, drawn) a
@@ -33,7 +33,7 @@ Block = tuple[str, int, tuple[str, ...]]
 
 
 class Spent(NamedTuple):
-    """What an agent's seats took, how often they answered, and how many answers were refused."""
+    """The usage of an agent's seats, their number of answers, and how many were refused."""
 
     mistakes: int = 0
     usage: Usage = Usage()
@@ -47,7 +47,7 @@ class Spent(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """How many blocks there are of every kind, and what each agent took, by environment."""
+    """The number of blocks of every kind, and each agent's usage, by environment."""
 
     kinds: Counter[Kind] = field(default_factory=Counter)
     spent: dict[tuple[str, str], Spent] = field(default_factory=dict)  # by environment and agent
@@ -56,7 +56,7 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """Every game, also those that count for no agent."""
+        """The number of games, including those that count for no agent."""
         counted = sum(len(kind) * times for kind, times in self.kinds.items())
         return counted + self.void.total() + self.errors.total()
 
@@ -66,7 +66,7 @@ class Tally:
         return tuple(sorted(counted | set(self.void) | set(self.errors)))
 
     def only(self, environment: str) -> Tally:
-        """What belongs to one environment's id, whatever its options."""
+        """The counts for one environment id, with any options."""
 
         def fits(label: str) -> bool:
             return label.partition("(")[0] == environment
@@ -96,7 +96,7 @@ def played(result: GameResult) -> Played:
 
 
 def spent_in(results: Iterable[GameResult]) -> dict[tuple[str, str], Spent]:
-    """What games that count took, by environment and agent."""
+    """The usage of games that count, by environment and agent."""
     found: dict[tuple[str, str], Spent] = {}
     for result in results:
         for seat, agent in enumerate(result.match.agents):

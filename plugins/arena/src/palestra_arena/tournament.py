@@ -40,7 +40,7 @@ def run_tournament(
     agents: Factories | None = None,
     progress: Progress | None = None,
 ) -> Tournament:
-    """Play what a tournament still lacks, and return all of it.
+    """Play the missing games of a tournament, and return all of them.
 
     `store` is a file, which makes the tournament resumable: every game is kept as soon as it is
     over, and a later run with the same settings resumes it. `agents` maps names used in
@@ -50,7 +50,7 @@ def run_tournament(
     factories = agents or {}
     check_field(settings, factories)
     plan = make_plan(settings, entries_of(settings))
-    opening = next(plan)  # everything that can be refused is, before a file is made
+    opening = next(plan)  # raises for anything invalid before a file is made
     if isinstance(store, Store):
         return _run(settings, plan, opening, store, factories, progress)
     with Store(store) as opened:

@@ -1,4 +1,4 @@
-"""Matches over the network: every seat of a game is an address."""
+"""Matches over the network: every seat of a game has an address."""
 
 import lazy_loader
 

@@ -22,7 +22,7 @@ from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
 MOST_BYTES = 1_000_000  # of one request
-LONGEST_WAIT = 60.0  # seconds that a look may wait for its turn
+LONGEST_WAIT = 60.0  # seconds that `GET /seat` may wait for a turn
 Wanted = TypeVar("Wanted")
 
 
@@ -46,9 +46,9 @@ def create_app(
 ) -> Starlette:
     """The application over one server.
 
-    hosts: names and addresses under which it may be asked, others are refused. token: what making
-    a match takes, as a bearer token; empty for anybody. first: a match to open at the start. more:
-    further routes. dialects: protocols of other projects to speak as well.
+    hosts: host names and addresses that requests may use; others are refused. token: the bearer
+    token required to create a match; empty for none. first: a match to open at the start. more:
+    further routes. dialects: other protocols to support.
     """
 
     @asynccontextmanager
@@ -102,7 +102,7 @@ def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Await
 
 
 class Matches:
-    """`GET /matches` lists, `POST /matches` makes one."""
+    """`GET /matches` lists matches, `POST /matches` creates one."""
 
     def __init__(self, server: MatchServer, token: str) -> None:
         self._token = token
@@ -181,7 +181,7 @@ def bearer(request: Request) -> str:
 
 
 def number(text: str, name: str) -> float:
-    """A finite number from 0 of a query; raises `Refused`."""
+    """A finite number of 0 or more from a query; raises `Refused`."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a seat asked a language model, kept until its next answer and recorded with it."""
+"""A seat's exchanges with a language model, kept until its next answer and recorded with it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from palestra.records.record import TurnRecord
 from palestra_server.messages import Answer
 
 MOST_BYTES = 16_000_000  # of one seat's exchanges between two answers
-EXCHANGES = "exchanges"  # where a turn's `sampling` holds them
+EXCHANGES = "exchanges"  # the key in a turn's `sampling`
 
 
 class Exchange(msgspec.Struct, frozen=True):
     """One request to a language model and its reply.
 
     `asked` is the request's body, `reply` the message that came back. `tokens` and `logprob` are
-    None where the engine does not say them.
+    None if the engine does not return them.
     """
 
     asked: dict[str, Any]
@@ -36,7 +36,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 def with_exchanges(answer: Answer, exchanges: Sequence[Exchange]) -> Answer:
-    """An answer with what led to it: the usage of all exchanges, tokens and settings of the last.
+    """An answer with its exchanges: the usage of all, tokens and settings of the last.
 
     `sampling["exchanges"]` has the messages, tools and reply of each.
     """
@@ -66,7 +66,7 @@ def with_exchanges(answer: Answer, exchanges: Sequence[Exchange]) -> Answer:
 def for_seat(record: EpisodeRecord, seat: int) -> EpisodeRecord:
     """A record as one seat may read it: without what other seats asked their models.
 
-    Facts are left out: the game's are of the whole state, and the others' are their own.
+    Facts are left out: the game's describe the whole state, and other agents' are private.
     """
     steps = [
         msgspec.structs.replace(step, turns=[_shown(turn, seat) for turn in step.turns], facts={})

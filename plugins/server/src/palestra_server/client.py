@@ -1,4 +1,4 @@
-"""The other side of the wire: a seat on a server as a Python object, or a `gymnasium.Env`."""
+"""The client: a seat on a server as a Python object, or as a `gymnasium.Env`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from websockets.sync.client import connect as open_socket
 from palestra_server.messages import Move, SeatView, SocketMessage
 from palestra_server.spaces import read_space
 
-PATIENCE = 30.0  # seconds to reach a server again that went away
+PATIENCE = 30.0  # seconds to keep trying to reconnect to a server
 MOST_BYTES = 16_000_000
 
 
 class ServerRefused(PalestraError):
-    """What a server would not do, in its own words."""
+    """A request that the server refused, with its message."""
 
 
 class Server:
-    """A match server by its address, `http://127.0.0.1:8000` say; raises `ServerRefused`."""
+    """A match server at an address such as `http://127.0.0.1:8000`; raises `ServerRefused`."""
 
     def __init__(self, url: str, token: str = "") -> None:
         self.url = url.rstrip("/")
@@ -51,23 +51,23 @@ class Server:
     def create_private(
         self, env: str, seats: Sequence[str] | None = None, **settings: Any
     ) -> tuple[str, str]:
-        """Open a match; returns its name and the invite that opens its free seats."""
+        """Open a match; returns its name and the invite needed to join its free seats."""
         made = self._ask("POST", "/matches", {"env": env, "seats": seats, **settings})
         return made["match"], made["invite"]
 
     def join(
         self, match: str, seat: int | None = None, name: str = "", invite: str = ""
     ) -> SeatConnection:
-        """Take a seat, any free one without a number, and connect to it."""
+        """Take a seat (without a number, any free one) and connect to it."""
         wanted = {"seat": seat, "name": name, "invite": invite}
         return self.sit(self._ask("POST", f"/matches/{match}/join", wanted)["token"])
 
     def sit(self, token: str) -> SeatConnection:
-        """Connect to a seat that was taken before, with everything it has seen."""
+        """Reconnect to a seat that was taken before, with everything it has seen."""
         return SeatConnection(self.url, token)
 
     def spaces(self, token: str) -> tuple[Any, Any]:
-        """The observation and action space of a seat; None where it is played in words only."""
+        """The observation and action space of a seat; None for a game with only a text view."""
         found = self._ask("GET", "/seat/spaces", token=token)
         return read_space(found["observation"]), read_space(found["action"])
 
@@ -95,8 +95,8 @@ class Server:
 
 
 class SeatConnection:
-    """One seat over a socket. A connection that breaks is made again, and nothing is played twice:
-    every answer carries its number.
+    """One seat over a socket. It reconnects after a failure, and nothing is played twice: every
+    answer carries its number.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class SeatConnection:
             self.view.your_turn and self.view.number != self._answered
         ):
             if self.view.your_turn and self._sent is not None:
-                self._send(self._sent)  # a connection that broke has lost the answer on its way
+                self._send(self._sent)  # the answer was lost with the old connection
             self.view = self._next(timeout)
         return self.view
 
     def look(self, show: Sequence[str] | None = None, since: int | None = None) -> SeatView:
-        """Ask for a view now, from a position of the transcript on."""
+        """Request a view now, with the transcript from position `since` on."""
         self.show = self.show if show is None else tuple(show)
         start = self._since if since is None else since
         self._send(SocketMessage("look", since=start, show=self.show))
@@ -133,7 +133,7 @@ class SeatConnection:
         return self.view
 
     def answer(self, action: int | str, **said: Any) -> None:
-        """Answer with an action's number or a text, and wait for nothing; raises `OutOfTurn`.
+        """Answer with an action number or a text, without waiting; raises `OutOfTurn`.
 
         `said` are further fields of `messages.Move`: thought, model, logprob, usage.
         """
@@ -149,8 +149,8 @@ class SeatConnection:
     def move(self, action: int | str, **said: Any) -> SeatView:
         """`answer`, then wait for the next turn or the end.
 
-        Where the answer was refused, `error` of the view says why, and the turn is the seat's still
-        if the match's policy asks again.
+        If the answer was refused, the view's `error` says why, and it is still the seat's turn if
+        the match's policy asks again.
         """
         self.answer(action, **said)
         return self.turn()
@@ -183,7 +183,7 @@ class SeatConnection:
 
     def _send(self, message: SocketMessage) -> None:
         assert self._socket is not None, "this connection is closed"
-        # where it broke, the next read makes it again, and the view says what got through
+        # after a failure the next read reconnects, and the view says what was received
         with contextlib.suppress(ConnectionClosed):
             self._socket.send(msgspec.msgpack.encode(message))
 
@@ -220,8 +220,8 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
 
     Given `env`, every `reset` opens a match with an agent named `opponents` in the other seats.
     Given `match`, the seat is taken in that one, which is played once. `obs` is "array" or "text",
-    as in the gym view. `token` is what the server asks of those who make matches; further settings
-    are those of `messages.Create`.
+    as in the gym view. `token` is the token that the server requires to create a match; further
+    settings are those of `messages.Create`.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so

@@ -19,29 +19,27 @@ if TYPE_CHECKING:
 
 
 def serve_command(
-    env: Annotated[str, typer.Argument(help="An environment to open a first match of.")] = "",
+    env: Annotated[str, typer.Argument(help="Environment of a first match to open.")] = "",
     agents: Annotated[
-        str, typer.Option(help="Who sits where, as in open,mcts; without it all seats are open.")
+        str, typer.Option(help="Agent of each seat, as in open,mcts; by default all open.")
     ] = "",
     option: Annotated[list[str] | None, typer.Option(help="name=value, for the game.")] = None,
     split: Annotated[str, typer.Option(help="A named set of the environment's options.")] = "",
-    seats: Annotated[int | None, typer.Option(min=1, help="How many seats.")] = None,
-    move_seconds: Annotated[
-        float | None, typer.Option(help="How long one answer may take.")
-    ] = None,
+    seats: Annotated[int | None, typer.Option(min=1, help="Number of seats.")] = None,
+    move_seconds: Annotated[float | None, typer.Option(help="Time limit for one answer.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     store: Annotated[
-        str, typer.Option(help="A file for SQLite, or a URL as SQLAlchemy reads it.")
+        str, typer.Option(help="A file for SQLite, or an SQLAlchemy URL.")
     ] = "matches.db",
     name: Annotated[
-        list[str] | None, typer.Option(help="A further name the server is asked under.")
+        list[str] | None, typer.Option(help="A further host name that requests may use.")
     ] = None,
     token: Annotated[
-        str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="What making a match takes.")
+        str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="Token required to create a match.")
     ] = "",
     dialects: Annotated[
-        str, typer.Option(help="Protocols to speak as well, by comma: mcp, nemo-gym, openenv.")
+        str, typer.Option(help="Further protocols, comma-separated: mcp, nemo-gym, openenv.")
     ] = "",
     upstream: Annotated[
         str, typer.Option(help="A model server's base URL, to record what seats ask it.")
@@ -50,12 +48,12 @@ def serve_command(
         str, typer.Option(envvar="PALESTRA_UPSTREAM_KEY", help="The model server's API key.")
     ] = "",
     upstream_tokens: Annotated[
-        bool, typer.Option(help="Ask the model server for token ids, as vLLM gives them.")
+        bool, typer.Option(help="Ask the model server for token ids, as vLLM returns them.")
     ] = False,
     certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
 ) -> None:
-    """Serve matches: every seat is an address that clients and people can take."""
+    """Serve matches: every seat has an address, which clients and people can take."""
     import uvicorn
 
     from palestra_server.app import create_app

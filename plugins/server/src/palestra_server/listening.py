@@ -8,7 +8,7 @@ from palestra import InvalidOption
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; raises `InvalidOption` where the port is taken or the address is not here."""
+    """A bound socket; raises `InvalidOption` if the port is taken or the address is not local."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,7 +1,7 @@
-"""One match: an episode whose seats are taken by agents of ours, by clients and by people.
+"""One match: an episode whose seats are played by local agents, clients and people.
 
-Nothing here knows of sockets or files. Whatever happens to a match is an `Answer`; the plan and
-its answers in order are the match, so that a journal of them brings it back to the same point.
+Nothing here uses sockets or files. Everything that happens to a match is an `Answer`; replaying a
+journal of the plan and its answers in order restores the match to the same point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatVi
 
 
 class RemoteSeat(Agent):
-    """Whoever answers from outside; `name` is what the record calls them."""
+    """A client or person that answers from outside; `name` is their name in the record."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,10 +35,10 @@ class RemoteSeat(Agent):
 
 
 class Match:
-    """A match as it stands; raises `InvalidOption` for a plan that cannot be played.
+    """A match in progress; raises `InvalidOption` for a plan that cannot be played.
 
-    It starts when no seat is free. `journal` receives every answer that counted, before anybody is
-    told what it led to.
+    It starts when no seat is free. `journal` receives every answer that counts before anybody is
+    told its result.
     """
 
     def __init__(self, name: str, plan: MatchPlan, journal: Any = None) -> None:
@@ -94,7 +94,7 @@ class Match:
 
     @property
     def error(self) -> str:
-        """The traceback of what ended the match, where the game or an agent failed."""
+        """The traceback of the exception that ended the match, if the game or an agent failed."""
         return self._running.error
 
     @property
@@ -113,7 +113,7 @@ class Match:
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether its agents answer at once, being scripts; others are asked in a thread."""
+        """Whether all local agents are scripts, which answer at once; others run in a thread."""
         return all(
             registry().agent(parse_agent(agent)[0]).kind == "scripted"
             for agent in self.plan.seats
@@ -135,7 +135,7 @@ class Match:
     # Answers
 
     def answer(self, answer: Answer) -> bool:
-        """Take one answer; False if it came late or twice, and changed nothing.
+        """Take one answer; returns False, and changes nothing, if it is late or a duplicate.
 
         Raises `InvalidOption` for an answer that nobody asked for.
         """
@@ -189,15 +189,15 @@ class Match:
         self.errors[seat] = refused[-1].error if len(refused) > tries else ""
 
     def _action(self, answer: Answer) -> Any:
-        """The game's own action of an answer; None where there is text to read."""
+        """The game's own action of an answer; None if the answer is a text to parse."""
         if answer.action is None:
             return None
         return read_action(self.episode, TurnRecord(seat=answer.seat, action=answer.action))
 
-    # The agents of ours
+    # Local agents
 
     def agents_due(self) -> list[PendingTurn]:
-        """Turns that wait for agents of ours."""
+        """Turns that wait for local agents."""
         if not self.started or self.over:
             return []
         return [
@@ -205,7 +205,7 @@ class Match:
         ]
 
     def ask(self, pending: PendingTurn) -> Answer | None:
-        """An agent's answer; None where it failed, which ends the match. May take long."""
+        """An agent's answer; None if it failed, which ends the match. May take long."""
         decision = self._runner.decisions(pending.agent, [pending])[0]
         if decision is None:
             return None
@@ -226,7 +226,7 @@ class Match:
         )
 
     def ask_at_once(self) -> None:
-        """Let agents that are scripts answer until somebody else is due."""
+        """Let scripted agents answer until another seat is to act."""
         while waiting := self.agents_due():
             for pending in waiting:
                 answer = self.ask(pending)
@@ -239,7 +239,7 @@ class Match:
     def view(
         self, seat: int, since: int = 0, show: Sequence[str] = (), *, with_rules: bool = False
     ) -> SeatView:
-        """All that one seat may know, from position `since` of its transcript on."""
+        """Everything one seat may know, with its transcript from position `since` on."""
         episode, game = self.episode, self.game
         due = self.awaits(seat)
         seen = SeatView(
@@ -292,11 +292,11 @@ class Match:
         return self._record
 
     def keep_journal(self, journal: Any) -> None:
-        """From now on call this with the match's name and every answer that counts."""
+        """From now on, call `journal` with the match's name and every answer that counts."""
         self._journal = journal
 
     def close(self) -> None:
-        """Free the agents of ours."""
+        """Close the local agents."""
         for agent in self._runner.agents:
             agent.close()
 

@@ -1,4 +1,4 @@
-"""What clients and the server say to each other: one JSON or msgpack object a message."""
+"""Messages between clients and the server: one JSON or msgpack object each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMAT = "palestra.match/1"
 
 
 class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a match is played with.
+    """The settings of a match.
 
     seats: for each seat an agent's name, or "open". move_seconds: how long a seat may take for one
     answer; then the answer is refused under `invalid`, as an illegal move is. public: whether the
@@ -55,7 +55,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Ask for a match; without a seed one is drawn.
+    """Request a match; without a seed, one is drawn at random.
 
     seats: for each seat an agent's name or "open". Without it the seats in `open` are, and
     `opponents` sits in all others; without both all are open.
@@ -75,7 +75,7 @@ class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Ask for a seat of a match; without a number for any free one. `name` goes on record.
+    """Request a seat of a match, or without a number any free one. `name` is recorded.
 
     `invite` is needed for a match that is not public.
     """
@@ -88,9 +88,9 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """An answer from outside: an action's number, or text.
 
-    `number` is the one in the view that it answers, so that a message that arrives twice or late
-    changes nothing; without it the answer is to whatever is asked now. `thought`, `model`,
-    `logprob` and `usage` go on record.
+    `number` is that of the view being answered, so that a duplicate or late message changes
+    nothing; without it, the answer is to the current turn. `thought`, `model`, `logprob` and
+    `usage` are recorded.
     """
 
     action: int | None = None
@@ -103,7 +103,7 @@ class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a client sends on a socket; one message or a list of them a frame.
+    """A message from a client on a socket; a frame has one message or a list of them.
 
     do: "sit" (with a seat's `token`; the views that follow carry the same `handle`), "move",
     "look", "resign" or "leave". `since` is the cursor of the last view that was read. `show` names
@@ -129,14 +129,14 @@ class SeenEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
-    """All that one seat may know now, from `since` on.
+    """Everything one seat may know now, from `since` on.
 
     status: "waiting" (seats are still free), "playing" or "over". cursor: how much of the
     transcript there is; pass it as `since` next time. number: which of the seat's answers is
     awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
-    life: 0 for whoever sat there at the start, 1 for the next person: when it rises, forget what
-    was before; the transcript begins anew. returns: what the seat has been paid so far, all who
-    sat there together. result and score are the seat's own, at the end.
+    life: 0 for the first person at the seat, 1 for the next: when it rises, forget everything
+    before; the transcript starts over. returns: the seat's return so far, summed over all people
+    who sat there. result and score are the seat's own, at the end.
     """
 
     match: str

@@ -1,4 +1,4 @@
-"""What a client hears of an error."""
+"""Error messages for clients."""
 
 from __future__ import annotations
 

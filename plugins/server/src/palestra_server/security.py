@@ -1,4 +1,4 @@
-"""Who may ask at all: names of the host, the page a request comes from, headers of every answer."""
+"""Which requests are allowed: host names, origins, and headers of every response."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Guard:
     """Refuses requests under a foreign name (DNS rebinding) or from a foreign page.
 
-    A browser sends `Origin` with whatever changes something and with every socket, so that no page
-    of somebody else can move for the person who looks at it. Programs send none.
+    A browser sends `Origin` with every request that changes something and with every socket, so
+    that a foreign page cannot make moves for its visitor. Programs send none.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""All matches of one process: seats by token, the journal, time limits, who is told what."""
+"""All matches of one process: seats by token, the journal, time limits, notifications."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ audit = logging.getLogger("palestra.server.audit")
 
 
 class Refused(PalestraError):
-    """A request without the right to what it asks for; `status` is HTTP's."""
+    """A request that is not allowed; `status` is the HTTP status."""
 
     def __init__(self, message: str, status: int = 403) -> None:
         super().__init__(message)
@@ -40,14 +40,14 @@ class SeatKey(NamedTuple):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A match as its maker gets it: its name, and what opens its free seats."""
+    """The reply to whoever created a match: its name, and the invite to its free seats."""
 
     match: str
     invite: str
 
 
 class Seated(msgspec.Struct, frozen=True):
-    """A seat as whoever took it gets it; the token opens this seat and nothing else."""
+    """The reply to whoever took a seat; the token gives access to this seat only."""
 
     match: str
     seat: int
@@ -67,11 +67,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Live:
-    """A match in memory, with what belongs to the process and not to the match."""
+    """A match in memory, with data that belongs to the process rather than to the match."""
 
     match: Match
     invite: bytes
-    at_once: bool  # whether our agents answer without a thread
+    at_once: bool  # whether local agents answer without a thread
     touched: float
     followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -80,9 +80,9 @@ class Live:
 
 
 class MatchServer:
-    """Makes matches, seats clients, takes answers and says when a seat has something to see.
+    """Creates matches, seats clients, takes answers and notifies seats of changes.
 
-    Every method that changes something is a coroutine that returns once the journal has it.
+    Every method that changes something is a coroutine that returns once the journal is written.
     """
 
     def __init__(self, store: MatchStore, limits: Limits | None = None) -> None:
@@ -95,7 +95,7 @@ class MatchServer:
         self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Bring back every match that is not over."""
+        """Restore every match that is not over."""
         for name in self.store.unfinished():
             self._load(name)
         self._sweeper = asyncio.create_task(self._sweep())
@@ -143,7 +143,7 @@ class MatchServer:
         return Opened(name, invite)
 
     async def join(self, name: str, wanted: Join) -> Seated:
-        """Take a free seat; the token is said this once and kept as a hash only."""
+        """Take a free seat; the token is sent only this once and stored as a hash."""
         live = self._find(name)
         match = live.match
         invited = hmac.compare_digest(digest(wanted.invite), live.invite)
@@ -192,13 +192,13 @@ class MatchServer:
     # Answers
 
     async def move(self, key: SeatKey, move: Move) -> bool:
-        """Take an answer; False if it came late or twice. Returns when it is in the journal."""
+        """Take an answer; False if it is late or a duplicate. Returns once it is in the journal."""
         counted = self.take(key, move)
         await self._committed()
         return counted
 
     def take(self, key: SeatKey, move: Move) -> bool:
-        """Take an answer without waiting for the journal; followers are told after it."""
+        """Take an answer without waiting for the journal; followers are notified after it."""
         match = self._find(key.match).match
         number = match.answers[key.seat] if move.number is None else move.number
         if move.action is None and move.text is None:
@@ -224,7 +224,7 @@ class MatchServer:
         await self._committed()
 
     def check_capture(self, key: SeatKey) -> None:
-        """Raise `Refused` where a seat's exchanges with a language model are not kept any more."""
+        """Raise `Refused` if no more exchanges with a language model can be kept for a seat."""
         live = self._find(key.match)
         if live.match.over:
             raise Refused(f"match {key.match} is over")
@@ -234,7 +234,7 @@ class MatchServer:
             )
 
     def capture(self, key: SeatKey, exchange: Exchange) -> None:
-        """Keep what a seat asked a language model; its next answer takes it on record."""
+        """Keep a seat's exchange with a language model, to be recorded with its next answer."""
         live = self._find(key.match)
         if not live.match.over:
             live.captured.setdefault(key.seat, []).append(exchange)
@@ -251,7 +251,7 @@ class MatchServer:
         return counted
 
     def _go_on(self, live: Live) -> None:
-        """Let our agents answer, set the clocks, and tell followers once the journal is written."""
+        """Let local agents answer, set the clocks, and notify followers after the journal."""
         match = live.match
         live.touched = asyncio.get_running_loop().time()
         if live.at_once:
@@ -268,7 +268,7 @@ class MatchServer:
         self._schedule_flush()
 
     async def _ask(self, live: Live, pending: PendingTurn) -> None:
-        """Put a turn to an agent of ours in a thread; an answer after time was up is dropped."""
+        """Ask a local agent in a thread; an answer after its time limit is dropped."""
         seat = pending.turn.seat
         try:
             answer = await asyncio.to_thread(live.match.ask, pending)
@@ -319,13 +319,13 @@ class MatchServer:
         return view
 
     def follow(self, key: SeatKey, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` after every change of the seat's match; returns what ends it."""
+        """Call `changed` after every change of the seat's match; the result stops the calls."""
         followers = self._find(key.match).followers.setdefault(key.seat, set())
         followers.add(changed)
         return lambda: followers.discard(changed)
 
     async def wait(self, key: SeatKey, seconds: float) -> None:
-        """Return when the seat is to answer or its match is over, or the time has passed."""
+        """Return when it is the seat's turn, its match is over, or `seconds` have passed."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
 
@@ -359,7 +359,7 @@ class MatchServer:
         return live
 
     def _load(self, name: str) -> Live | None:
-        """Bring a match back from the journal."""
+        """Restore a match from the journal."""
         kept = self.store.load(name)
         if kept is None:
             return None
@@ -396,7 +396,7 @@ class MatchServer:
             loop.call_soon(self._flush, self._flushed)
 
     def _flush(self, flushed: asyncio.Future[None]) -> None:
-        """Write the journal, then tell followers: nobody hears of a move that could be lost."""
+        """Write the journal, then notify followers: nobody is told of a move that could be lost."""
         try:
             self.store.flush()
         except PalestraError as error:
@@ -430,7 +430,7 @@ class MatchServer:
             del self._seats[hashed]
 
     async def _sweep(self) -> None:
-        """Drop idle matches from memory, again and again."""
+        """Drop idle matches from memory periodically."""
         while True:
             await asyncio.sleep(min(30.0, self.limits.idle_seconds / 4))
             now = asyncio.get_running_loop().time()

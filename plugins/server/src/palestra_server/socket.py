@@ -36,7 +36,7 @@ class Sitting:
 
 
 class SocketSession:
-    """Serves one connection until it closes; its seats stay theirs, and can be sat on again.
+    """Serves one connection until it closes; its seats are kept, and can be reconnected to.
 
     A text frame is JSON, a binary frame msgpack; the answers are in the form of the last frame.
     Views that are ready together go out in one frame, as a list.
@@ -160,7 +160,7 @@ class SocketSession:
         self._ready.set()
 
     async def _write(self) -> None:
-        """Send what is due; while a slow client reads, later changes join one view."""
+        """Send due views; changes while a slow client reads are merged into one view."""
         while True:
             await self._ready.wait()
             self._ready.clear()

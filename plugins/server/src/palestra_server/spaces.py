@@ -33,7 +33,7 @@ def write_space(space: spaces.Space[Any] | None) -> dict[str, Any] | None:
 
 
 def _edge(bound: Any) -> Any:
-    """A bound as one number where it is the same everywhere; infinities as words."""
+    """A bound as one number if it is the same everywhere; infinities as words."""
     values = np.unique(bound)
     return _word(values[0]) if len(values) == 1 else [_word(value) for value in bound.ravel()]
 

@@ -72,14 +72,14 @@ class Kept(NamedTuple):
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a token: who reads the database cannot take a seat."""
+    """The hash of a token that is stored, so that the database does not give access to seats."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 class MatchStore:
-    """Plans, seats and answers by match; `url` is SQLAlchemy's, `sqlite:///matches.db` say.
+    """Plans, seats and answers by match; `url` is an SQLAlchemy URL: `sqlite:///matches.db`.
 
-    What `add` was given is written by `flush`, in one transaction; after it a crash loses none.
+    `flush` writes everything passed to `add` in one transaction; a crash after it loses nothing.
     Raises `StoreError`.
     """
 

@@ -16,7 +16,7 @@ def as_data(view: SeatView) -> dict[str, Any]:
 
 
 def in_words(view: SeatView) -> str:
-    """All that a view says, in the order a player reads it."""
+    """The whole view as text, in the order a player reads it."""
     parts = [view.rules, *(event.text for event in view.events), view.position]
     if view.error:
         parts.append(f"Your last answer was refused: {view.error}")

@@ -1,4 +1,4 @@
-"""Traces as tensors: what a gradient step reads."""
+"""Traces as tensors for gradient steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OVER_TOKENS = ("ids", "attended", "sampled", "logprobs", "advantages", "turn")
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Padded streams, all of shape (streams, length) but the last two, of shape (streams,).
+    """Padded streams: tensors of shape (streams, length), except the last two, of (streams,).
 
     ids; attended (False for padding); sampled (True for tokens the policy drew); logprobs (of the
     sampled ones when they were drawn); advantages (a token has its turn's); turn (of the stream,
@@ -90,7 +90,7 @@ def _spread(values: np.ndarray, place: np.ndarray, kind: type) -> torch.Tensor:
 
 
 def _advantages(trace: SeatTrace) -> np.ndarray:
-    """One number a token: a sampled one has its turn's advantage, the others 0."""
+    """One number per token: its turn's advantage if it was sampled, otherwise 0."""
     spread = np.zeros(len(trace))
     for turn in trace.turns:
         if turn.advantage is None:
@@ -103,6 +103,6 @@ def _advantages(trace: SeatTrace) -> np.ndarray:
 
 
 def _version(trace: SeatTrace) -> int:
-    """The oldest policy that wrote in a trace."""
+    """The oldest policy version in a trace."""
     found = [int(turn.policy) for turn in trace.turns if turn.policy.isdigit()]
     return min(found) if found else -1

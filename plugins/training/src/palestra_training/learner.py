@@ -1,4 +1,4 @@
-"""The model that learns: it answers many conversations at once, with exact tokens."""
+"""The model being trained: it answers many conversations at once, with exact tokens."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Finish = tuple[list[int], list[float], str]
 class Learner(Model):
     """A causal model of transformers whose weights change between calls.
 
-    Conversations of one call are read together, padded on the left. `version` is put on every
-    token; whoever changes the weights raises it. Log-probabilities are those of the distribution
-    that was drawn from: temperature and listed choices included.
+    Conversations of one call are batched, padded on the left. `version` is stored with the tokens;
+    whoever changes the weights increments it. Log-probabilities are those of the sampling
+    distribution: temperature and listed choices included.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tokens", "raw"})
@@ -72,7 +72,7 @@ class Learner(Model):
                 replies[place] = Reply("", overflow=True, model=self.name)
             else:
                 open_.append(place)
-        open_.sort(key=lambda place: len(prompts[place]))  # like lengths together: less padding
+        open_.sort(key=lambda place: len(prompts[place]))  # similar lengths together: less padding
         for start in range(0, len(open_), self.batch):
             places = open_[start : start + self.batch]
             made = self._write([prompts[p] for p in places], [requests[p] for p in places])
@@ -175,7 +175,7 @@ class Learner(Model):
 
 
 def _hold(scores: torch.Tensor, choices: list[list[int]], said: list[int], end: Any) -> None:
-    """Put all but the tokens that some choice goes on with at minus infinity."""
+    """Set every token that continues none of the choices to minus infinity."""
     length = len(said)
     allowed = [
         choice[length] if len(choice) > length else min(end)
@@ -188,7 +188,7 @@ def _hold(scores: torch.Tensor, choices: list[list[int]], said: list[int], end: 
 
 
 def _draws(request: Request, tokens: int) -> torch.Tensor:
-    """Uniform numbers in [0, 1), one a token: those of a request, whatever it is batched with."""
+    """Uniform numbers in [0, 1), one per token; they depend on the request, not on its batch."""
     if request.temperature <= 0:
         return torch.zeros(tokens, dtype=torch.float64)
     source = torch.Generator().manual_seed(request.seed or 0)
@@ -196,7 +196,7 @@ def _draws(request: Request, tokens: int) -> torch.Tensor:
 
 
 def _pick(chances: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    """The word of each row into whose part of [0, 1) its number falls."""
+    """The token of each row in whose part of [0, 1) its number falls."""
     ends = chances.double().exp().cumsum(-1)
     found = torch.searchsorted(ends, drawn[:, None] * ends[:, -1:], right=True)
     return found[:, 0].clamp(max=chances.shape[1] - 1)

@@ -43,9 +43,9 @@ def policy_loss(
     tokens_in_step: float | None = None,
     most_tokens: int | None = None,
 ) -> torch.Tensor:
-    """The loss to descend; all tensors are (streams, length), `sampled` marks what counts.
+    """The loss to minimise; all tensors are (streams, length), `sampled` marks tokens that count.
 
-    old: log-probabilities under the policy that drew. clip: by how far the ratio may leave 1 below,
+    old: log-probabilities under the sampling policy. clip: by how far the ratio may leave 1 below,
     and above unless `clip_high` is given. reference, beta: the penalty of k3 (Schulman 2020) for
     leaving a reference policy. tokens_in_step: sampled tokens of the whole step ("dapo").
     most_tokens: the fixed length ("dr_grpo").

@@ -1,4 +1,4 @@
-"""What a training run is: one typed file."""
+"""The plan of a training run: one typed file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rate = Annotated[float, Meta(gt=0)]
 
 
 class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A model made for the run, with the words that play shows; see `tiny.make_tiny`."""
+    """A model made for the run, with the words that occur in play; see `tiny.make_tiny`."""
 
     layers: Positive = 4
     width: Positive = 128
@@ -25,7 +25,7 @@ class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class WarmUp(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Learning to write legal moves first, from an agent's play; 0 episodes for none."""
+    """Supervised learning of legal moves from an agent's play; 0 episodes for none."""
 
     episodes: Annotated[int, Meta(ge=0)] = 0
     agent: str = "random"
@@ -34,7 +34,7 @@ class WarmUp(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Evaluation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is played without learning, every so many rounds, from each seat in turn.
+    """Episodes played without learning, every `every` rounds, from each seat in turn.
 
     opponents: agents that take all other seats; each is played `episodes` times. split and options
     name held-out settings; its seeds are never trained on.
@@ -52,12 +52,12 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A run of `palestra train-llm`.
 
     model: a folder in the format of transformers; empty for a tiny one. opponents: agents that take
-    the other seats; past: this learner as it was, from that many saved versions; self_play: the
-    share of groups in which the learner has all seats. groups, group_size: starts a round, and
-    rollouts of each. credit: estimators, as in `palestra credit --by`. average, clip, clip_high,
-    beta: see `losses.policy_loss`; the reference is the policy that learning began from.
-    save_every: rounds between checkpoints. refused: the advantage of an answer that was refused,
-    where the game went on.
+    the other seats; past: the number of saved versions of this learner that also play as opponents;
+    self_play: the share of groups in which the learner plays all seats. groups, group_size: starts
+    per round, and rollouts of each. credit: estimators, as in `palestra credit --by`. average,
+    clip, clip_high,
+    beta: see `losses.policy_loss`; the reference is the initial policy. save_every: rounds between
+    checkpoints. refused: the advantage of a refused answer if the game continued.
     """
 
     env: str

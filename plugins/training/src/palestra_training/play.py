@@ -20,7 +20,7 @@ LEARNER = "learner"
 
 
 class TrainingStopped(PalestraError):
-    """Training cannot go on; the last checkpoint is whole, and the message says what to change."""
+    """Training cannot continue; the last checkpoint is intact, the message says what to do."""
 
 
 def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: bool) -> Agent:
@@ -47,7 +47,7 @@ def play_groups(
     seeds: Sequence[int],
     size: int,
 ) -> list[EpisodeRecord]:
-    """`size` rollouts from every seed, each seed with its own line-up; all are played at once."""
+    """Play `size` rollouts of every seed, each seed with its own line-up, all side by side."""
     runners: dict[tuple[int, ...], Runner] = {}
     running: list[tuple[Runner, RunningEpisode, str]] = []
     invalid = "raise" if plan.invalid.startswith("retry") else plan.invalid

@@ -1,7 +1,7 @@
 """A language model made from nothing: a vocabulary of an environment's own words, small weights.
 
-It has no chat template: ask it with prompt=raw. What it is for is learning on a laptop, where a
-real model would take days.
+It has no chat template: use it with prompt=raw. It is for training on a laptop, where a real model
+would take days.
 """
 
 from __future__ import annotations

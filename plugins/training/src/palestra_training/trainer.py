@@ -1,4 +1,4 @@
-"""Rounds of play and learning, saved so that a killed run goes on where it was."""
+"""Rounds of play and learning, with checkpoints from which a killed run resumes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Row, imitate, rows
 
 PLAN, STATE, CURVE, MODEL = "plan.json", "state.pt", "curve.csv", "model"
-HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation alone
+HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation only
 STREAM = 9
-VOCABULARY = 50  # episodes of random play whose words a tiny model knows
+VOCABULARY = 50  # episodes of random play that give a tiny model its vocabulary
 CHANGEABLE = (
     "rounds",
     "evaluation",
@@ -50,11 +50,12 @@ Weights = dict[str, torch.Tensor]
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A line of the curve; shares are of the evaluation, empty in rounds without one.
+    """A line of the curve; shares come from the evaluation and are empty in rounds without one.
 
-    loss, entropy: means over the gradient steps. ratio: the largest by which a token's probability
-    was off the one it was drawn with, either way. unlost: the share of evaluated episodes that were
-    won or drawn, with its 95 % interval; worst: the same share from the seat where it is lowest.
+    loss, entropy: means over the gradient steps. ratio: the largest ratio, in either direction,
+    between a token's probability and the one it was sampled with. unlost: the share of evaluated
+    episodes that were won or drawn, with its 95 % interval; worst: the same share from the seat
+    where it is lowest.
     """
 
     round: int
@@ -102,7 +103,7 @@ class Trainer:
     # Folder
 
     def _admit(self, resume: bool) -> None:
-        """Refuse a folder that holds another run, or one that is not to be continued."""
+        """Refuse a folder that holds another run, or this run if it is not to be resumed."""
         kept = self.out / PLAN
         encoded = msgspec.json.format(msgspec.json.encode(self.plan))
         if kept.exists() and not resume:
@@ -134,7 +135,7 @@ class Trainer:
         return Learner(make_tiny(self.out / MODEL, said, seed=plan.seed, **size))
 
     def _lessons(self) -> list[Row]:
-        """What the model imitates before it plays itself."""
+        """The rows that the model imitates before it plays."""
         taught = self.plan.warm_up
         if not taught.episodes:
             return []
@@ -152,7 +153,7 @@ class Trainer:
         return {name: value.clone() for name, value in self.model.net.state_dict().items()}
 
     def _save(self) -> None:
-        """Everything that the next round depends on, in one file that is whole or not there."""
+        """Save everything that the next round depends on in one file, written atomically."""
         state = {
             "round": self.round,
             "seconds": self._seconds,
@@ -196,7 +197,7 @@ class Trainer:
     # Rounds
 
     def run(self, told: Callable[[Round], None] = lambda _: None) -> list[Round]:
-        """Play, learn and save until all rounds are done; `told` hears of each."""
+        """Play, learn and save until all rounds are done; `told` is called with each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
             try:
@@ -268,7 +269,7 @@ class Trainer:
         return play_groups(self.game, self.spec, plan, line_ups, seeds, plan.group_size)
 
     def _rival(self, chosen: str | int) -> Agent:
-        """A named agent, or the learner as it was at one of its saved versions."""
+        """A named agent, or a saved version of the learner."""
         if isinstance(chosen, str):
             agent = make_agent(chosen)
             agent.reseed(self.plan.seed + self.round)
@@ -350,7 +351,7 @@ class Trainer:
         return token_logprobs(logits, part.ids, self.plan.temperature)
 
     def _reference_logprobs(self, batch: TokenBatch) -> torch.Tensor | None:
-        """Log-probabilities under the policy that learning began from, where beta asks for them."""
+        """Log-probabilities under the initial policy, if beta needs them."""
         if not self.plan.beta:
             return None
         net = self.model.copy(self.reference, "reference").net
@@ -364,7 +365,7 @@ class Trainer:
     # Evaluation
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """The learner from every seat in turn against each opponent, on seeds of their own."""
+        """Play the learner from every seat in turn against each opponent, on held-out seeds."""
         plan = self.plan
         settings = plan.evaluation
         spec, game = open_env(plan, settings.split, **settings.options)

@@ -1,4 +1,4 @@
-"""How much of a score is the words it was asked for in: paired games over wordings."""
+"""How much a score depends on the wording of the prompt: paired games over wordings."""
 
 from palestra_arena.ablation.effects import Ablation, Effect, ablation_of
 from palestra_arena.ablation.run import AblationPlan, run_ablation

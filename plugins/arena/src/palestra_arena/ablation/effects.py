@@ -1,4 +1,4 @@
-"""What wordings do to a score: paired differences by seed, and how far prompts spread it."""
+"""The effect of wordings on a score: paired differences by seed, and the spread over prompts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One variant against plain: the mean difference of scores over seeds, and what it rests on.
+    """One variant compared with plain: the mean difference of scores over seeds, with statistics.
 
-    `p_value` is of the paired permutation test, `adjusted` the same after Holm's correction over
-    all variants. `refused` and `forfeited` are shares of the tested agent's answers and games.
+    `p_value` is that of the paired permutation test, `adjusted` the same after Holm's correction
+    over all variants. `refused` and `forfeited` are shares of the tested agent's answers and games.
     """
 
     variant: str
@@ -42,9 +42,9 @@ class Effect:
 class Ablation:
     """The score in the plain wording, every variant's effect, and the score over all prompts.
 
-    `over_prompts` is the mean over the plain wording and all paraphrases, each prompt counted
-    alike, with a bootstrap interval that draws seeds and prompts; `prompt_deviation` is the
-    standard deviation of their means. The null variant and those of the legal moves are no
+    `over_prompts` is the mean over the plain wording and all paraphrases, each prompt weighted
+    equally, with a bootstrap interval that resamples seeds and prompts; `prompt_deviation` is the
+    standard deviation of their means. The null variant and those of the legal moves are not
     paraphrases and are left out of both.
     """
 
@@ -95,7 +95,7 @@ def ablation_of(
 
 
 def _scores(games: Sequence[EpisodeRecord]) -> dict[int, list[float]]:
-    """The tested agent's returns by seed, one a seat."""
+    """The tested agent's returns by seed, one per seat."""
     found: dict[int, list[float]] = {}
     for game in games:
         if not game.error:

@@ -14,7 +14,7 @@ from palestra.phrasing.wording import PARAPHRASES, wordings_of
 
 PLAIN, NULL = "plain", "null"
 LEGAL = ("legal-hidden", "legal-shuffled")
-FRESH = 1_000_003  # between the random numbers of the agent in two variants
+FRESH = 1_000_003  # offset between the agent's random numbers in two variants
 Texts = Mapping[str, Mapping[str, str]]
 
 
@@ -40,13 +40,13 @@ class AblationPlan(msgspec.Struct, frozen=True):
         return len(self.agents)
 
     def wording(self, variant: str, seat: int) -> str | dict[str, str]:
-        """The option `wording` of one variant, for the seat of the tested agent alone."""
+        """The option `wording` of one variant, for the tested agent's seat only."""
         if variant in self.texts:
             return {**self.texts[variant], "name": f"{variant}@{seat}"}
         return f"{variant}@{seat}"
 
     def lineup(self, seat: int) -> tuple[str, ...]:
-        """Who sits where when the tested agent has a seat."""
+        """The line-up with the tested agent at `seat`."""
         others = list(self.agents[1:])
         others.insert(seat, self.agents[0])
         return tuple(others)
@@ -55,7 +55,7 @@ class AblationPlan(msgspec.Struct, frozen=True):
 def planned(plan: AblationPlan) -> AblationPlan:
     """A plan with every seat filled and every variant named; raises `InvalidOption`.
 
-    One opponent named for several seats plays them all; without variants there are all: the null
+    One opponent named for several seats plays them all. Without variants all are used: the null
     variant, the paraphrases, the game's own wordings, the caller's, and both of the legal moves.
     """
     spec = registry().environment(plan.env)
@@ -78,13 +78,13 @@ def planned(plan: AblationPlan) -> AblationPlan:
     variants = plan.variants or (NULL, *PARAPHRASES, *own, *plan.texts, *LEGAL)
     variants = tuple(v for v in dict.fromkeys((NULL, *variants)) if v != PLAIN)
     done = msgspec.structs.replace(plan, agents=agents, variants=variants, options=options)
-    for variant in (PLAIN, *variants):  # an unknown one is refused before anything is played
+    for variant in (PLAIN, *variants):  # refuse an unknown variant before anything is played
         load_game(spec, {**options, "wording": done.wording(variant, 0)}, game.num_players)
     return done
 
 
 class Kept(Agent):
-    """An agent that plays several runs, with random numbers of its own in each `variant`."""
+    """An agent that plays several runs, with different random numbers in each `variant`."""
 
     def __init__(self, agent: Agent) -> None:
         self.name, self._agent = agent.name, agent

@@ -48,10 +48,11 @@ def attribute(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Attribution:
-    """Shapley values over all coalitions, or over random orders where `permutations` is given.
+    """Shapley values over all coalitions, or over random orders if `permutations` is given.
 
-    `value` gives a number, or one number a task; tasks give intervals. With `permutations` an
-    interval is over orders, and every order is followed by its reverse, which lowers the variance.
+    `value` returns a number, or one number per task; with tasks there are intervals. With
+    `permutations` an interval is over orders, and every order is followed by its reverse, which
+    lowers the variance.
     """
     if not modules or len(set(modules)) != len(modules):
         raise InvalidOption("name at least one module, and each once")

@@ -1,6 +1,6 @@
 """What every agent spent and achieved, one row per agent.
 
-Cost-of-pass is the expected cost of one success: cost an attempt divided by the share of attempts
+Cost-of-pass is the expected cost of one success: cost per attempt divided by the share of attempts
 that succeed (Erol et al. 2025, arXiv:2504.13359; used by Efficient Agents, arXiv:2508.02694). It
 is infinite for an agent that never succeeds, and the frontier is the cheapest agent's.
 """

@@ -35,7 +35,7 @@ class InformationSet(NamedTuple):
 
 @dataclass(eq=False)
 class Seat:
-    """A seat's information sets, parents first; sequence 0 is having done nothing."""
+    """A seat's information sets, parents first; sequence 0 is the empty sequence."""
 
     sets: list[InformationSet] = field(default_factory=list)
     known: dict[tuple[bytes, int], InformationSet] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Seat:
 
 @dataclass(eq=False)
 class SequenceForm:
-    """The ends of a game: for each, its chance, every seat's sequence and what every seat got.
+    """The terminal positions of a game: the chance of each, and every seat's sequence and return.
 
     `sequences` is (ends, seats), `returns` is (ends, seats).
     """
@@ -81,7 +81,7 @@ class SequenceForm:
         return values
 
     def slope(self, seat: int, plans: Sequence[Floats]) -> Floats:
-        """What each of a seat's sequences adds to its return; the seat's own plan is not read."""
+        """What each of a seat's sequences adds to its return; the seat's own plan is not used."""
         reach = self.chances * self.returns[:, seat]
         for other, plan in enumerate(plans):
             if other != seat:

@@ -1,6 +1,6 @@
-"""Games in normal form: what every player is paid for every profile of strategies.
+"""Games in normal form: every player's payoff for every profile of strategies.
 
-Payoffs are one array a player, all of one shape with one axis a player; a mix is a distribution
+Payoffs are one array per player, all of one shape with one axis per player; a mix is a distribution
 over one player's strategies.
 """
 
@@ -50,7 +50,7 @@ def rivals_profiles(payoffs: Payoffs, mixes: Mixes, seat: int) -> tuple[Floats, 
 
 
 def strategy_values(payoffs: Payoffs, mixes: Mixes, seat: int) -> Floats:
-    """What each of a player's strategies is paid on average against the others' mixes."""
+    """The expected payoff of each of a player's strategies against the others' mixes."""
     table, chances = rivals_profiles(payoffs, mixes, seat)
     values: Floats = table @ chances
     return values

@@ -1,10 +1,10 @@
 """Policy-space response oracles (Lanctot et al. 2017, arXiv:1711.00832), with exact oracles.
 
-A population of strategies a seat; a meta-solver mixes it, and every seat adds its best response to
-the others' mixes, until no seat can gain. With the meta-solver "nash" this is the double oracle
-(McMahan, Gordon and Blum 2003), with "uniform" fictitious play. "risk-averse" responds as its
-equilibrium does (`palestra_arena.meta_game.risk_averse`): mean less gamma times the variance that
-the others' choice of strategy causes.
+Each seat has a population of strategies. A meta-solver mixes it, and every seat adds its best
+response to the others' mixes, until no seat can gain. With the meta-solver "nash" this is the
+double oracle (McMahan, Gordon and Blum 2003), with "uniform" fictitious play. "risk-averse"
+responds as its equilibrium does (`palestra_arena.meta_game.risk_averse`): it maximises the mean
+minus gamma times the variance that the others' choice of strategy causes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Round:
 class Population:
     """Every seat's strategies as plans, the meta-solver's mixes, and the rounds that led to them.
 
-    `payoffs` is the meta-game: what every seat is paid by every profile. `settled` says that no
-    seat found a better response that it did not have.
+    `payoffs` is the meta-game: every seat's payoff for every profile. `settled` says that no seat
+    found a better response outside its population.
     """
 
     form: SequenceForm
@@ -68,7 +68,7 @@ def psro(
 ) -> Population:
     """Grow a population from uniform play until NashConv is at most `tolerance`.
 
-    Every round solves the meta-game and adds a best response a seat.
+    Every round solves the meta-game and adds one best response per seat.
     """
     if rounds < 1:
         raise InvalidOption(f"rounds must be 1 or more, not {rounds}")
@@ -127,7 +127,7 @@ def _reply(
     mixed: Sequence[Floats],
     gamma: float,
 ) -> tuple[Floats, float]:
-    """A seat's best response and how much it gains over the seat's present mixture."""
+    """A seat's best response and how much it gains over the seat's current mixture."""
     if gamma:
         return _risk_averse_reply(form, seat, plans, mixes, mixed[seat], gamma)
     slope = form.slope(seat, mixed)

@@ -29,7 +29,7 @@ from palestra_arena.meta_game.normal_form import (
 
 @dataclass(frozen=True, slots=True)
 class RiskAverse:
-    """An equilibrium: one entry a player.
+    """An equilibrium, with one entry per player.
 
     `values` and `variances` are of the payoffs, `worst` is the least payoff of any profile of
     rivals, and `gains` is what a player could still add to its utility by another mix: 0 in an

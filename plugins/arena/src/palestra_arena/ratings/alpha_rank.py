@@ -29,12 +29,12 @@ def alpha_rank_mass(
 ) -> Floats:
     """The stationary distribution over agents, for (agents, agents) payoffs to the row.
 
-    `alpha` is the strength of selection: infinite, a mutant that earns more always takes over, one
-    that earns as much does with chance 1/2, and any other with a small chance (`NOISE`).
-    For finite alpha a player's fitness is what it earns against the whole population, as in the
-    paper; with `use_local_selection_model`, OpenSpiel's default, against its present opponent only.
-    Their masses differ: by 0.10 for the five strategies of Han et al. (2013) at alpha 0.1, and by
-    more the stronger selection is.
+    `alpha` is the strength of selection: if infinite, a mutant that earns more always takes over,
+    one that earns as much does with probability 1/2, and any other with a small probability
+    (`NOISE`). For finite alpha a player's fitness is what it earns against the whole population, as
+    in the paper; with `use_local_selection_model`, OpenSpiel's default, against its present
+    opponent only. Their masses differ: by 0.10 for the five strategies of Han et al. (2013) at
+    alpha 0.1, and by more the stronger selection is.
     """
     table = np.array(payoffs, dtype=float)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:

@@ -80,8 +80,8 @@ def bradley_terry(
 ) -> list[Rating]:
     """Ratings on the scale of Elo, mean 1500, with Bayesian bootstrap intervals over blocks.
 
-    `prior` drawn games of every pair that met keep who won everything at a finite rating; the
-    intervals rest on as many blocks, see `resample`.
+    `prior` drawn games for every pair that met keep the rating of an agent that won everything
+    finite; the intervals use as many blocks, see `resample`.
     """
     require_connected(contests)
     value = strengths(contests.wins, prior=prior)
@@ -103,7 +103,7 @@ def on_elo_scale(
 
 
 def require_connected(contests: Contests) -> None:
-    """Refuse to compare agents that no chain of games joins."""
+    """Raise if some agents are not connected to the others by any chain of games."""
     table = contests.wins
     if not len(table):
         raise InvalidOption("no games between different agents, so there is nothing to rate")

@@ -1,4 +1,4 @@
-"""Results as every rating system reads them: who met whom, and who did better."""
+"""Results in the form that rating systems read: who met whom, and who did better."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Block = tuple[str, int, tuple[str, ...]]
 
 
 class Rating(NamedTuple):
-    """An agent's rating, and the interval that holds it at the confidence asked for."""
+    """An agent's rating and its confidence interval."""
 
     agent: str
     value: float
@@ -76,7 +76,7 @@ class Contests:
 
 
 def contests_of(counted: Tally) -> Contests:
-    """The comparisons of counted games, for systems to which their order is nothing."""
+    """The comparisons of counted games, for systems that do not depend on their order."""
     kinds = [(kind, n) for kind, n in counted.kinds.items() if len(set(kind[0].agents)) > 1]
     names = tuple(sorted({agent for kind, _ in kinds for agent in kind[0].agents}))
     numbers = {name: number for number, name in enumerate(names)}
@@ -87,7 +87,7 @@ def contests_of(counted: Tally) -> Contests:
 
 
 def contests_from(results: Iterable[GameResult]) -> Contests:
-    """The games of a tournament that count and in which somebody was met."""
+    """The games of a tournament that count and have at least two different agents."""
     counted = [r for r in results if r.counts and len(set(r.match.agents)) > 1]
     counted.sort(key=_order)
     names = tuple(sorted({agent for result in counted for agent in result.match.agents}))
@@ -112,7 +112,7 @@ def _contest(result: GameResult, numbers: dict[str, int], block: int) -> Contest
 
 
 def _compared(agents: Sequence[str], points: Sequence[float], numbers: dict[str, int]) -> Compared:
-    """An agent that holds several seats is one player, who made the mean of their points."""
+    """Treat an agent in several seats as one player with the mean of their points."""
     held: dict[int, list[float]] = {}
     for agent, share in zip(agents, points, strict=True):
         held.setdefault(numbers[agent], []).append(share)

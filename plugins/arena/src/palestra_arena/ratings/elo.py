@@ -1,4 +1,4 @@
-"""Elo ratings, game after game (Elo 1978), for two players and for many."""
+"""Elo ratings, updated game by game (Elo 1978), for two or more players."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LOWEST, HIGHEST = -6000.0, 9000.0
 
 @dataclass(slots=True)
 class Belief:
-    """What is believed of one skill: `mean` and `deviation`, and the factors they come from.
+    """The belief about one skill: `mean` and `deviation`, and the factors behind them.
 
     Factor 0 is normal, the others are logistic; `weights` are precisions.
     """
@@ -101,7 +101,7 @@ class EloMMR:
 
 
 def performance(means: Floats, spreads: Floats, ranks: Floats, rank: float) -> float:
-    """The most likely performance of who came `rank`: the root of equation (6) of the paper.
+    """The most likely performance of the player at `rank`: the root of the paper's equation (6).
 
     Rivals' performances are logistic with the means and standard deviations given; the player
     counts as a rival it tied with.
@@ -121,7 +121,7 @@ def performance(means: Floats, spreads: Floats, ranks: Floats, rank: float) -> f
 def elo_mmr(
     contests: Contests, *, confidence: float = 0.95, system: EloMMR | None = None
 ) -> list[Rating]:
-    """Ratings and their own intervals, game after game."""
+    """Ratings with the system's own intervals, updated game by game."""
     system = system or EloMMR()
     beliefs = [system.newcomer() for _ in contests.names]
     for game in contests.games:

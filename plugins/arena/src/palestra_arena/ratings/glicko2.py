@@ -86,7 +86,7 @@ def _g(phi: float) -> float:
 def glicko2(
     contests: Contests, *, confidence: float = 0.95, system: Glicko2 | None = None
 ) -> list[Rating]:
-    """Ratings and their own intervals; a round of the tournament is a rating period.
+    """Ratings with the system's own intervals; a round of the tournament is a rating period.
 
     A game of many players counts as a game against each.
     """

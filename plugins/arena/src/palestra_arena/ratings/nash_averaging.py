@@ -1,7 +1,7 @@
 """Nash averaging (Balduzzi et al. 2018, arXiv:1806.02643).
 
-An agent is worth what it makes against the maximum-entropy Nash mixture of all agents. Copies of
-an agent and opponents that everybody beats change nothing.
+An agent's rating is its payoff against the maximum-entropy Nash mixture of all agents. Copies of an
+agent and opponents that everybody beats do not change it.
 """
 
 from __future__ import annotations

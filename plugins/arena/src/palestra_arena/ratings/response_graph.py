@@ -24,11 +24,11 @@ OPEN_PAIRS = 12  # of which all directions are tried for the range of a mass
 
 @dataclass(slots=True)
 class ResponseGraph:
-    """What is known of every pair of agents, numbered from 0.
+    """What is known about every pair of agents, numbered from 0.
 
-    With chance `confidence`, every settled pair points the right way, at whatever time one looks:
-    Hoeffding's bound, shared out over pairs and over the number of trials. A pair whose interval
-    fits into 1/2 ± `indifference` is settled as a tie.
+    With probability `confidence`, every settled pair points the right way, at any time: Hoeffding's
+    bound, divided over pairs and over the number of trials. A pair whose interval fits into 1/2 ±
+    `indifference` is settled as a tie.
     """
 
     agents: int
@@ -64,7 +64,7 @@ class ResponseGraph:
         return math.sqrt(math.log(2 / error) / (2 * count))
 
     def edge(self, pair: Pair) -> int | None:
-        """1 where the first of a pair takes more than half, -1 less, 0 a tie, None not settled."""
+        """1 if the first of a pair takes more than half, -1 if less, 0 for a tie, None if open."""
         radius = self.radius(pair)
         if math.isinf(radius):
             return None
@@ -79,7 +79,7 @@ class ResponseGraph:
         return sorted((p for p in self.pairs if self.edge(p) is None), key=self.trials.__getitem__)
 
     def mass(self) -> tuple[Floats, Floats, Floats]:
-        """Alpha-Rank of the directions that look likeliest, and its least and greatest.
+        """Alpha-Rank masses for the most likely directions, with their minimum and maximum.
 
         The range is over all directions of the pairs that are not settled, at most `OPEN_PAIRS`
         of them; with more, it is from 0 to 1.

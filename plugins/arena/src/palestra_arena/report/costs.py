@@ -1,4 +1,4 @@
-"""What agents cost, as a table: success, spending, cost-of-pass, and who is on the front."""
+"""Agents' costs as a table: success, spending, cost-of-pass, and the Pareto front."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Task = tuple[str, int]
 
 
 def generality_of(results: Iterable[GameResult]) -> tuple[dict[str, Generality], int, int]:
-    """Every agent's generality; how many tasks it rests on, and how many were left out.
+    """Every agent's generality, the number of tasks used, and the number left out.
 
     A task is a seed of an environment, its score an agent's mean return over its games there, or
     where rivals are also paid less than 0 the share of them it beat. Only tasks that every agent

@@ -1,4 +1,4 @@
-"""One row an agent: rating, share of points, returns and costs, each with what it rests on."""
+"""One row per agent: rating, share of points, returns and costs, with intervals."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNDECIDED = "no rating: nobody beat anybody, so agents are ranked by what they w
 
 @dataclass(slots=True)
 class Row:
-    """What one agent did.
+    """The results of one agent.
 
     `points` is the mean share of rivals beaten with Wilson's interval, `score` the mean return
     with a bootstrap interval; both count independent blocks (environment, seed, rivals), not
     games, as games of one block share their chance. `refused` is the share of answers that were
-    refused, None where answers were not counted; `forfeited` the share of places it forfeited.
+    refused, None if answers were not counted; `forfeited` the share of its seats that it forfeited.
     """
 
     agent: str
@@ -48,7 +48,7 @@ class Row:
 
 
 def share_refused(mistakes: int, answers: int) -> float | None:
-    """The share of answers that were refused; None where answers were not counted."""
+    """The share of answers that were refused; None if answers were not counted."""
     if answers < mistakes:
         return None
     return mistakes / answers if answers else 0.0
@@ -56,7 +56,7 @@ def share_refused(mistakes: int, answers: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What the row agent made of its games with the column agent."""
+    """The results of the row agent against the column agent."""
 
     points: Interval
     games: int
@@ -64,7 +64,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Rows from best to worst, what everybody made of everybody, and what could not be counted."""
+    """Rows from best to worst, head-to-head results, and games that could not be counted."""
 
     system: str
     confidence: float
@@ -168,7 +168,7 @@ def _add(kind: Kind, times: int, sums: dict[str, _Sum]) -> None:
 
 
 def spent_by_agent(by_environment: Mapping[tuple[str, str], Spent]) -> dict[str, Spent]:
-    """What every agent took in all, from what it took by environment and agent."""
+    """Every agent's total usage, from its usage by environment."""
     found: dict[str, Spent] = {}
     for (_, agent), spent in by_environment.items():
         found[agent] = found.get(agent, Spent()).plus(spent)

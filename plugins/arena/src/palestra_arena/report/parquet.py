@@ -17,7 +17,7 @@ ROWS = 50_000  # held in memory at once
 
 
 def write_parquet(results: Iterable[GameResult], path: str | Path) -> Path:
-    """Write results, a row a seat; the file is replaced whole, or not at all."""
+    """Write results, one row per seat; the file is replaced atomically."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

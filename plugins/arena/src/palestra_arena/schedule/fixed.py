@@ -30,7 +30,7 @@ def round_robin(settings: Settings, entries: Sequence[Entry], schedule: RoundRob
 
 
 def cross_play(settings: Settings, entries: Sequence[Entry], schedule: CrossPlay) -> Plan:
-    """One seat for the agent that is judged, the others for copies of one partner."""
+    """One seat for the agent under test, the others for copies of one partner."""
     known = sorted(set(schedule.partners) & set(settings.agents))
     if known:
         raise InvalidOption(f"{known[0]!r} cannot be judged and be a held-out partner at once")

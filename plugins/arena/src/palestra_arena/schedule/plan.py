@@ -1,4 +1,4 @@
-"""What all schedules share: a plan of rounds, and what a pairing comes to."""
+"""The plan of rounds that all schedules share, and the points of a pairing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pairs_only(kind: str, settings: Settings, entries: Sequence[Entry]) -> None:
 
 
 def match_points(results: Sequence[GameResult], agents: tuple[str, str]) -> float:
-    """What the first of two agents made of their games in a round: 1, 1/2 or 0; 1/2 if none count.
+    """The first agent's points in a pairing of a round: 1, 1/2 or 0; 1/2 if no game counts.
 
     It is 1 for more than half of the points.
     """

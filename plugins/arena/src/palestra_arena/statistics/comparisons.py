@@ -1,4 +1,4 @@
-"""Tests of a difference on the same tasks or seeds, and what many tests at once are worth."""
+"""Tests of a difference on the same tasks or seeds, with corrections for multiple tests."""
 
 from __future__ import annotations
 

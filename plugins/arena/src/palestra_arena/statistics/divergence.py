@@ -1,4 +1,4 @@
-"""Where two runs that started alike first part."""
+"""The first divergence of two runs with the same start."""
 
 from __future__ import annotations
 

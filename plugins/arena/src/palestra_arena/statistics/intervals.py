@@ -1,4 +1,4 @@
-"""The bootstrap, for what is no share; shares have Wilson's interval, `palestra.wilson`."""
+"""The bootstrap, for values other than shares; for shares use `palestra.wilson`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many trials a difference takes to be seen, before any is paid for.
+"""Power analysis: how many trials are needed to detect a difference.
 
 Two-sided tests in the normal approximation; `confidence` is one less the chance of seeing a
 difference that is not there, `power` the chance of seeing one that is.
@@ -55,7 +55,7 @@ def trials_for_pairs(
 def power_of_pairs(
     difference: float, deviation: float, pairs: int, *, confidence: float = 0.95
 ) -> float:
-    """Chance that so many pairs show a mean difference, by Student's paired test.
+    """Probability that `pairs` show a mean difference, by Student's paired test.
 
     Exact for differences that are normal: the noncentral t distribution.
     """
@@ -77,7 +77,7 @@ def games_against_half(share: float, *, power: float = 0.8, confidence: float = 
 def detectable_difference(
     baseline: float, trials: int, *, power: float = 0.8, confidence: float = 0.95
 ) -> float:
-    """The least gain over a success rate that so many trials of each agent show."""
+    """The smallest gain over a success rate that `trials` of each agent detect."""
     _shares(baseline, None)
 
     def lacking(gain: float) -> float:

@@ -40,7 +40,7 @@ class Case:
 
 
 class Evidence:
-    """Collects the channels of episodes in progress, and joins them when they are over.
+    """Collects the channels of episodes in progress, and compares them at the end.
 
     `findings` are of all episodes so far; each record's `tags["findings"]` holds its own.
     """

@@ -1,4 +1,4 @@
-"""Seeds that an agent was trained on. A tournament that meets one reports it."""
+"""Seeds that an agent was trained on. A tournament that contains one reports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palestra.kernel.specs import names_environment
 
 
 class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An agent has learned on seeds `first` to `last` of an environment.
+    """An agent was trained on seeds `first` to `last` of an environment.
 
     `environment` is an id, a namespace (`"games/*"`) or `"*"`. An agent's class or object may say
     so itself: `trained_on = (("games/Wordle-v0", 0, 999),)`; settings say it for those that do not.

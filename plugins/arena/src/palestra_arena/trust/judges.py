@@ -20,7 +20,7 @@ from palestra_arena.statistics import Interval, wilson
 
 
 class JudgeAudit(NamedTuple):
-    """How a judge agrees with the truth.
+    """How well a judge agrees with the truth.
 
     `kappa` is Cohen's kappa (1960), the agreement beyond chance: 1 if all verdicts are right, 0 for
     chance. `sensitivity` is the share of true passes that the
@@ -113,7 +113,7 @@ def audit_order(
 
 
 def corrected_share(passed: float, sensitivity: float, specificity: float) -> float:
-    """The share that passes in truth where a judge passes `passed` (Rogan and Gladen 1978).
+    """The true share of passes, given the share `passed` by a judge (Rogan and Gladen 1978).
 
     Raises `InvalidOption` unless sensitivity + specificity is over 1: other verdicts are no better
     than chance.

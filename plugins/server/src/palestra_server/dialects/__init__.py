@@ -1,4 +1,4 @@
-"""Protocols of other projects over the same matches, one module each."""
+"""Other projects' protocols for the same matches, one module each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 
 class Dialect(Protocol):
-    """A protocol as `create_app` takes it: routes, and what runs while the application does."""
+    """A protocol for `create_app`: routes, and a context that runs with the application."""
 
     @property
     def routes(self) -> Sequence[BaseRoute]: ...

@@ -186,7 +186,7 @@ class McpDialect:
         return types.ReadResourceResult(contents=[text])
 
     def _refuse(self, error: Exception) -> str:
-        """What the client hears of an error."""
+        """The message that the client gets for an error."""
         failure, status = refusal(error)
         if status == 500:
             log.exception("a request by MCP failed: %s", cause(error))
@@ -261,7 +261,7 @@ class McpDialect:
         raise InvalidOption("no public match has a free seat; name a match, or make one first")
 
     def _has_speech(self, asker: Asker) -> bool:
-        """Whether the asker's game has speech; without a seat, whether any that is open has."""
+        """Whether the asker's game has speech; without a seat, whether any open match has."""
         try:
             matches = [self._seat(asker).match]
         except PalestraError:

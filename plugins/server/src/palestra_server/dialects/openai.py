@@ -1,9 +1,9 @@
-"""`/v1/chat/completions` that passes requests on to a language model and keeps them with a seat.
+"""`/v1/chat/completions`, which forwards requests to a language model and records them.
 
-An agent framework that takes a `base_url` plays a seat as ever, with this address as its base URL
-and the seat's token as its API key. What it asks and hears between two answers of the seat goes
-on record with the second: messages, reply, usage, and token ids and log-probabilities where the
-engine gives them. Tested with openai 3.54; token ids are those of vLLM (`return_token_ids`).
+An agent framework plays a seat with this address as its `base_url` and the seat's token as its API
+key. Its requests and replies between two answers of the seat are recorded with the second:
+messages, reply, usage, and token ids and log-probabilities if the engine returns them. Tested with
+openai 3.54; token ids are those of vLLM (`return_token_ids`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_BYTES = 16_000_000  # of one reply
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
-# What is read of a completion; the client gets it as it came
+# The fields read from a completion; the client gets it unchanged
 
 
 class _Details(msgspec.Struct):
