@@ -3,11 +3,11 @@
     python scripts/client_env.py tianshou            (.venv-clients/tianshou)
 
 It holds the newest release that tests/clients/requirements/tianshou.txt admits, pytest, and the
-core, the reference environments and the games of this repository; beside the clients of the match
-server it holds nothing of ours. It is made again where those
-requirements, a `pyproject.toml` or the interpreter have changed; --fresh makes it again in any
-case, with what has been released since. PyPI's builds of torch carry CUDA: where a folder named in
-PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
+core, the reference environments and the games of this repository; for TRL also what trains; for the
+clients of the match server nothing of ours. It is made again where those requirements, a
+`pyproject.toml` or the interpreter have changed; --fresh makes it again in any case, with what has
+been released since. PyPI's builds of torch carry CUDA: where a folder named in PIP_FIND_LINKS or
+UV_FIND_LINKS holds one for the CPU, that is taken.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
 REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12"}  # and the Python they need
+MORE = {"trl": ("agents", "plugins/rewards", "plugins/training")}
 
 
 def environment(client: str, *, fresh: bool = False) -> Path:
@@ -45,11 +46,16 @@ def environment(client: str, *, fresh: bool = False) -> Path:
 def fingerprint(client: str) -> str:
     """What an environment was made from, as one hash."""
     files = [requirements(client), REQUIREMENTS / "overrides.txt", Path(__file__)]
-    files += [ROOT / project.partition("[")[0] / "pyproject.toml" for project in PROJECTS]
+    files += [ROOT / project.partition("[")[0] / "pyproject.toml" for project in projects(client)]
     digest = hashlib.sha256(sys.version.encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def projects(client: str) -> tuple[str, ...]:
+    """The folders of this repository that a client's environment holds."""
+    return () if client in REMOTE else PROJECTS + MORE.get(client, ())
 
 
 def requirements(client: str) -> Path:
@@ -69,8 +75,7 @@ def make(client: str, folder: Path) -> None:
         interpreter(version) if version else sys.executable,
         str(folder),
     )
-    projects = () if client in REMOTE else PROJECTS
-    ours = [part for project in projects for part in ("--editable", str(ROOT / project))]
+    ours = [part for project in projects(client) for part in ("--editable", str(ROOT / project))]
     uv(
         *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
         *("--override", str(REQUIREMENTS / "overrides.txt")),

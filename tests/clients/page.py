@@ -1,4 +1,4 @@
-"""Running what docs/clients.md shows, and our own record of what was played meanwhile."""
+"""Running what docs/clients.md or another page shows, and our own record of what was played."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -29,14 +30,22 @@ class Ledger:
         return len(self.illegal_turns)
 
 
-def run(client: str) -> tuple[dict[str, Any], Ledger]:
-    """Run the Python under a heading of the page as one program; its names, and what was played."""
-    section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+def run(
+    client: str, page: Path = PAGE, replaced: Mapping[str, str] = MappingProxyType({})
+) -> tuple[dict[str, Any], Ledger]:
+    """Run the Python under a heading of the page as one program; its names, and what was played.
+
+    replaced: what stands for parts of it, such as a model that is not to be downloaded.
+    """
+    section = re.split(r"^## ", page.read_text("utf-8"), flags=re.MULTILINE)
     (text,) = [part for part in section if part.startswith(f"{client}\n")]
     (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    for part, other in replaced.items():
+        assert part in code, f"the section {client!r} of {page.name} has no {part!r}"
+        code = code.replace(part, other)
     names: dict[str, Any] = {"__name__": "__main__"}
     with keep_ledger() as ledger:
-        exec(compile(code, f"{PAGE.name} ({client})", "exec"), names)
+        exec(compile(code, f"{page.name} ({client})", "exec"), names)
     return names, ledger
 
 

@@ -1,4 +1,4 @@
-"""What docs/clients.md shows, run with the real clients.
+"""What docs/clients.md and docs/training-llm.md show, run with the real clients.
 
 Every `with_….py` beside this file is a test of one client. It runs in a process and, but for the
 clients that the development environment holds, in an environment of its own, which
@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-OWN_ENVIRONMENT = ("supersuit", "tianshou", "torchrl", "rllib", "agilerl")
+OWN_ENVIRONMENT = ("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "trl")
 REMOTE = ("openenv", "openenv_core", "nemo_gym")  # clients of the server: plugins/server/tests
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 

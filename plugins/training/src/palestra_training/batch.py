@@ -62,7 +62,7 @@ def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> T
         )
     shape = len(traces), int(lengths.max())
     place = np.arange(shape[1])[None] < lengths[:, None]
-    values = np.concatenate([_advantages(trace) for trace in traces])
+    values = np.concatenate([advantages_of(trace) for trace in traces])
     return TokenBatch(
         ids=_padded([t.ids for t in traces], place, np.int64, 0),
         attended=torch.from_numpy(place),
@@ -71,7 +71,7 @@ def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> T
         advantages=_spread(values, place, np.float32),
         turn=_padded([t.turn for t in traces], place, np.int64, -1),
         seat=torch.tensor([t.seat for t in traces]),
-        version=torch.tensor([_version(t) for t in traces]),
+        version=torch.tensor([version_of(t) for t in traces]),
     )
 
 
@@ -89,7 +89,7 @@ def _spread(values: np.ndarray, place: np.ndarray, kind: type) -> torch.Tensor:
     return torch.from_numpy(filled)
 
 
-def _advantages(trace: SeatTrace) -> np.ndarray:
+def advantages_of(trace: SeatTrace) -> np.ndarray:
     """One number per token: its turn's advantage if it was sampled, otherwise 0."""
     spread = np.zeros(len(trace))
     for turn in trace.turns:
@@ -102,7 +102,7 @@ def _advantages(trace: SeatTrace) -> np.ndarray:
     return spread
 
 
-def _version(trace: SeatTrace) -> int:
+def version_of(trace: SeatTrace) -> int:
     """The oldest policy version in a trace."""
     found = [int(turn.policy) for turn in trace.turns if turn.policy.isdigit()]
     return min(found) if found else -1

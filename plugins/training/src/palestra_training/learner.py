@@ -32,11 +32,27 @@ class Learner(Model):
         where = Path(folder).expanduser()
         if not (where / "config.json").exists():
             raise ModelError(f"{where} is not a model: there is no config.json in it")
-        self.name, self.batch = name or f"learner:{where.name}", batch
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(where)
-        self.net: Any = transformers.AutoModelForCausalLM.from_pretrained(where)
-        self.net = self.net.to(self.device).eval()
+        net: Any = transformers.AutoModelForCausalLM.from_pretrained(where)
+        net = net.to(torch.device("cuda" if torch.cuda.is_available() else "cpu")).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(where)
+        self._take(net, tokenizer, name or f"learner:{where.name}", batch)
+
+    @classmethod
+    def around(
+        cls, net: Any, tokenizer: Any, *, name: str = "learner", batch: int = 256
+    ) -> Learner:
+        """The learner over a model that another trainer holds, whose weights it shares.
+
+        The model is used in the mode that it is in: put it into eval() before it plays.
+        """
+        made = cls.__new__(cls)
+        cls._take(made, net, tokenizer, name, batch)
+        return made
+
+    def _take(self, net: Any, tokenizer: Any, name: str, batch: int) -> None:
+        self.name, self.batch = name, batch
+        self.net, self.tokenizer = net, tokenizer
+        self.device: torch.device = net.device
         self.context = int(self.net.config.max_position_embeddings)
         self.version = 0
         end = self.net.generation_config.eos_token_id
@@ -127,14 +143,14 @@ class Learner(Model):
             chances = torch.log_softmax(scores, dim=-1)
             picked = torch.where(heat > 0, _pick(chances, drawn[:, step]), chances.argmax(-1))
             found = chances.gather(1, picked[:, None])[:, 0].tolist()
-            self._take(made, requests, listed, picked.tolist(), found, step)
+            self._add(made, requests, listed, picked.tolist(), found, step)
             if all(finish for _, _, finish in made):
                 break
             read = torch.cat([read, picked[:, None]], 1)
             mask = torch.cat([mask, torch.ones_like(picked)[:, None]], 1)
         return made
 
-    def _take(
+    def _add(
         self,
         made: list[Finish],
         requests: Sequence[Request],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import palestra
 from palestra import EpisodeRecord, Game, PalestraError
@@ -39,6 +39,14 @@ def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: b
     return agent
 
 
+class Start(NamedTuple):
+    """A rollout to play: who sits where, from which seed, as which of those that start alike."""
+
+    line_up: Sequence[Agent]
+    seed: int
+    sibling: int = 0
+
+
 def play_groups(
     game: Game[Any, Any],
     spec: Any,
@@ -48,10 +56,29 @@ def play_groups(
     size: int,
 ) -> list[EpisodeRecord]:
     """Play `size` rollouts of every seed, each seed with its own line-up, all side by side."""
+    starts = [
+        Start(line_up, seed, sibling)
+        for line_up, seed in zip(line_ups, seeds, strict=True)
+        for sibling in range(size)
+    ]
+    return play_starts(
+        game, spec, starts, invalid=plan.invalid, max_episode_steps=plan.max_episode_steps
+    )
+
+
+def play_starts(
+    game: Game[Any, Any],
+    spec: Any,
+    starts: Sequence[Start],
+    *,
+    invalid: str,
+    max_episode_steps: int | None,
+) -> list[EpisodeRecord]:
+    """One record a start, in order; what starts alike with the same agents has the same group."""
     runners: dict[tuple[int, ...], Runner] = {}
     running: list[tuple[Runner, RunningEpisode, str]] = []
-    invalid = "raise" if plan.invalid.startswith("retry") else plan.invalid
-    for line_up, seed in zip(line_ups, seeds, strict=True):
+    policy = "raise" if invalid.startswith("retry") else invalid
+    for line_up, seed, sibling in starts:
         key = tuple(map(id, line_up))
         if key not in runners:
             runners[key] = Runner(
@@ -59,13 +86,12 @@ def play_groups(
                 line_up,
                 spec=spec,
                 seed=seed,
-                invalid=plan.invalid,
-                max_episode_steps=plan.max_episode_steps,
+                invalid=invalid,
+                max_episode_steps=max_episode_steps,
             )
-        for sibling in range(size):
-            episode = open_episode(game, seed, spec=spec, invalid=invalid)
-            started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
-            running.append((runners[key], started, f"{seed} {'+'.join(a.name for a in line_up)}"))
+        episode = open_episode(game, seed, spec=spec, invalid=policy)
+        started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
+        running.append((runners[key], started, f"{seed} {'+'.join(a.name for a in line_up)}"))
     for runner in runners.values():
         own = [started for owner, started, _ in running if owner is runner]
         while own:

@@ -1,4 +1,4 @@
-"""What this plugin gives: the command `palestra train-llm`."""
+"""What this plugin gives: the commands `palestra train-llm` and `palestra export-llm`."""
 
 from __future__ import annotations
 
@@ -10,5 +10,7 @@ from palestra.kernel.hooks import hookimpl
 @hookimpl
 def palestra_commands(app: Any) -> None:
     from palestra_training.command import train_command
+    from palestra_training.export_command import export_command
 
+    app.command("export-llm")(export_command)
     app.command("train-llm")(train_command)

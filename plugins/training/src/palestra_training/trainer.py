@@ -16,11 +16,11 @@ from palestra import EpisodeRecord, InvalidOption, wilson
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.files import remove_drafts, whole_file, write_bytes, write_text
-from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
-from palestra.records.trace import SeatTrace, trace_seats
+from palestra.records.trace import SeatTrace
 
 from palestra_training.batch import TokenBatch, token_batch
+from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.learner import Learner
 from palestra_training.losses import policy_loss, token_logprobs
 from palestra_training.plan import TrainPlan
@@ -82,9 +82,7 @@ class Trainer:
         self.plan, self.out = plan, Path(out)
         self.spec, self.game = open_env(plan)
         self._admit(resume)
-        self.credit = registry().plugins.first("palestra_credit", names=plan.credit)
-        if self.credit is None:
-            raise InvalidOption("training needs estimators; pip install palestra-rewards")
+        self.credit = open_credit(plan.credit)
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
         saved = self.out / STATE if resume else None
         fresh = saved is None or not saved.exists()
@@ -282,18 +280,7 @@ class Trainer:
 
     def credited(self, records: Sequence[EpisodeRecord]) -> list[SeatTrace]:
         """Traces of the learner's seats, with an advantage on every turn."""
-        found = self.credit.credit(records, [LEARNER])
-        traces = []
-        for record, advantages in zip(records, found, strict=True):
-            seats = [seat for seat, agent in enumerate(record.agents) if agent == LEARNER]
-            for trace in trace_seats(record, seats):
-                for turn in trace.turns:
-                    lost = turn.refused and not turn.rewards
-                    turn.advantage = (
-                        self.plan.refused if lost else advantages[trace.seat, turn.step]
-                    )
-                traces.append(trace)
-        return traces
+        return credited_traces(records, self.credit, [LEARNER], refused=self.plan.refused)
 
     def _descend(self, batch: TokenBatch) -> tuple[float, float, float]:
         """Gradient steps on one round's tokens; mean loss, entropy, and largest ratio seen."""

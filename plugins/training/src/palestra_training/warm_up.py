@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
-from palestra import EpisodeRecord, retrace
-from palestra.agents.agent import Turn
+from palestra import EpisodeRecord
 from palestra.agents.models import Message, Request
-from palestra.llm.conversation import STYLES, Conversation
+from palestra.llm.conversation import STYLES
 from palestra.llm.tokens import read_prompt, token_ids
-from palestra.phrasing.wording import answer_form
 
+from palestra_training.exchanges import exchanges
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, WarmUp
 
@@ -38,23 +37,9 @@ def rows(records: Sequence[EpisodeRecord], plan: TrainPlan) -> Iterator[Row]:
 
 
 def _rows(record: EpisodeRecord, plan: TrainPlan) -> Iterator[Row]:
-    style, read = STYLES[plan.prompt](), dict[int, int]()
-    talks: dict[tuple[int, int], Conversation] = {}  # by seat and life
-    for episode, step in zip(retrace(record), record.steps, strict=False):
-        for turn in step.turns:
-            if turn.status == "forfeit":
-                continue
-            seen = Turn(episode, turn.seat, since=read.get(turn.seat, 0))
-            person = turn.seat, seen.life
-            if person not in talks or plan.history != "conversation":
-                rules = "" if plan.history == "bare" else seen.game.rules_for(turn.seat)
-                form = style.form(answer_form(seen.game, turn.seat))
-                talks[person] = Conversation(style, rules, answer=form)
-            talk = talks[person]
-            talk.ask(seen.text if plan.history == "conversation" else seen.position)
-            yield Row(tuple(talk.messages), style.move(turn.text).content, style.raw)
-            talk.answer(turn.text)
-            read[turn.seat] = seen.cursor
+    raw = STYLES[plan.prompt].raw
+    for one in exchanges(record, prompt=plan.prompt, history=plan.history):
+        yield Row(one.messages, one.reply.content, raw)
 
 
 def imitate(model: Learner, data: Sequence[Row], warm_up: WarmUp, *, seed: int) -> list[float]:

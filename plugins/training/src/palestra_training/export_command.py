@@ -1,0 +1,113 @@
+"""`palestra export-llm`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from palestra import EpisodeRecord, InvalidOption, UnknownName, read_records
+from palestra.cli.arguments import split_agents
+from palestra.runner.run_folder import FINISHED
+
+ROWS = ("tokens", "imitate", "prefer", "correct")
+
+
+def export_command(
+    runs: Annotated[list[Path], typer.Argument(help="Records, or folders of palestra play --out.")],
+    out: Annotated[Path, typer.Option(help="The file: .parquet, .arrow or .jsonl.")],
+    rows: Annotated[str, typer.Option(help="tokens, imitate, prefer or correct.")] = "tokens",
+    by: Annotated[str, typer.Option(help="Estimators of credit; the return without them.")] = "",
+    agents: Annotated[str, typer.Option(help="Only the seats of these agents.")] = "",
+    expert: Annotated[str, typer.Option(help="prefer: only these are chosen, over others.")] = "",
+    keep: Annotated[int, typer.Option(min=1, help="imitate: so many of every start.")] = 1,
+    least: Annotated[float | None, typer.Option(help="Leave out what is worth less.")] = None,
+    gap: Annotated[float, typer.Option(help="prefer: how far apart two must be.")] = 0.0,
+    most: Annotated[int | None, typer.Option(min=1, help="prefer: pairs of every start.")] = None,
+    by_turn: Annotated[bool, typer.Option("--by-turn", help="prefer: single answers.")] = False,
+    history: Annotated[str, typer.Option(help="What prompts hold, as for llm.")] = "conversation",
+    refused: Annotated[float, typer.Option(help="tokens: advantage of refused answers.")] = -1.0,
+) -> None:
+    """Write what was played as rows to learn from: tokens, answers to imitate, preferences."""
+    from palestra_training import text_rows as text
+    from palestra_training.crediting import credited_traces, open_credit
+    from palestra_training.export import write_rows, write_traces
+
+    if rows not in ROWS:
+        raise UnknownName("kind of rows", rows, ROWS)
+    records = [record for run in runs for record in read_records(records_at(run))]
+    own = split_agents(agents) if agents else []
+    experts = split_agents(expert) if expert else []
+    _check_names([*own, *experts], records)
+    if rows == "tokens":
+        records = [record for record in records if not record.error]
+        kept = _with_tokens(records)
+        named = own or kept
+        if not set(named) & set(kept):
+            raise InvalidOption("these records hold no tokens; play with keep_tokens=true")
+        if by:
+            traces = credited_traces(records, open_credit(by), named, refused=refused)
+        else:
+            traces = list(_plain(records, named))
+        write_traces(out, traces)
+        typer.echo(f"wrote {len(traces)} rows to {out}")
+        return
+    credit = None
+    chosen = [*own, *experts] if own else []
+    if by:
+        everybody = sorted({name for record in records for name in record.agents})
+        credit = open_credit(by).credit(records, chosen or everybody)
+    correct = rows == "correct"
+    if correct and history != "conversation":
+        raise InvalidOption(
+            "corrections are learned with what was refused before them; leave --history out"
+        )
+    played = text.trajectories(
+        records, agents=chosen, credit=credit, history=history, refused=correct
+    )
+    made: Iterator[dict[str, Any]]
+    if rows == "imitate":
+        made = text.imitation_rows(played, keep=keep, least=least)
+    elif rows == "prefer":
+        made = text.preference_rows(played, expert=experts, gap=gap, most=most, whole=not by_turn)
+    else:
+        made = text.correction_rows(played, least=least)
+    typer.echo(f"wrote {write_rows(out, made)} rows to {out}")
+
+
+def records_at(path: Path) -> Path:
+    """The file of records at a path: itself, or the one of a run's folder."""
+    file = path / FINISHED if path.is_dir() else path
+    if not file.is_file():
+        raise InvalidOption(
+            f"there are no records at {path}; palestra play --out writes {FINISHED}"
+        )
+    return file
+
+
+def _check_names(names: list[str], records: list[EpisodeRecord]) -> None:
+    known = sorted({name for record in records for name in record.agents})
+    for name in names:
+        if name not in known:
+            raise UnknownName("agent of these records", name, known)
+
+
+def _with_tokens(records: list[EpisodeRecord]) -> list[str]:
+    """Agents whose answers have tokens."""
+    return sorted(
+        {
+            record.agents[turn.seat]
+            for record in records
+            for turn in record.turns
+            if turn.tokens is not None or any(a.tokens is not None for a in turn.refused)
+        }
+    )
+
+
+def _plain(records: list[EpisodeRecord], agents: list[str]) -> Iterator[Any]:
+    from palestra.records.trace import trace_seats
+
+    for record in records:
+        seats = [seat for seat, name in enumerate(record.agents) if name in agents]
+        yield from trace_seats(record, seats)

@@ -1,0 +1,417 @@
+"""TRL 1.16: GRPOTrainer with whole games as its rollouts, with a tool to move, and our files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import palestra
+import pytest
+import torch
+import trl
+from datasets import load_dataset
+from page import PAGE, run
+from palestra.cli import main as palestra_main
+from palestra.records.trace import trace_seats
+from palestra_training.export import read_traces
+from palestra_training.text_rows import said, trajectories
+from palestra_training.tiny import make_tiny
+from palestra_training.trl_environment import SeatEnvironment, environment_class
+from palestra_training.trl_rollouts import SeatRollouts
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import get_json_schema
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
+
+TRAINING = PAGE.parent / "training-llm.md"
+TICTACTOE, COMMONS = "games/TicTacToe-v0", "text/Commons-v0"
+LAKE = {"num_players": 3, "rounds": 3, "talk": False}  # unequal opponents at three seats
+QWEN = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
+CHATML = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+OWN = {'report_to="none"': 'report_to="none", bf16=False, save_strategy="no"'}
+Sizes = Mapping[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def taught(folder: Path, texts: Sequence[str], template: str, epochs: int) -> Path:
+    """A tiny model that has read these conversations, in a template that ends with <|im_end|>."""
+    letters = map(chr, range(33, 127))
+    make_tiny(folder, [*texts, *letters], layers=1, width=64, heads=2, context=3072)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"eos_token": "<|im_end|>", "pad_token": "<end>"})
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
+    tokenizer.chat_template = template
+    net = AutoModelForCausalLM.from_pretrained(folder)
+    net.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    net.config.eos_token_id = net.generation_config.eos_token_id = tokenizer.eos_token_id
+    optimiser = torch.optim.AdamW(net.parameters(), lr=5e-3)
+    for _ in range(epochs):
+        for text in texts:
+            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+            labels = torch.tensor([said_by_assistant(tokenizer, ids)])
+            loss = net(input_ids=torch.tensor([ids]), labels=labels).loss
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    net.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def said_by_assistant(tokenizer: Any, ids: Sequence[int]) -> list[int]:
+    """The ids of the assistant's words and of the end of each, -100 elsewhere."""
+    begin, end = tokenizer.convert_tokens_to_ids(["<|im_start|>", "<|im_end|>"])
+    header = tokenizer("<|im_start|>assistant\n", add_special_tokens=False)["input_ids"]
+    assert header[0] == begin
+    labels, inside = [-100] * len(ids), False
+    for place, token in enumerate(ids):
+        if inside:
+            labels[place] = token
+        if list(ids[place - len(header) + 1 : place + 1]) == header:
+            inside = True
+        elif token == end:
+            inside = False
+    return labels
+
+
+def in_template(talk: Sequence[Any], template: str, folder: Path, **more: Any) -> str:
+    bare = AutoTokenizer.from_pretrained(make_tiny(folder, ["word"], layers=1, width=8, heads=1))
+    text = bare.apply_chat_template(talk, chat_template=template, tokenize=False, **more)
+    return str(text)
+
+
+def player(folder: Path, env: str, options: Sizes) -> Path:
+    """A tiny model that has read random play, as a learner is asked, and answers much like it."""
+    seats = palestra.make(env, view="episode", seed=0, **options).game.num_players
+    records = palestra.play(env, agents=["random"] * seats, episodes=20, seed=9, **options)
+    texts = [
+        in_template(said(one.messages), CHATML, folder / "words") for one in trajectories(records)
+    ]
+    return taught(folder, texts, CHATML, epochs=6)
+
+
+@contextmanager
+def watched(look: Callable[[Any, Any], Any]) -> Iterator[list[Any]]:
+    """What `look(trainer, batch)` says of every batch that TRL generated, before it learns."""
+    seen: list[Any] = []
+    own = GRPOTrainer._generate_and_score_completions
+
+    def generate(trainer: Any, inputs: Any) -> Any:
+        batch = own(trainer, inputs)
+        seen.append(look(trainer, batch))
+        return batch
+
+    with mock.patch.object(GRPOTrainer, "_generate_and_score_completions", generate):
+        yield seen
+
+
+def unpadded(batch: Any, name: str, mask: str) -> list[list[Any]]:
+    return [row[kept.bool()].tolist() for row, kept in zip(batch[name], batch[mask], strict=True)]
+
+
+def token_lists(trainer: Any, batch: Any) -> dict[str, Any]:
+    """The rows that TRL is to learn from, and their log-probabilities by its own reckoning."""
+    both = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+    attended = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
+    with torch.no_grad():
+        batch["again"] = trainer._get_per_token_logps_and_entropies(
+            trainer.model, both, attended, batch["completion_ids"].shape[1], batch_size=8
+        )[0]
+    columns = {"prompt_ids": unpadded(batch, "prompt_ids", "prompt_mask")}
+    for name in ("completion_ids", "tool_mask", "sampling_per_token_logps", "again"):
+        columns[name] = unpadded(batch, name, "completion_mask")
+    return columns
+
+
+OTHERS = {
+    TICTACTOE: {},
+    COMMONS: {
+        TICTACTOE: COMMONS,
+        'opponents="random"': 'opponents=["random", "first"], num_players=3, rounds=3, talk=False',
+    },
+}
+
+
+@pytest.mark.parametrize(("env", "options"), [(TICTACTOE, {}), (COMMONS, LAKE)])
+def test_whole_games_are_trls_rows_to_the_token(tmp_path: Path, env: str, options: Sizes) -> None:
+    model = player(tmp_path / "model", env, options)
+    replaced = {"HuggingFaceTB/SmolLM2-135M-Instruct": str(model), **OWN, **OTHERS[env]}
+    with watched(token_lists) as batches:
+        names, ledger = run("TRL: whole games", TRAINING, replaced)
+    assert len(batches) == len(names["played"]) == names["trainer"].state.global_step == 2
+    assert ledger.games == {env.split("/")[1].removesuffix("-v0")}
+    refused = sampled = 0
+    seats = set()
+    for batch, records in zip(batches, names["played"], strict=True):
+        assert len(records) == len(batch["prompt_ids"]) == 8
+        for place, record in enumerate(records):
+            seat = record.agents.index("learner")
+            (trace,) = trace_seats(record, [seat])
+            start = trace.turns[0].start
+            assert batch["prompt_ids"][place] == trace.ids[:start]
+            assert batch["completion_ids"][place] == trace.ids[start:]
+            assert batch["tool_mask"][place] == [int(mark) for mark in trace.sampled[start:]]
+            drawn = torch.tensor(batch["sampling_per_token_logps"][place])
+            assert drawn.tolist() == pytest.approx(trace.logprobs[start:], abs=1e-6)
+            own = torch.tensor(trace.sampled[start:])
+            again = torch.tensor(batch["again"][place])
+            assert torch.allclose(again[own], drawn[own], atol=1e-4)
+            refused += sum(turn.refused for turn in trace.turns)
+            sampled += int(own.sum())
+            seats.add((record.seed, seat))
+        groups = [records[:4], records[4:]]
+        for group in groups:  # of one start and one seat, and yet not the same game
+            assert len({(record.seed, record.agents) for record in group}) == 1
+        assert any(len({str(record.turns) for record in group}) > 1 for group in groups)
+    assert refused > 0
+    assert sampled > 100
+    assert len(seats) == 4
+    paid = [
+        sum(record.returns[record.agents.index("learner")] for record in records) / len(records)
+        for records in names["played"]
+    ]
+    logged = [line["reward"] for line in names["trainer"].state.log_history if "reward" in line]
+    assert logged == pytest.approx(paid)
+    before = AutoModelForCausalLM.from_pretrained(model).state_dict()
+    after = names["trainer"].model.state_dict()
+    assert any(not torch.equal(before[name], value) for name, value in after.items())
+
+
+@pytest.mark.parametrize("opponents", ["learner", "silent"])
+def test_self_play_and_seats_that_are_never_asked(tmp_path: Path, opponents: str) -> None:
+    """All seats are the learner's; or the first forfeits before the second has had a turn."""
+    model = player(tmp_path / "model", TICTACTOE, {})
+    silent = palestra.FunctionAgent(lambda _: palestra.Decision(text="?"), "silent")
+    played: list[Any] = []
+    rollouts = SeatRollouts(
+        TICTACTOE,
+        opponents=silent if opponents == "silent" else "learner",
+        invalid="forfeit",
+        max_tokens=16,
+        told=played.append,
+    )
+    args = GRPOConfig(
+        output_dir="out",
+        max_steps=2,
+        per_device_train_batch_size=8,
+        num_generations=4,
+        report_to="none",
+        bf16=False,
+        save_strategy="no",
+    )
+    data = rollouts.data(4, seats=[1])
+    with watched(token_lists) as batches:
+        trainer = GRPOTrainer(
+            str(model),
+            args=args,
+            train_dataset=data,
+            reward_funcs=rollouts.seat_return,
+            rollout_func=rollouts,
+        )
+        trainer.train()
+    assert trainer.state.global_step == len(batches) == 2
+    rows = [
+        (record, ids, mask)
+        for records, batch in zip(played, batches, strict=True)
+        for record, ids, mask in zip(
+            records, batch["completion_ids"], batch["tool_mask"], strict=True
+        )
+    ]
+    asked = 0
+    for record, ids, mask in rows:
+        traces = trace_seats(record, [1])
+        asked += len(traces)
+        if traces:
+            assert ids == traces[0].ids[traces[0].turns[0].start :]
+        else:
+            assert mask == [0]
+            assert record.returns[1] == 1.0
+    if opponents == "silent":
+        assert asked == 0
+    else:
+        assert {record.agents for record, _, _ in rows} == {("learner", "learner")}
+        assert asked > 0
+
+
+def test_what_rollouts_cannot_be_made_of_is_named() -> None:
+    rollouts = SeatRollouts(COMMONS, opponents="learner", **LAKE)
+    trainer = mock.Mock(use_vllm=True)
+    with pytest.raises(palestra.InvalidOption, match="use_vllm=False"):
+        rollouts(["text/Commons-v0 seed=1 seat=0"], trainer)
+    trainer = mock.Mock(use_vllm=False, top_p=0.9, top_k=0)
+    with pytest.raises(palestra.InvalidOption, match=r"leave out top_p=0\.9"):
+        rollouts(["text/Commons-v0 seed=1 seat=0"], trainer)
+    with pytest.raises(palestra.InvalidOption, match="has 2 other seats; got 1"):
+        SeatRollouts(COMMONS, opponents=["random"], **LAKE)
+    with pytest.raises(palestra.InvalidOption, match="names no start"):
+        rollouts(["Play well."], mock.Mock(use_vllm=False, top_p=1.0, top_k=0))
+
+
+def test_exported_files_are_read_by_datasets_and_learned_from(tmp_path: Path) -> None:
+    """Every kind of file in both formats, and two steps of SFTTrainer and DPOTrainer on them."""
+    model = player(tmp_path / "model", TICTACTOE, {})
+    agent = f"llm:local:{model},keep_tokens=true,temperature=1,max_tokens=8"
+    records = [
+        record
+        for seed in (1, 2, 3)
+        for record in palestra.rollouts(
+            TICTACTOE, agents=[agent, "first"], n=4, seed=seed, invalid="retry:4"
+        )
+    ]
+    records += palestra.rollouts(TICTACTOE, agents=["random", "first"], n=6, seed=5)
+    records += palestra.play(TICTACTOE, agents=[palestra.FunctionAgent(stumble), "random"], seed=6)
+    palestra.write_records(tmp_path / "run" / "episode.jsonl", records)
+    read = {}
+    for kind in ("tokens", "imitate", "prefer", "correct"):
+        for suffix, loader in (("parquet", "parquet"), ("arrow", "arrow")):
+            file = tmp_path / f"{kind}.{suffix}"
+            main("export-llm", tmp_path / "run", "--out", file, "--rows", kind, "--by", "grpo")
+            loaded = load_dataset(loader, data_files=str(file), split="train")
+            assert read.setdefault(kind, loaded).to_list() == loaded.to_list()
+            assert len(loaded) > 0
+    traces = read_traces(tmp_path / "tokens.parquet")
+    assert read["tokens"]["ids"][:] == [trace.ids for trace in traces]
+    assert read["tokens"]["logprobs"][:] == [trace.logprobs for trace in traces]
+    assert read["tokens"]["turns"][0][0]["advantage"] == traces[0].turns[0].advantage
+    settings = {"max_steps": 2, "report_to": "none", "bf16": False, "save_strategy": "no"}
+    for kind in ("imitate", "correct"):
+        args = SFTConfig(output_dir=str(tmp_path / kind), max_length=512, **settings)
+        sft = SFTTrainer(str(model), args=args, train_dataset=read[kind])
+        assert 0 < sft.train().training_loss < 10
+    args = DPOConfig(output_dir=str(tmp_path / "dpo"), max_length=512, **settings)
+    dpo = DPOTrainer(str(model), args=args, train_dataset=read["prefer"])
+    assert 0 < dpo.train().training_loss < 2
+
+
+def stumble(turn: Any) -> palestra.Decision:
+    """An illegal answer first, then a legal one."""
+    return palestra.Decision(text=turn.legal_texts[-1] if turn.error else "I cannot")
+
+
+def test_the_page_writes_a_file_that_datasets_reads(tmp_path: Path) -> None:
+    model = player(tmp_path / "model", TICTACTOE, {})
+    names, _ = run("Files to learn from", TRAINING, {"llm:local:,": f"llm:local:{model},"})
+    assert names["rows"].num_rows == len(names["traces"]) == 4
+    assert read_traces("tokens.parquet") == names["traces"]
+    given = names["rows"]["advantages"]
+    assert {round(value, 6) for row in given for value in row} - {0.0}
+
+
+def main(*arguments: object) -> None:
+    with contextlib.suppress(SystemExit):
+        palestra_main([str(argument) for argument in arguments])
+
+
+def tool_lessons(made: type[SeatEnvironment], episodes: int, seats: int) -> list[list[Any]]:
+    """Conversations in which somebody plays at random by calling the tool."""
+    rng, env, talks = random.Random(3), made(), []
+    for number in range(episodes):
+        seat = number % seats
+        talk: list[Any] = [{"role": "user", "content": env.reset(seed=500 + number, seat=seat)}]
+        while not env._playing().episode.over:
+            move = rng.choice(env._playing().episode.legal_texts(seat)[:24])
+            call = {"name": "move", "arguments": {"text": move}}
+            talk.append(
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "tool_calls": [{"type": "function", "function": call}],
+                }
+            )
+            talk.append({"role": "tool", "name": "move", "content": env.move(move)})
+        talks.append(talk)
+    return talks
+
+
+def caller(folder: Path, made: type[SeatEnvironment], seats: int) -> Path:
+    """A tiny model that has read such conversations in Qwen's template."""
+    template, tools = QWEN.read_text("utf-8"), [get_json_schema(made.move)]
+    texts = [
+        in_template(talk, template, folder / "words", tools=tools)
+        for talk in tool_lessons(made, 30, seats)
+    ]
+    return taught(folder, [*texts, '{"error": "'], template, epochs=20)
+
+
+def tool_calls(trainer: Any, batch: Any) -> list[dict[str, Any]]:
+    """What each rollout's tokens say was asked, called and answered, and what our record says."""
+    read = trainer.processing_class.decode
+    found = []
+    for place, env in enumerate(trainer.environments):
+        kept = batch["completion_mask"][place].bool()
+        ids, own = batch["completion_ids"][place][kept], batch["tool_mask"][place][kept].bool()
+        found.append(
+            {
+                "prompt": read(batch["prompt_ids"][place][batch["prompt_mask"][place].bool()]),
+                "said": read(ids[own]),
+                "all": read(ids),
+                "heard": read(ids[~own]),
+                "record": env.record,
+                "seat": env.seat,
+            }
+        )
+    return found
+
+
+TOOLS = {
+    TICTACTOE: {},
+    COMMONS: {
+        TICTACTOE: COMMONS,
+        "64, chat=True": "64, chat=True, num_players=3, rounds=3, talk=False",
+        'opponents="random"': 'opponents=["random", "first"], num_players=3, rounds=3, talk=False',
+    },
+}
+
+
+@pytest.mark.parametrize(("env", "options"), [(TICTACTOE, {}), (COMMONS, LAKE)])
+def test_moves_by_a_tool_are_the_calls_in_trls_tokens(
+    tmp_path: Path, env: str, options: Sizes
+) -> None:
+    made = environment_class(env, **options)
+    seats = options.get("num_players", 2)
+    model = caller(tmp_path / "model", made, seats)
+    replaced = {"Qwen/Qwen3-0.6B": str(model), **OWN, **TOOLS[env]}
+    with watched(tool_calls) as batches:
+        names, _ = run("TRL: a tool to move with", TRAINING, replaced)
+    assert names["trainer"].state.global_step == len(batches) == 2
+    played = longest = 0
+    for batch in batches:
+        for row in batch:
+            record, seat = row["record"], row["seat"]
+            assert made().reset(seed=record.seed, seat=seat) in row["prompt"]
+            own = [turn for turn in record.turns if turn.seat == seat]
+            moves = [turn.text for turn in own if turn.status == "ok"]
+            called = re.findall(r"<tool_call>\n(\{.*?\})\n</tool_call>", row["said"], re.DOTALL)
+            assert moves == accepted(row["all"], called)
+            played += len(moves)
+            longest = max(longest, len(moves))
+    assert played >= 6
+    assert longest >= 2
+    logged = [line["reward"] for line in names["trainer"].state.log_history if "reward" in line]
+    paid = [sum(row["record"].returns[row["seat"]] for row in batch) / 8 for batch in batches]
+    assert logged == pytest.approx(paid)
+
+
+def accepted(text: str, calls: Sequence[str]) -> list[str]:
+    """The moves of those calls that were answered by something else than an error."""
+    parts = re.split(r"<tool_call>\n(\{.*?\})\n</tool_call>", text, flags=re.DOTALL)
+    moves = []
+    for call, answer in zip(parts[1::2], parts[2::2], strict=True):
+        if "<tool_response>" in answer and "{'error'" not in answer:
+            moves.append(json.loads(call)["arguments"]["text"].strip())
+    return moves
