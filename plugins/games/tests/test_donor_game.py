@@ -133,7 +133,7 @@ def test_only_with_punishment_can_anybody_punish() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"num_players": 5}, "even number"),
+        ({"num_players": 5}, "divisible by 2"),
         ({"num_players": 52}, "num_players must be an integer from 2 to 50"),
         ({"rounds": 0}, "rounds must be"),
         ({"endowment": 0}, "endowment"),
