@@ -99,7 +99,7 @@ def test_a_mediators_seat_and_chance_conform_too() -> None:
     [
         ({"mediator": "kind"}, " or ".join(map(repr, RULES))),
         ({"stages": 0}, "stages must be an integer from 1"),
-        ({"num_players": 4}, "3 with a mediator's seat"),
+        ({"num_players": 4}, "3 adds a mediator's seat"),
         ({"payoffs_table": (1, 2, 3)}, "8 numbers for 2 by 2 moves"),
     ],
 )

@@ -216,7 +216,7 @@ def test_only_those_in_the_encounter_can_be_punished() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"num_players": 2}, "one can look on"),
+        ({"num_players": 2}, "one can be the onlooker"),
         ({"num_players": 51}, "from 3 to 50"),
         ({"rounds": 0}, "rounds"),
         ({"fine": -1}, "fine must be"),
