@@ -17,10 +17,10 @@ from palestra import (
     InvalidOption,
     Turn,
     UnknownName,
-    UnknownOption,
     Usage,
     hookimpl,
 )
+from palestra.kernel.errors import UnknownOption
 from palestra.records.record import read_records
 
 TTT = "games/TicTacToe-v0"
