@@ -13,7 +13,7 @@ from palestra_rewards.tabular import Advisors, MultiAdvisor
 
 STAY, NORTH, SOUTH, WEST, EAST = range(5)
 TERMS = ("fruit_0", "fruit_1", "fruit_2")
-SMALL = {"rows": 3, "columns": 3, "num_fruits": 3, "sight": 3, "max_steps": 30}
+SMALL = {"rows": 3, "columns": 3, "num_fruits": 3, "sight": 3}
 
 
 def one_fruit(turn: Turn, term: str) -> object:
@@ -28,7 +28,14 @@ VIEW = f"{__name__}:one_fruit"
 @cache
 def taught(planning: str, gamma: float, *, view: str = VIEW, episodes: int = 60) -> Advisors:
     """Advisors after random play on a board of three by three."""
-    records = palestra.play("grid/Fruit-v0", agents=["random"], episodes=episodes, seed=0, **SMALL)
+    records = palestra.play(
+        "grid/Fruit-v0",
+        agents=["random"],
+        episodes=episodes,
+        seed=0,
+        max_episode_steps=30,
+        **SMALL,
+    )
     return Advisors(TERMS, planning=planning, gamma=gamma, view=view).learn(records)
 
 

@@ -224,9 +224,11 @@ def test_checklists_that_cannot_be_settled_are_refused() -> None:
         return True, "seen"
 
     circle = [Item("a", yes, after=("b",)), Item("b", yes, after=("a",))]
-    with pytest.raises(palestra.InvalidOption, match="wait for each other: a -> b -> a"):
+    with pytest.raises(palestra.InvalidOption, match="form a cycle: a -> b -> a"):
         met_share(record_of("x"), circle)
-    with pytest.raises(palestra.InvalidOption, match="after 'c', which is not there"):
+    with pytest.raises(
+        palestra.InvalidOption, match="names 'c' in after=, but there is no such item"
+    ):
         met_share(record_of("x"), [Item("a", yes, after=("c",))])
 
 

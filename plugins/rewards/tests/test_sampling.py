@@ -48,7 +48,7 @@ def test_rates_follow_what_was_passed_and_pay_the_next_batch() -> None:
     again = StageRates(alpha=0.5)
     again.load(json.loads(json.dumps(rates.state())))
     assert again.update(batches[0]) == rates.update(batches[0])
-    with pytest.raises(InvalidOption, match="rates are one from 0 to 1 for each of 3 stages"):
+    with pytest.raises(InvalidOption, match="rates must be 3 numbers from 0 to 1"):
         shape("prs", batches[1][0], rates=[0.5])
     with pytest.raises(InvalidOption, match="the same number of stages"):
         rates.update([record_of("a", stages=[1.0]), record_of("a", stages=[1.0, 1.0])])

@@ -46,7 +46,7 @@ def test_reward_models_of_three_kinds_pick_the_best_of_n() -> None:
     assert best_of(offered, again) == best_of(offered) == best_of(offered, Judge(reader)) == 1
     assert shape("agentrm", offered[0]).tolist() == [0, 0.5]
     assert shape("agentrm", offered[1], scores=Judge(reader)).tolist() == [0.5, 1]
-    with pytest.raises(palestra.InvalidOption, match="seat 3 decided nothing"):
+    with pytest.raises(palestra.InvalidOption, match="seat 3 has no turn in a record"):
         best_of(offered, seat=3)
 
 

@@ -96,7 +96,7 @@ def test_a_conversation_that_was_cut_is_no_single_row(tmp_path):
     learner = seat_learner(Learner(tight), plan, 1.0, keep=True)
     spec, game = open_env(plan)
     start = Start([palestra.make_agent("random"), learner], 5)
-    (record,) = play_starts(game, spec, [start], invalid="random", max_steps=None)
+    (record,) = play_starts(game, spec, [start], invalid="random", max_episode_steps=None)
     with pytest.raises(InvalidOption, match=r"seat 1 of seed 5 has \d token streams"):
         SeatRollouts(TICTACTOE)._trace(record, 1)
     last = SeatRollouts(TICTACTOE, longer="last")._trace(record, 1)
