@@ -148,7 +148,7 @@ def pick(holder: Any, mask: Any) -> int:
 def against_random(timesteps: Any, rivals: Any, action: int) -> int:
     """Play a seat's action and random moves of all others, up to that seat's next turn.
 
-    `rivals` is one record of `palestra.engine.rivals.rivals_dtype`, which names the seat and is
+    `rivals` is one record of `palestra.engine.lanes.rivals_dtype`, which names the seat and is
     left with the actions of every step; `action` -1 plays none of the seat's. Returns what `move`
     does. Stops early where the record is full of steps: then call again with -1.
     """
