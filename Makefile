@@ -20,11 +20,10 @@ play: $(BIN)/uv
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export OMP_NUM_THREADS ?= 1
 test: $(BIN)/uv
-	$(SYNC) --all-extras
+	@scripts/chromium.sh & browser=$$!; $(SYNC) --all-extras && wait $$browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@scripts/chromium.sh
 	$(BIN)/pytest -n auto --dist worksteal --durations 20
 
 # what to run while working: no tests that install distributions or start browsers

@@ -18,7 +18,7 @@ STEPS = {
     "growing_population.py": "2",
 }
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.late]
 
 
 def test_every_example_is_listed_and_tried() -> None:

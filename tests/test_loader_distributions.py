@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,8 @@ def test_a_bad_plugin_is_named_and_harms_nobody(
     assert "['good/Heap-v0']" in told
     assert f"plugin '{bad}' (throwaway-{bad} 1.2)" in told
     assert says in told
+    if bad in ("broken", "exiting", "raising", "seatless"):  # and where, for its author
+        assert re.search(rf"throwaway_{bad}/plugin\.py, line \d+\)", told)
     listed = clean.run("-m", "palestra", "plugins", extra=both)
     assert says.split(":")[0] in listed.replace("\n", " ")
     assert "loaded" in listed

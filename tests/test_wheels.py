@@ -177,14 +177,21 @@ def install_lines() -> Iterator[str]:
                 yield found.rstrip(" .)")
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment into which nothing is ever installed."""
+    folder = tmp_path_factory.mktemp("empty") / "venv"
+    uv("venv", "--python", sys.executable, str(folder))
+    return folder / "bin" / "python"
+
+
 @pytest.mark.parametrize("line", sorted(set(install_lines())))
 def test_what_the_pages_say_to_install_comes_from_wheels_alone(
-    line: str, wheels: Path, tmp_path: Path
+    line: str, wheels: Path, empty: Path
 ) -> None:
-    uv("venv", "--python", sys.executable, str(tmp_path / "venv"))
     uv(
         *("pip", "install", "--dry-run", "--only-binary", ":all:", "--find-links", str(wheels)),
-        *("--python", str(tmp_path / "venv" / "bin" / "python"), *shlex.split(line)),
+        *("--python", str(empty), *shlex.split(line)),
     )
 
 

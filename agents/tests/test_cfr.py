@@ -5,6 +5,7 @@ from __future__ import annotations
 import palestra
 import pytest
 from palestra import Episode, InvalidOption
+from palestra_agents import game_tree
 from palestra_agents.cfr import Solver, solve
 from palestra_agents.exploitability import (
     expected_values,
@@ -86,3 +87,41 @@ def test_games_that_cannot_be_walked_are_refused() -> None:
     for spec in simultaneous:
         with pytest.raises(InvalidOption, match="cannot be solved"):
             require_solvable(palestra.game(spec.id))
+
+
+def test_uniform_play_of_leduc_has_openspiels_nash_conv() -> None:
+    leduc = palestra.game("games/LeducHoldem-v0")
+    assert nash_conv(leduc, uniform_policy(leduc)) == pytest.approx(4.747222, abs=1e-6)
+
+
+def test_leducs_value_is_the_published_one() -> None:
+    """-0.0856 (Southey et al. 2005 and OpenSpiel), within the exploitability that is left."""
+    leduc = palestra.game("games/LeducHoldem-v0")
+    policy = solve(leduc, 200)
+    apart = exploitability(leduc, policy)
+    assert apart < 0.006
+    assert expected_values(leduc, policy)[0] == pytest.approx(-0.085606, abs=2 * apart)
+
+
+def test_compiled_and_interpreted_rules_give_the_same_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = game_tree.tree_of(KUHN)
+    monkeypatch.setattr(game_tree, "FEW", 5)
+    compiled = game_tree.tree_of.__wrapped__(KUHN)
+    assert compiled.keys == plain.keys
+    for name in ("parent", "slot", "paid", "mover", "first", "set_mover"):
+        assert (getattr(compiled, name) == getattr(plain, name)).all()
+
+
+def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game_tree, "FEW", 5)
+    monkeypatch.setattr(game_tree, "LARGEST", 20)
+    with pytest.raises(InvalidOption, match="more than 20 positions"):
+        game_tree.tree_of.__wrapped__(KUHN)
+
+
+def test_a_policy_must_know_the_sets_that_play_reaches() -> None:
+    policy = uniform_policy(KUHN)
+    first = next(key for key in policy if key == game_tree.tree_of(KUHN).keys[0])
+    del policy[first]
+    with pytest.raises(KeyError):
+        expected_values(KUHN, policy)

@@ -16,6 +16,7 @@ from palestra import (
     EnvSpec,
     Episode,
     InvalidOption,
+    MetricSpec,
     PluginError,
     RewardSpec,
     UnknownName,
@@ -242,3 +243,33 @@ def test_a_wrong_need_names_the_right_ones() -> None:
     said = Declaration("palestra_agents", "a", type("A", (), {}), facts)
     with pytest.raises(UnknownName, match="did you mean 'two players'"):
         _add_agent(Catalogue(), said)
+
+
+def test_a_metric_that_fails_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from palestra.kernel.registry import registry
+
+    (record,) = palestra.play("games/TicTacToe-v0", agents="random", episodes=1, seed=3)
+    whole = palestra.measure(record)
+    spec = MetricSpec("atoll-odd", "heap:no_such_metric", "Nothing.")
+    monkeypatch.setitem(registry().metrics, "atoll-odd", spec)
+    with pytest.warns(RuntimeWarning, match=r"metric 'atoll-odd' \(heap:no_such_metric\) failed"):
+        assert palestra.measure(record) == whole
+    with pytest.raises(PluginError, match="no_such_metric"):
+        palestra.measure(record, ["atoll-odd"])
+
+
+def test_an_agent_that_cannot_be_loaded_is_listed_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from palestra.cli import main
+    from palestra.kernel.registry import registry
+
+    monkeypatch.setenv("COLUMNS", "200")
+    spec = AgentSpec("atoll-odd", "heap:NoSuchAgent", "scripted", "Nothing.")
+    monkeypatch.setitem(registry().agents, "atoll-odd", spec)
+    with pytest.raises(SystemExit) as done:
+        main(["agents"])
+    assert not done.value.code
+    said = capsys.readouterr().out
+    assert "atoll-odd" in said
+    assert "minimax" in said

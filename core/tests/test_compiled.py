@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidOption
+from palestra.engine.batch import Batch
 from palestra.engine.compiled import device_functions, fingerprint, helpers_of
 from palestra_games.board import tic_tac_toe
 from palestra_games.board.connect_four import ConnectFour
@@ -122,6 +123,28 @@ def test_helpers_are_compiled_once_and_the_module_is_left_alone() -> None:
     assert names.count("has_line") == 1
     assert "has_line" in dict(helpers_of(TicTacToe.apply_actions))  # type: ignore[arg-type]
     assert tic_tac_toe.has_line.__globals__ is vars(tic_tac_toe)
+
+
+def test_episodes_and_batches_share_the_compiled_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Alone(TicTacToe):
+        """No other test compiles it."""
+
+    monkeypatch.setenv("PALESTRA_CACHE", str(tmp_path))
+    game = Alone()
+    Episode(game, 0, compiled=True).act({0: 4})
+    batch = Batch(game, 2)
+    batch.reset(0)
+    batch.step(np.array([[4, 0], [0, 0]]))
+    assert batch.observations[0].any()
+    digest = fingerprint(game)
+    one, other = (sys.modules[f"alone_{name}_{digest}"] for name in ("driver", "batch_driver"))
+    for rule in ("init_state", "apply_actions", "write_legal_mask", "write_observation"):
+        compiled = getattr(one, rule)
+        assert getattr(other, rule, compiled) is compiled
+        assert len(compiled.signatures) == 1, f"{rule} is compiled once"
+    assert other.init_state is one.init_state
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,71 @@ def test_an_unknown_option_is_a_type_error_in_pythons_words() -> None:
         gymnasium.make(f"palestra:{C4}", frameskip=4)
     with pytest.raises(LookupError, match=r"keyword argument 'row'; did you mean 'rows'\?"):
         gymnasium.make(f"palestra:{C4}", row=4)
+    with pytest.raises(TypeError, match=r"argument 'opponent'; did you mean 'opponents'\?"):
+        gymnasium.make(f"palestra:{C4}", opponent="first")
 
 
-@pytest.mark.parametrize("action", [None, "5", 3.0, 0.5, True, [1, 2], object(), np.float32(1)])
+@pytest.mark.parametrize("view", ["gym", "aec", "parallel", "episode", "batch"])
+def test_the_settings_of_a_view_are_named_beside_the_options_of_its_game(view: str) -> None:
+    sized = {"num_envs": 2} if view == "batch" else {}
+    taken = {"gym": "opponents", "aec": "masks", "parallel": "max_cycles", "batch": "threads"}
+    with pytest.raises(TypeError, match=r"The view itself takes .*") as caught:
+        palestra.make("games/TicTacToe-v0", view=view, frameskip=4, **sized)
+    assert taken.get(view, "seed") in str(caught.value)
+    assert "options" not in str(caught.value).partition("itself takes")[2]
+
+
+@pytest.mark.parametrize(
+    ("view", "settings", "says"),
+    [
+        ("gym", {"seat": "0"}, "seat must be an integer from 0 to 1, not '0'"),
+        ("gym", {"seat": None}, "from 0 to 1, not None"),
+        ("gym", {"seat": True}, "from 0 to 1, not True"),
+        ("gym", {"seat": 0.5}, "from 0 to 1, not 0.5"),
+        ("gym", {"compiled": "no"}, "compiled must be True or False or None, not 'no'"),
+        ("gym", {"gamma": 2}, "gamma must be a number from 0 to 1, not 2"),
+        ("gym", {"gamma": "1"}, "from 0 to 1, not '1'"),
+        ("gym", {"rewards": 3}, "rewards must be"),
+        ("aec", {"max_cycles": "5"}, "max_cycles must be an integer at least 1 or None, not '5'"),
+        ("parallel", {"max_cycles": 2.5}, "not 2.5"),
+        ("batch", {"num_envs": "4"}, "num_envs must be an integer at least 1, not '4'"),
+        ("batch", {"num_envs": 2, "threads": "2"}, "threads must be"),
+        ("episode", {"compiled": 0}, "not 0"),
+    ],
+)
+def test_a_setting_of_the_wrong_type_is_refused(view: str, settings: Any, says: str) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        palestra.make(C4, view=view, **settings)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", [{"num_envs": 0}, {"num_envs": 2.5}, {"opponents": 5}])
+def test_make_vec_refuses_settings_as_the_other_views_do(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption):
+        gymnasium.make_vec(f"palestra:{C4}", **settings)
+    if "num_envs" in settings:
+        with pytest.raises(InvalidOption, match="num_envs must be an integer at least 1"):
+            gymnasium.make_vec("palestra:text/Commons-v0", **settings)
+
+
+@pytest.mark.parametrize("name", [None, 5, "", [], {"a": 1}])
+def test_a_name_that_is_no_text_is_an_unknown_name(name: Any) -> None:
+    with pytest.raises(UnknownName, match=r"unknown environment .*"):
+        palestra.make(name)
+    if not isinstance(name, dict | list):
+        with pytest.raises(UnknownName, match=r"unknown view .*; choose from: aec"):
+            palestra.make(C4, view=name)
+    with pytest.raises(UnknownName, match=r"unknown place for masks .*; choose from: info"):
+        palestra.make(C4, view="aec", masks=[] if name is None else name)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *(None, "5", 3.0, 0.5, True, [1, 2], object(), np.float32(1)),
+        *([1], (0,), range(1), bytearray(b"1"), memoryview(b"1")),
+    ],
+)
 @pytest.mark.parametrize("view", ["gym", "aec", "parallel"])
 def test_what_is_no_action_is_refused_before_anything_moves(view: str, action: Any) -> None:
     env = palestra.make(C4, view=view)
@@ -143,6 +205,16 @@ def test_what_is_no_action_is_refused_before_anything_moves(view: str, action: A
         env.step(given)
     assert env.unwrapped.episode.state_key() == before
     assert not any(env.unwrapped.episode.mistakes)
+
+
+@pytest.mark.parametrize("actions", [None, [0, 0], {"player_0": 0, "player_2": 1}])
+def test_actions_are_a_mapping_from_agents(actions: Any) -> None:
+    env = palestra.make(C4, view="parallel")
+    env.reset(seed=0)
+    before = env.unwrapped.episode.state_key()
+    with pytest.raises(InvalidAction, match=r"mapping from agents|nobody is called 'player_2'"):
+        env.step(actions)
+    assert env.unwrapped.episode.state_key() == before
 
 
 @pytest.mark.parametrize("action", [3, np.int64(3), np.array(3), np.array([3], np.int32)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import palestra
@@ -16,6 +17,7 @@ HERE = Path(__file__).parent
 PARTS = 4  # of all games, so that several cores share the work
 
 
+@cache
 def gpu_is_here() -> bool:
     try:
         open_cuda()
@@ -37,6 +39,7 @@ def run(script: str, part: int = 0, parts: int = 1, **variables: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.late
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_array_game_plays_alike_in_the_simulator(part: int) -> None:
     assert "all equal" in run("cuda_in_simulator.py", part, PARTS, NUMBA_ENABLE_CUDASIM="1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import palestra
@@ -99,3 +100,25 @@ def test_settings_that_do_not_fit_are_named() -> None:
         palestra.rollouts("games/TicTacToe-v0", agents="random", n=2, start=start)
     with pytest.raises(InvalidOption, match="rollouts takes no out"):
         palestra.rollouts(CONNECT, agents="random", n=2, out="runs")
+
+
+def test_a_games_option_named_start_is_given_to_the_game() -> None:
+    env = "text/Trash-v0"
+    with pytest.raises(InvalidOption, match=r"episode to branch from, not 80;.*palestra\.game"):
+        palestra.rollouts(env, agents="random", n=2, start=80)  # type: ignore[arg-type]
+    game = palestra.game(env, start=80, rounds=2, talk=False)
+    records = palestra.rollouts(game, agents="random", n=2)
+    assert [record.options["start"] for record in records] == [80, 80]
+
+
+def test_no_other_option_has_the_name_of_a_setting() -> None:
+    """A setting of `play`, `rollouts` or `make` would hide an option of its name."""
+    functions = (palestra.play, palestra.stream, palestra.rollouts, palestra.make)
+    settings = {name for function in functions for name in signature(function).parameters}
+    hidden = {
+        (spec.id, option.name)
+        for spec in palestra.specs()
+        for option in spec.options
+        if option.name in settings
+    }
+    assert hidden <= {("text/Trash-v0", "start"), ("markets/Trading-v0", "start")}

@@ -155,7 +155,7 @@ import ctypes, os, socket, sys
 sys.path.insert(0, {folder!r})
 import child
 limits = {{"memory": 512, "cpu": 2, "printed": 100, "lines": 100}}
-order = {{"modules": [], "limits": limits}}
+order = {{"source": "", "modules": [], "limits": limits}}
 process = child.Process(order)
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())

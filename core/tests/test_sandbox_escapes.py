@@ -81,6 +81,8 @@ REFUSED = {
     "deep calls": "x" + "(" * 5000,
     "long sum": "1" + "+1" * 40_000,
     "long attribute": "a" + ".b" * 40_000,
+    "private part of a module": "from re import _compiler",
+    "private part, renamed": "from re import _parser as parser",
     "huge number": "9" * 50_000,
     "long text": "#" * 100_001,
     "surrogate": "'\ud800'",
@@ -103,6 +105,9 @@ FAILED = {
     "attrgetter": "import heapq\nheapq.attrgetter",
     "codecs by json": "import json\njson.codecs",
     "JSON encoder": "import json\njson.JSONEncoder",
+    "part of a module": "from json import decoder\ndecoder.re.enum.sys.modules['os'].getpid()",
+    "part of a module, renamed": "from json import scanner as s",
+    "part of a package": "from collections import abc",
     "sys by collections": "import collections\ncollections.abc",
     "random by statistics": "import statistics\nstatistics.random",
     "user string": "import collections\ncollections.UserString",
@@ -410,6 +415,10 @@ SAME = {
     "chance": "import statistics\nprint(statistics.NormalDist().samples(3))",
     "errors": "raise ValueError(print)",
 }
+
+
+def test_names_may_be_in_any_script() -> None:
+    assert run_program("größe = 3\nprint(größe)").printed == "3\n"
 
 
 @pytest.mark.parametrize("source", SAME.values(), ids=SAME.keys())

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Decision, InvalidOption, Talking, Turn, printable, quote, unquote
 from palestra.cli.listeners import Narrator
+from palestra.quoting import disarm
 from palestra.testing.speech import EPISODES, play_hostile, speech_stays_quoted
 from palestra.testing.subject import Failed, Skipped, Subject
 from rich.console import Console
@@ -24,6 +25,7 @@ TOKENS_TEXT = """
     [INST] [/INST] [SYSTEM_PROMPT] [/AVAILABLE_TOOLS] [control_8] [gMASK] [CLS] [UNUSED_TOKEN_146]
     [|user|] [|endofturn|] ]~b] ]~!b[ [e~[ ]<]start_of_image[>[ >>TITLE<<
     <｜begin▁of▁sentence｜> <｜User｜> <｜tool▁calls▁begin｜> <|fim▁hole|>
+    <[PLHD21_never_used]> |||IP_ADDRESS|||
 """
 TOKENS = tuple(TOKENS_TEXT.split())
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -74,6 +76,16 @@ def test_no_special_token_of_a_chat_template_survives(before: str, token: str, a
 )
 def test_ordinary_speech_stays_readable(said: str, read: str) -> None:
     assert quote(said) == read
+
+
+@given(st.text(letters), st.sampled_from(TOKENS), st.text(letters))
+def test_a_move_that_a_judge_reads_is_one_line_without_special_tokens(
+    before: str, token: str, after: str
+) -> None:
+    read = disarm(before + token + after)
+    assert token not in read
+    assert len(read.splitlines()) == 1
+    assert not unseen(read)
 
 
 @given(texts)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidOption, Rng, Turn
-from palestra.engine.batch import Batch
 from palestra.grids.compass import (
     FACING_EAST,
     FACING_NORTH,
@@ -229,6 +228,11 @@ def strip(cells: Any, *kinds: int) -> tuple[slice, slice]:
     return box  # type: ignore[no-any-return]
 
 
+def deals(game: CleanUp, seeds: range) -> list[Any]:
+    """What a game deals; an episode compiles less than a batch."""
+    return [Episode(game, seed, compiled=True).state for seed in seeds]
+
+
 def side_and_depth(box: tuple[slice, slice], rows: int, columns: int) -> tuple[str, int]:
     """Along which side of the map a rectangle lies, from end to end, and how deep it is."""
     top, left = (part.start for part in box)
@@ -248,11 +252,9 @@ def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_wa
     rows: int, columns: int, share: float
 ) -> None:
     game = CleanUp(map="random", rows=rows, columns=columns, initial_waste=share, num_players=3)
-    batch = Batch(game, 1000)
-    batch.reset(3)
     opposite = {"north": "south", "south": "north", "west": "east", "east": "west"}
     drawn: dict[str, Counter[int]] = {side: Counter() for side in opposite}
-    for state in batch.lanes["timestep"]["state"]:
+    for state in deals(game, range(3, 1003)):
         cells = state["cells"]
         assert np.array_equal(cells != WALL, np.pad(np.ones((rows - 2, columns - 2), bool), 1))
         side, depth = side_and_depth(strip(cells, RIVER, WASTE), rows, columns)
@@ -273,9 +275,8 @@ def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_wa
 
 
 def test_waste_lies_anywhere_in_a_random_river() -> None:
-    batch = Batch(CleanUp(map="random", rows=5, columns=5, num_players=1, initial_waste=0.4), 3000)
-    batch.reset(1)
-    cells = batch.lanes["timestep"]["state"]["cells"][:, 1:4, 1:4]
+    game = CleanUp(map="random", rows=5, columns=5, num_players=1, initial_waste=0.4)
+    cells = np.array([state.cells for state in deals(game, range(1, 3001))])[:, 1:4, 1:4]
     wet = np.isin(cells, (RIVER, WASTE))
     west = wet[:, :, 0].all(axis=1)
     assert (cells[west] == WASTE).sum(axis=(1, 2)).tolist() == [1] * int(west.sum())

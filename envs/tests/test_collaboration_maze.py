@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra.agents.models import Model, Reply
 from palestra_envs.text.collaboration_maze.cartographers import (
     Cartographer,
     map_messages,
@@ -23,10 +24,17 @@ from palestra_envs.text.collaboration_maze.game import (
     Agree,
     Cell,
     CollaborationMaze,
+    Finish,
     MazeState,
     Propose,
     Say,
     distances,
+)
+from palestra_envs.text.collaboration_maze.routes import (
+    ModelGrader,
+    gap,
+    graded,
+    read_route,
 )
 from scipy.stats import chisquare
 
@@ -344,3 +352,172 @@ def test_messages_about_maps_are_read_as_they_are_written(codes: list[int], limi
 def test_a_cartographer_plays_nothing_else() -> None:
     with pytest.raises(InvalidOption, match="plays CollaborationMaze, not"):
         Cartographer().act([Turn(Episode(palestra.game("games/TicTacToe-v0"), 0), 0)])
+
+
+# Free dialogue
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "route"),
+    [
+        ([(0, "Move: north"), (1, "Agreed.")], ["north"]),
+        ([(0, "Move: north"), (1, "Hm, what is in row 2?")], []),
+        ([(0, "Move: north"), (1, "No, that is a wall. Move: east"), (0, "OK")], ["east"]),
+        ([(0, "Move: north"), (1, "No."), (0, "Yes?")], []),
+        ([(0, "Moves: east, east, south"), (1, "Sounds good!")], ["east", "east", "south"]),
+        ([(0, "Go: (3, 4), (3, 5)"), (1, "Go: (3, 4), (3, 5)")], ["south", "east"]),
+        ([(0, "Go: row 2, column 5"), (1, "Yes")], ["east"]),
+        ([(0, "Go: (5, 5)"), (1, "Yes")], []),  # out of reach from row 2, column 4
+        ([(0, "I agree."), (1, "Move: west"), (1, "Agreed."), (0, "Agreed.")], ["west"]),
+        ([(0, "The way to the north is open."), (1, "Agreed.")], []),
+        ([(0, "Move: north"), (1, "Yes"), (1, "Move: north"), (0, "I do not agree.")], ["north"]),
+    ],
+)
+def test_the_route_is_what_both_said(dialogue: list[tuple[int, str]], route: list[str]) -> None:
+    assert read_route(dialogue, (1, 3), 2) == route
+
+
+def test_three_must_all_agree() -> None:
+    said = [(0, "Move: north"), (1, "Agreed."), (2, "What is there?"), (2, "Okay.")]
+    assert read_route(said[:3], (1, 3), 3) == []
+    assert read_route(said, (1, 3), 3) == ["north"]
+
+
+def talked(*said: str, **options: Any) -> Episode:
+    episode = small(protocol="dialogue", **options)
+    for text in said:
+        episode.act({episode.to_act[0]: Say(text=text)})
+    while not episode.over:
+        episode.act({episode.to_act[0]: Finish()})
+    return episode
+
+
+@pytest.mark.parametrize(
+    ("said", "walls", "paid"),
+    [
+        (("Moves: east, south, east, south", "Agreed."), "end", 1),
+        (("Moves: east, south, south", "Agreed."), "end", 0.75),
+        (("Moves: east, east, south", "Agreed."), "end", 0.25),
+        (("Moves: south, east, south, east, south", "Agreed."), "end", 0),  # the first is a wall
+        (("Moves: south, east, south, east, south", "Agreed."), "stay", 1),
+        (("Moves: east, south", "Agreed.", "Moves: east, south", "I see."), "end", 0.5),
+        (("Where to?", "No idea."), "end", 0),
+    ],
+)
+def test_the_marker_walks_what_was_agreed_on(
+    said: tuple[str, ...], walls: str, paid: float
+) -> None:
+    # S . #   the way is east, south, east, south: four steps
+    # # . .
+    # # . G
+    episode = talked(*said, walls=walls)
+    assert list(episode.returns) == [paid, paid]
+
+
+def test_who_finishes_alone_waits_for_the_other() -> None:
+    episode = small(protocol="dialogue")
+    episode.act({0: Finish()})
+    episode.act({1: Say(text="Move: east")})
+    episode.act({0: Say(text="Agreed.")})
+    episode.act({1: Finish()})
+    assert not episode.over
+    episode.act({0: Finish()})
+    assert episode.over
+    assert episode.returns[0] == 0.25
+
+
+def test_a_dialogue_hides_the_others_map_and_the_route_until_it_is_over() -> None:
+    episode = small(protocol="dialogue")
+    episode.act({0: Say(text="Moves: east, south")})
+    assert "Moves: east, south" in episode.prompt(1, 0)
+    assert "Propose" not in episode.prompt(1, 0) + episode.game.rules_for(1)
+    assert "row 1  M?#" in episode.describe(1)  # seat 1 sees the last cell of the first row
+    assert "row 1  M.?" in episode.describe(0)
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+@pytest.mark.parametrize("size", [4, 7])
+def test_cartographers_reach_the_goal_in_dialogue(seats: int, size: int) -> None:
+    options: dict[str, Any] = {"num_players": seats, "rows": size, "columns": size}
+    records = palestra.play(
+        "text/CollaborationMaze-v0",
+        agents=["cartographer"] * seats,
+        episodes=5,
+        protocol="dialogue",
+        max_turns=300,
+        starts=seats - 1,
+        **options,
+    )
+    assert all(record.returns[0] == 1 for record in records)
+    first = [next(e for e in record.events if e.kind == "message") for record in records]
+    assert {event.data["player"] for event in first} == {seats - 1}
+
+
+class Reads(Model):
+    """A model that answers with a route, and keeps what it was asked."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer, self.asked = answer, ""
+
+    def chat(self, requests: Any) -> list[Reply]:
+        self.asked = requests[0].messages[0].content
+        return [Reply(self.answer)]
+
+
+def test_a_model_may_read_the_route_instead() -> None:
+    agents = ["cartographer"] * 2
+    (record,) = palestra.play("text/CollaborationMaze-v0", agents=agents, protocol="dialogue")
+    route = next(e.data["route"] for e in record.events if "route" in e.data)
+    model = Reads(f"They agreed on\n{', '.join(route)}.")
+    assert graded(record, ModelGrader(model)) == 1
+    assert all(event.text in model.asked for event in record.events if event.kind == "message")
+    assert graded(record, ModelGrader(Reads("none"))) == 0
+    ahead = graded(record, ModelGrader(Reads(", ".join(route[:1]))))
+    assert ahead == pytest.approx(1 / len(route))
+
+
+# Conditions of the study
+
+
+def test_alone_with_two_maps_one_sees_both_and_together_they_are_the_whole() -> None:
+    game = CollaborationMaze(num_players=1, solo_maps=2)
+    state = game.initial_state(3)
+    text = game.describe(state, 0)
+    first, second = (part.split("\n")[1 : 1 + game.rows] for part in text.split("Map ")[1:])
+    whole = CollaborationMaze(num_players=1).describe(state, 0).split("Your map:\n")[1]
+    joined = [
+        "".join(b if a == "?" else a for a, b in zip(one, two, strict=True))
+        for one, two in zip(first, second, strict=True)
+    ]
+    assert joined == whole.split("\n")[: game.rows]
+    hidden = sum(line.count("?") for line in first) + sum(line.count("?") for line in second)
+    assert hidden == game.rows * game.columns - 2  # each cell but start and goal is on one map
+
+
+def test_a_wall_may_leave_the_marker_where_it_is_and_is_then_known() -> None:
+    episode = small(walls="stay")
+    agree_on(episode, "south")
+    assert not episode.over
+    assert episode.state.marker == (0, 0)
+    assert episode.game.knows(episode.state, 1, (1, 0))
+    agree_on(episode, "east", "south", "east", "south")
+    assert episode.returns[0] == 1
+
+
+@pytest.mark.parametrize("starts", [0, 1, 2])
+def test_the_seat_that_starts_opens_and_turns_go_round(starts: int) -> None:
+    episode, seen = Episode(CollaborationMaze(num_players=3, starts=starts), 0), []
+    for _ in range(4):
+        seen.append(episode.to_act[0])
+        episode.act({seen[-1]: Say(text="Hm.")})
+    assert seen == [(starts + turn) % 3 for turn in range(4)]
+
+
+def test_the_gap_is_what_one_alone_gains_over_a_pair() -> None:
+    alone = palestra.play(
+        "text/CollaborationMaze-v0", agents=["cartographer"], episodes=3, num_players=1
+    )
+    pair = palestra.play("text/CollaborationMaze-v0", agents=["random"] * 2, episodes=4)
+    assert gap([*alone, *pair]) == pytest.approx(1 - sum(r.returns[0] for r in pair) / 4)
+    with pytest.raises(ValueError, match="num_players=1"):
+        gap(pair)

@@ -8,8 +8,8 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra_envs.text.commons.game import Commons, Harvest, words_in
-from palestra_envs.text.metrics import gini
+from palestra.records.common import gini
+from palestra_envs.text.commons.game import Address, Commons, Harvest, words_in
 from palestra_envs.text.sharing import Pass, Say, proportional_shares
 
 LANGUAGES = ("en", "de", "ja")
@@ -265,3 +265,96 @@ def test_another_language_changes_words_and_nothing_else(language: str, scenario
 def test_unknown_languages_are_named() -> None:
     with pytest.raises(InvalidOption, match="'en' or 'de' or 'ja'"):
         Commons(language="xx")
+
+
+# Options of the study
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("options", "written", "unwritten"),
+    [
+        ({}, "to='player_2'", "Address("),
+        ({"whispers": False}, "Say(text=", "to='player_2'"),
+        ({"speakers": "named"}, "next='player_2'", "Say("),
+    ],
+)
+def test_the_rules_name_the_way_to_talk(
+    language: Any, options: dict[str, Any], written: str, unwritten: str
+) -> None:
+    rules = Commons(language=language, **options).rules_for(0)
+    assert written in rules
+    assert unwritten not in rules
+
+
+def test_without_whispers_all_hear_everything() -> None:
+    episode = Episode(Commons(whispers=False), seed=0)
+    harvest(episode, 5, 5, 5, 5, 5)
+    speaker = episode.to_act[0]
+    with pytest.raises(InvalidAction):
+        episode.parse(speaker, "Say(text='Psst.', to='player_3')")
+    episode.act({speaker: episode.parse(speaker, "Say(text='Hello.')")})
+    assert all("Hello." in episode.prompt(seat, 0) for seat in range(5))
+
+
+def test_the_named_speaker_is_next_and_nobody_ends_the_talk() -> None:
+    episode = Episode(Commons(speakers="named", utterances=6), seed=0)
+    harvest(episode, 10, 10, 10, 10, 10)
+    assert episode.to_act == (1,)
+    episode.act({1: Address("And you?", "player_4")})
+    assert episode.to_act == (4,)
+    episode.act({4: Pass()})  # the word goes to the next seat
+    assert episode.to_act == (0,)
+    with pytest.raises(InvalidAction):
+        episode.parse(0, "Address(text='Me.', next='player_0')")
+    episode.act({0: Address("Enough.", "nobody")})
+    assert episode.state.stock == 100  # it has regrown
+    assert episode.to_act == (0, 1, 2, 3, 4)
+    assert "And you?" in episode.prompt(2, 0)
+
+
+def test_a_talk_of_named_speakers_ends_after_its_utterances() -> None:
+    episode = Episode(Commons(speakers="named", utterances=3), seed=0)
+    harvest(episode, 10, 10, 10, 10, 10)
+    for _ in range(3):
+        (speaker,) = episode.to_act
+        episode.act({speaker: Address("Go on.", f"player_{(speaker + 2) % 5}")})
+    assert not episode.state.talking
+
+
+def test_only_a_newcomer_reads_of_their_aim() -> None:
+    game = Commons(newcomer=3)
+    aims = ["Your only aim" in game.rules_for(seat) for seat in range(5)]
+    assert aims == [False] * 4 + [True]
+    assert "Your only aim" not in Commons(newcomer=3, newcomer_aim="none").rules_for(4)
+
+
+def measured(*amounts: int, **options: Any) -> dict[str, float]:
+    """The metrics of a game in which seats take fixed amounts."""
+    agents = [f"harvester:policy=fixed,amount={n}" for n in amounts]
+    settings: dict[str, Any] = {"talk": False, "num_players": len(amounts), **options}
+    (record,) = palestra.play("text/Commons-v0", agents=agents, **settings)
+    return palestra.measure(record)
+
+
+def test_efficiency_is_at_most_one() -> None:
+    # GovSim: 1 - max(0, T f(0) - R) / (T f(0)), with T = 12, f(0) = 50
+    assert measured(10, 10, 10, 10, 10)["efficiency"] == 1
+    assert measured(9, 9, 9, 9, 9)["efficiency"] == pytest.approx(540 / 600)
+    assert measured(60, 40, rounds=1)["efficiency"] == 1  # 100 of 50
+    assert measured(20, 20, 20, 20, 20)["efficiency"] == pytest.approx(100 / 600)
+
+
+def test_over_usage_is_the_share_of_harvests_beyond_the_threshold() -> None:
+    # threshold floor(floor(100 / 2) / 5) = 10 in each round: two of five are above it
+    assert measured(8, 8, 8, 12, 14)["over-usage"] == pytest.approx(2 / 5)
+    # 100 -> 12 left -> 24: thresholds 16 and 4, and 30, 14 and 44 are asked for in both rounds
+    found = measured(30, 14, 44, rounds=5, allocation="pro-rata")
+    assert found["over-usage"] == pytest.approx((2 + 3) / 6)
+    assert measured(10, 10, 10, 10, 10)["over-usage"] == 0
+
+
+def test_over_usage_counts_a_newcomer_from_when_they_join() -> None:
+    # two players, threshold 25, then three, threshold 16: 20 is over it for all three
+    found = measured(20, 20, 20, newcomer=1, rounds=2)
+    assert found["over-usage"] == pytest.approx(3 / 5)

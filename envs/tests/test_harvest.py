@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent, only
-from palestra.engine.batch import Batch
 from palestra.grids.compass import (
     FACING_EAST,
     FACING_NORTH,
@@ -348,6 +347,11 @@ def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], nam
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
 
 
+def deals(game: Harvest, seeds: range) -> list[Any]:
+    """What a game deals; an episode compiles less than a batch."""
+    return [Episode(game, seed, compiled=True).state for seed in seeds]
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "patches"), [(12, 24, 6), (12, 24, 8), (24, 36, 18), (6, 60, 12), (6, 6, 1)]
 )
@@ -355,9 +359,7 @@ def test_a_thousand_random_maps_have_so_many_patches_none_of_which_helps_another
     rows: int, columns: int, patches: int
 ) -> None:
     game = Harvest(map="random", rows=rows, columns=columns, patches=patches)
-    batch = Batch(game, 1000)
-    batch.reset(3)
-    states = batch.lanes["timestep"]["state"]
+    states = deals(game, range(3, 1003))
     inside = np.pad(np.ones((rows - 2, columns - 2), bool), 1)
     for state in states:
         cells = state["cells"]
@@ -391,11 +393,10 @@ def test_every_layout_of_patches_is_as_likely_as_any_other(
             abs(a[0] - b[0]) + abs(a[1] - b[1]) >= 5 for a, b in itertools.combinations(chosen, 2)
         )
     }
-    batch = Batch(Harvest(map="random", rows=rows, columns=columns, patches=patches), 6000)
-    batch.reset(8)
+    game = Harvest(map="random", rows=rows, columns=columns, patches=patches)
     seen = Counter(
-        frozenset(zip(*np.divmod(middle, columns), strict=True))
-        for middle in batch.lanes["timestep"]["state"]["middle"].tolist()
+        frozenset(zip(*np.divmod(state.middle.tolist(), columns), strict=True))
+        for state in deals(game, range(8, 6008))
     )
     assert set(seen) == layouts
     assert chisquare(list(seen.values())).pvalue > 0.001

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
+from typing import Any
 
 import palestra
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
 from palestra_envs.text.negotiation.game import (
     ACCEPT,
     WORTH,
     Accept,
+    Claim,
+    Done,
     Negotiation,
     NegotiationState,
     Propose,
@@ -19,6 +23,7 @@ from palestra_envs.text.negotiation.game import (
     value_of,
     value_pairs,
 )
+from palestra_envs.text.negotiation.oracle import acquire, best_split, expert_move
 
 
 def table(**changes: object) -> Episode:
@@ -146,3 +151,103 @@ def test_two_greedy_negotiators_gain_less_than_two_fair_ones() -> None:
 def test_unknown_style_is_named() -> None:
     with pytest.raises(InvalidOption, match="'fair' or 'greedy' or 'conceder', not 'fari'"):
         palestra.make_agent("negotiator:style=fari")
+
+
+# Both submit a split
+
+
+def closed(first: Claim, second: Claim) -> Episode:
+    """The table of Lewis et al., figure 1, after some talk and both claims."""
+    episode = Episode(Negotiation(closing="split"), seed=0)
+    episode.load(NegotiationState(Rng(0), (3, 2, 1), ((1, 2, 3), (2, 1, 2))))
+    episode.act({0: Propose(0, 2, 1)})
+    episode.act({1: Say(text="Fine.")})
+    episode.act({0: Done()})
+    episode.act({1: second})
+    episode.act({0: first})
+    return episode
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "paid"),
+    [
+        (Claim(0, 2, 1), Claim(3, 0, 0), [7, 6]),  # as published
+        (Claim(3, 0, 0), Claim(0, 2, 1), [3, 4]),
+        (Claim(0, 2, 1), Claim(2, 0, 0), [0, 0]),  # a book is left
+        (Claim(1, 2, 1), Claim(3, 0, 0), [0, 0]),  # one too many
+        (Claim(3, 2, 1), Claim(0, 0, 0), [10, 0]),
+    ],
+)
+def test_claims_pay_only_if_they_fit(first: Claim, second: Claim, paid: list[float]) -> None:
+    episode = closed(first, second)
+    assert episode.over
+    assert list(episode.returns) == paid
+    assert (episode.outcome.results[0] == "score") == (paid != [0, 0])
+
+
+def test_a_claim_is_secret_until_both_are_in() -> None:
+    episode = Episode(Negotiation(closing="split"), seed=4)
+    episode.act({0: Done()})
+    with pytest.raises(InvalidAction):
+        episode.parse(1, "Say(text='Wait.')")
+    episode.act({1: Claim(1, 1, 0)})
+    assert "1 book, 1 hat, 0 balls" in episode.prompt(1, 0)
+    assert "1 book, 1 hat" not in episode.prompt(0, 0)
+    episode.act({0: Claim(0, 0, 1)})
+    assert "player_1 takes 1 book, 1 hat, 0 balls" in episode.prompt(0, 0)
+
+
+def test_when_time_is_up_both_submit() -> None:
+    episode = Episode(Negotiation(closing="split", max_turns=2), seed=0)
+    episode.act({0: Say(text="Hm.")})
+    episode.act({1: Say(text="Hm.")})
+    assert not episode.over
+    assert episode.legal_text(0).startswith("Claim(")
+
+
+@pytest.mark.parametrize("styles", [("fair", "fair"), ("conceder", "fair")])
+def test_negotiators_who_end_the_talk_submit_what_fits(styles: tuple[str, str]) -> None:
+    agents = [f"negotiator:style={style}" for style in styles]
+    records = palestra.play("text/Negotiation-v0", agents=agents, episodes=20, closing="split")
+    ended = [r for r in records if any(e.text.endswith("ends the talk.") for e in r.events)]
+    assert len(ended) > 5
+    assert all(record.outcome.results[0] == "score" for record in ended)
+
+
+# The annotating oracle
+
+
+def test_the_expert_aims_at_the_split_of_the_greatest_product() -> None:
+    # by hand, 3 books, 2 hats, 1 ball; worth 1 2 3 and 2 1 2: of all splits, hats and ball against
+    # the books (7 and 6, product 42) is the best; with one book more to the first it is 8 x 4
+    state = NegotiationState(Rng(0), (3, 2, 1), ((1, 2, 3), (2, 1, 2)))
+    assert best_split(state) == (0, 2, 1)
+    game = Negotiation()
+    assert expert_move(game, state, 0) == Propose(0, 2, 1)
+    assert expert_move(game, state, 1) == Propose(3, 0, 0)
+    state.offer, state.proposer = Propose(0, 2, 1), 0
+    assert expert_move(game, state, 1) == Accept()
+    state.offer = Propose(1, 2, 1)
+    assert expert_move(game, state, 1) == Propose(3, 0, 0)  # 4 is less than 6
+
+
+def test_only_unfamiliar_turns_are_annotated() -> None:
+    agents = ["negotiator:style=greedy", "negotiator:style=conceder"]
+    records = palestra.play("text/Negotiation-v0", agents=agents, episodes=4, seed=1)
+    answers = [t.text for r in records for step in r.steps for t in step.turns if t.seat == 1]
+    known = Counter(answers)
+
+    def likelihood(turn: Turn[Any], said: str) -> float:
+        assert turn.seat == 1
+        return known[said] / len(answers)
+
+    rare = sum(1 for said in answers if known[said] / len(answers) < 0.05)
+    found = list(acquire(records, likelihood, below=0.05, seat=1))
+    assert len(found) == rare > 0
+    for one in found:
+        assert one.likelihood < 0.05
+        assert one.said in known
+        assert "To you, player_1" in one.prompt
+        assert "To you, player_0" not in one.prompt
+        assert one.expert.startswith(("Propose(", "Accept("))
+    assert len(list(acquire(records, likelihood, below=2.0, seat=1))) == len(answers)

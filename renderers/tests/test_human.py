@@ -220,8 +220,9 @@ def cells(seat: WindowSeat, turn: Turn, *places: tuple[int, int]) -> None:
     """Click on cells of the board, by row from the top and column from the left."""
     seat.paint(turn)
     assert seat.painter is not None
+    assert turn.scene.grid is not None
     for place in places:
-        click(seat.painter.middle_of(*place))
+        click(seat.painter.middle_of(turn.scene.grid.name(*place)))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from palestra.kernel.registry import renderer
 from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
-from palestra_renderers.plain import scene_lines
+from palestra_renderers.words import scene_lines
 from PIL import Image
 
 GOLDEN = Path(__file__).parent / "golden"

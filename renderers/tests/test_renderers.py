@@ -19,10 +19,12 @@ from palestra.kernel.registry import load_game, renderer
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
-from palestra_renderers.html import scene_data
-from palestra_renderers.picture import Painter, RgbRenderer, wrap
-from palestra_renderers.plain import AnsiRenderer, clean, event_lines, scene_lines
+from palestra_renderers.layout.sheet import wrap
+from palestra_renderers.picture import Painter, RgbRenderer
+from palestra_renderers.plain import clean, event_lines
+from palestra_renderers.svg import MarkTable
 from palestra_renderers.terminal import TerminalRenderer
+from palestra_renderers.words import AnsiRenderer, scene_lines
 from PIL import Image
 from rich.console import Console
 
@@ -175,10 +177,16 @@ def test_a_seats_pictures_stay_the_same_when_what_it_cannot_know_is_drawn_anew(e
             other.load(game.determinize(episode.state, viewer, Rng(9)))
             changed += game.state_key(other.state) != game.state_key(base.state)
             assert AnsiRenderer().draw(base, viewer) == AnsiRenderer().draw(other, viewer)
-            assert scene_data(base.scene(viewer)) == scene_data(other.scene(viewer))
+            assert page_marks(base.scene(viewer)) == page_marks(other.scene(viewer))
             frames = [RgbRenderer().draw(one, viewer) for one in (base, other)]
             assert np.array_equal(*frames)
     assert changed
+
+
+def page_marks(scene: Scene) -> tuple[Any, ...]:
+    """Everything that a page says of a scene."""
+    table = MarkTable()
+    return table.picture(scene), table.marks, table.sprites
 
 
 def test_a_spectator_reads_to_whom_things_are_told() -> None:
@@ -241,9 +249,9 @@ def test_scenes_of_every_part_are_drawn() -> None:
         ((Piece("X", 0, "mark"), None), (Piece("?", 1, "mark"), Piece("9", -1, "card"))),
         row_labels=("1", "2"),
         column_labels=("a", "b"),
-        checkered=True,
+        style="checkered",
         shaded=frozenset({(0, 1)}),
-        highlighted=frozenset({(1, 0)}),
+        marks=(("last", (1, 0)),),
     )
     hands = (("player_0", (Piece("K", 0, "card"), Piece("?", -1, "card"))),)
     scene = Scene("A caption", grid, hands, (Bar("stock", 3, 0), Bar("gold", 2, 4, 1)), ("line",))

@@ -12,10 +12,10 @@ import pytest
 from palestra import Decision, Episode, Rng, Usage
 from palestra.records.record import TurnNote
 from palestra_renderers.drawing import pygame
-from palestra_renderers.plain import scene_lines
 from palestra_renderers.public import public_lines, public_scene
 from palestra_renderers.side_panel import usage_by_seat
 from palestra_renderers.window import WindowRenderer, written_moves
+from palestra_renderers.words import scene_lines
 from PIL import Image
 
 

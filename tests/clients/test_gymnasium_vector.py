@@ -315,10 +315,32 @@ def test_a_game_of_words_takes_the_same_settings(
     theirs.close()
 
 
+def test_statistics_of_words_go_on_in_lanes_that_are_not_reset() -> None:
+    """Gymnasium's own `SyncVectorEnv` takes the reset mask away from its wrapper."""
+    env = RecordEpisodeStatistics(
+        gymnasium.make_vec("palestra:text/Negotiation-v0", 3, autoreset_mode="disabled")
+    )
+    env.reset(seed=[4, 9, 2])
+    returns, lengths, unequal = np.zeros(3), np.zeros(3, int), False
+    for step in range(80):
+        masks = np.stack([view.unwrapped.action_masks() for view in env.unwrapped.envs])
+        _, rewards, terminated, truncated, infos = env.step(first_legal(masks, step))
+        returns += rewards
+        lengths += 1
+        done = terminated | truncated
+        unequal |= done.any() and not done.all()
+        if done.any():
+            assert np.allclose(infos["episode"]["r"][done], returns[done])
+            assert np.array_equal(infos["episode"]["l"][done], lengths[done])
+            returns[done], lengths[done] = 0, 0
+            env.reset(options={"reset_mask": done})
+    assert unequal
+
+
 def test_a_setting_that_is_none_is_refused() -> None:
     with pytest.raises(LookupError, match="unknown observation kind 'pixels'"):
         batch("next_step", obs="pixels")
-    with pytest.raises(ValueError, match="at least 1, not 0"):
+    with pytest.raises(ValueError, match="at least 1 or None, not 0"):
         batch("next_step", max_episode_steps=0)
     with pytest.raises(LookupError, match="unknown auto-reset mode 'later'"):
         gymnasium.make_vec("palestra:text/Commons-v0", 2, autoreset_mode="later")

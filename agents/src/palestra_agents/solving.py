@@ -14,7 +14,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from palestra_agents.cfr import Solver
-from palestra_agents.exploitability import expected_values, exploitability, play
+from palestra_agents.exploitability import expected_values, exploitability
+from palestra_agents.game_tree import play
 
 MOST_SETS = 40
 
@@ -38,8 +39,9 @@ def solve_command(
             for part in range(rows := min(rows, iterations)):
                 goal = iterations * (part + 1) // rows
                 while solver.iterations < goal:
-                    policy = solver.run(min(10, goal - solver.iterations))
+                    solver.iterate(min(10, goal - solver.iterations))
                     bar.update(task, completed=solver.iterations)
+                policy = solver.average()
                 value = expected_values(rules, policy)[0]
                 apart = exploitability(rules, policy)
                 seconds = perf_counter() - started

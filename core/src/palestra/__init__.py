@@ -36,7 +36,6 @@ from palestra.kernel.hooks import hookimpl
 from palestra.kernel.options import check_choice, check_ranges
 from palestra.kernel.registry import game, specs
 from palestra.kernel.rng import Rng
-from palestra.kernel.scene import Bar, Grid, Piece, Scene, Widget
 from palestra.kernel.specs import (
     AgentSpec,
     EnvSpec,
@@ -64,6 +63,7 @@ from palestra.records.record import (
 from palestra.records.verify import verify
 from palestra.runner.play import play, rollouts, stream
 from palestra.runner.runner import Runner
+from palestra.scene import Bar, Grid, Piece, Scene, Widget
 from palestra.shaping import Transition
 from palestra.startup import warn_of_failures
 from palestra.talk import Talking
@@ -183,6 +183,7 @@ __all__ = [
 ]
 
 load_entry_point("palestra.engine.array_simulator:register")()
+load_entry_point("palestra.engine.text_simulator:register")()
 load_entry_point("palestra.phrasing:register")()
 push()
 warn_of_failures()

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 # The first character of what may be a special token of some model's chat template
 _TOKEN = re.compile(
-    r"<(?=[|｜]|/?\w[^<>\n]{0,80}>)"  # <|im_end|> <｜User｜> </s> <seed:bos> <<SYS>>
+    r"<(?=[|｜]|[^\s<>][^<>\n]{0,80}>)"  # <|im_end|> <｜User｜> </s> <seed:bos> <<SYS>> <[PAD]>
     r"|\[(?=/?[a-z]?[A-Z_]{2}[A-Z_0-9]{0,80}\]|\||control_\d|e~\[)"  # [INST] [gMASK] [|user|] [e~[
     r"|\](?=[~<])"  # ]~b] ]<]
     r"|>(?=>[A-Z]{3,80}<<)"  # >>TITLE<<
+    r"|\|(?=\|\|[A-Z_]{3,80}\|{3})"  # |||IP_ADDRESS|||
 )
-_PLAIN = re.compile(r"[ !#-;=?-Z^-~]*")  # ASCII without the quotation mark, \ and < > [ ]
+_PLAIN = re.compile(r"[ !#-;=?-Z^-{}~]*")  # ASCII without the quotation mark, \ | and < > [ ]
 _KEPT = "\u200d"  # joins emoji
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _WRITTEN = re.compile(r'\\(?:([\\"nrt])|u\{([0-9a-f]+)\})')
@@ -62,6 +63,15 @@ def unquote(quoted: str) -> str:
     return _WRITTEN.sub(
         lambda found: _LONG[found[1]] if found[1] else chr(int(found[2], 16)), quoted[1:-1]
     )
+
+
+def disarm(text: str) -> str:
+    """A text that names a move, for a model to read: on one line, and without special tokens.
+
+    Moves are written by `repr`, which escapes quotes and controls but not `<|im_end|>`.
+    """
+    marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
+    return marked.replace("\n", "\\n")
 
 
 def printable(text: str) -> str:

@@ -17,8 +17,9 @@ from palestra.agents.naming import parse_agent
 from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game, Step, Terms, total
+from palestra.kernel.lives import newcomers
 from palestra.kernel.naming import construct
-from palestra.kernel.registry import registry
+from palestra.kernel.registry import registry, where_from
 from palestra.kernel.specs import load_entry_point
 
 OWN = "env"
@@ -42,6 +43,7 @@ class Transition:
     seat: int
     over: bool
     gamma: float
+    paid: Mapping[str, float] | None = None  # the game's own terms of this step for the seat
 
 
 Shaper = Callable[[Transition], Mapping[str, float]]
@@ -53,7 +55,8 @@ def potential_based(shaper: AnyShaper) -> AnyShaper:
 
     It is called once more if an episode ends from outside, by a forfeit or a step limit: then
     nobody has moved, `over` is true, and it takes back the potential of the last state, so that the
-    sum of its terms does not depend on what is played. Other shapers pay nothing there.
+    sum of its terms does not depend on what is played. Other shapers pay nothing there. `over` is
+    also true for a seat that a new person takes: the sum is that of each person's terms.
     """
     shaper.potential_based = True  # type: ignore[attr-defined]
     return shaper
@@ -84,7 +87,7 @@ def load_shaper(text: str) -> Shaper:
     known = registry().rewards
     if name not in known:
         steps = [OWN, *(spec.name for spec in known.values() if spec.shape == "step")]
-        raise UnknownName("reward", name, steps)
+        raise UnknownName("reward", name, steps, where_from("rewards", name))
     if known[name].shape != "step":
         raise InvalidOption(
             f"reward {name!r} is made for whole {known[name].shape}s; only step shapers can pay "
@@ -195,19 +198,31 @@ class ShapedEpisode(Episode):
         if self._terms and self._terms[2] == self.steps_played:
             return  # a repaired move was shaped already
         after, actions, to_act = self._simulator.state, self._history[1], self.to_act
+        left = self._left()
         terms: dict[int, dict[str, float]] = {}
         for seat in range(self.game.num_players):
             gamma = self.gamma if seat in to_act or not to_act else 1.0
-            step = Transition(self.game, before, actions, after, seat, not to_act, gamma)
+            own = self._simulator.step.rewards.get(seat, {})
+            step = Transition(self.game, before, actions, after, seat, not to_act, gamma, own)
             named: dict[str, float] = {}
             for name in self.rewards_from:
-                own = self._simulator.step.rewards.get(seat, {}) if name == OWN else None
-                named |= self._shapers[name](step) if own is None else own
+                if name == OWN:
+                    named |= own
+                    continue
+                shaper = self._shapers[name]
+                ends = seat in left and is_potential_based(shaper)
+                named |= shaper(replace(step, over=True) if ends else step)
             terms[seat] = named
         self._paid, self._named = [0.0] * self.game.num_players, {}
         self._pay(terms)
         if self.game.has_newcomers:
             super()._welcome()
+
+    def _left(self) -> set[int]:
+        """The seats whose person was replaced by the last step: for them the episode is over."""
+        if not self.game.has_newcomers:
+            return set()
+        return {seat for event in self.log[-1] for seat in newcomers(event)}
 
     def _settle(self, asked: Sequence[int], terms: Terms) -> None:
         """Shape an end from outside; `asked` are seats that were to move and did not.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import palestra
@@ -16,6 +17,7 @@ from palestra_adapters.directed import Directed, read_direction, scaled
 from palestra_adapters.mediator import Mediator, overridden, read_orders
 from palestra_adapters.memory.navigator import Navigator, read_experience
 from palestra_adapters.tasked import Tasked, read_tasks
+from palestra_adapters.teams.spp import read_final
 from palestra_rewards import shape
 from palestra_rewards.judges import Judge
 from palestra_rewards.judges.proposing import Proposer
@@ -229,3 +231,11 @@ def test_the_rules_of_the_game_can_be_the_strategy() -> None:
 def test_orders_are_read_by_member() -> None:
     text = "Plan:\n- player_0: go north\nplayer_1 : load\nPlayer_0: south\nplayer_9: west"
     assert read_orders(text, ["player_0", "player_1"]) == {"player_0": "south", "player_1": "load"}
+
+
+@pytest.mark.parametrize("junk", [" ", "\n", "a ", ": ", "- ", "player_0 "])
+def test_a_mediator_that_floods_is_read_in_time(junk: str) -> None:
+    started = time.perf_counter()
+    read_orders(junk * (40_000 // len(junk)), ["player_0"])
+    read_final(junk * (40_000 // len(junk)))
+    assert time.perf_counter() - started < 1

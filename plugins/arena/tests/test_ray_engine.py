@@ -10,7 +10,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +190,44 @@ def test_a_tournament_is_played_on_a_cluster_by_its_address(
         played = tuple(there.results())
     here = run_tournament(settings("first", "minimax:depth=1", engine="local", workers=0))
     assert sorted(essence(played), key=str) == sorted(essence(here.results), key=str)
+
+
+@pytest.fixture(params=["silent", "web", "closed"])
+def elsewhere(request: pytest.FixtureRequest) -> Iterator[str]:
+    """An address where no Ray is: a port nobody answers at, a web server's, a closed one."""
+    if request.param == "web":
+        with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as web:
+            threading.Thread(target=web.serve_forever, daemon=True).start()
+            yield f"127.0.0.1:{web.server_port}"
+            web.shutdown()
+        return
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        if request.param == "silent":
+            taken.listen()
+            yield f"127.0.0.1:{port}"
+            return
+    yield f"127.0.0.1:{port}"
+
+
+def test_a_port_that_is_not_rays_is_refused_soon(
+    elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", elsewhere)
+    from palestra_arena import ray_engine
+
+    monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
+    started = time.monotonic()
+    with pytest.raises(InvalidOption, match=f"no Ray lets us in at RAY_ADDRESS={elsewhere}"):
+        ray_engine.start(workers=1)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:seven", "127.0.0.1:70000", "nowhere.invalid:6"])
+def test_an_address_that_is_none_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    from palestra_arena import ray_engine
+
+    with pytest.raises(InvalidOption, match="no Ray lets us in"):
+        ray_engine.start(workers=1)

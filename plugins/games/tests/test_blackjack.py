@@ -11,6 +11,7 @@ import palestra
 import pytest
 from gymnasium.envs.toy_text import blackjack as gymnasium_blackjack
 from palestra import Episode, InvalidOption, Rng
+from palestra.scene import Cards
 from palestra_games.card.blackjack import (
     DEALER,
     HIT,
@@ -243,7 +244,9 @@ def test_hidden_cards_are_redrawn_from_those_not_seen() -> None:
 
 def test_the_dealers_second_card_is_shown_after_sticking_and_not_after_a_bust() -> None:
     def glyphs(episode: Episode, seat: int | None) -> list[str]:
-        return [piece.glyph for piece in episode.game.scene(episode.state, seat).hands[1][1]]
+        dealer = episode.game.scene(episode.state, seat).parts[1]
+        assert isinstance(dealer, Cards)
+        return ["?" if card.hidden else card.rank for card in dealer.cards]
 
     episode = start((TEN, 7), (TEN, NINE))
     assert glyphs(episode, 0) == ["10", "?"]

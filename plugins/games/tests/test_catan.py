@@ -332,6 +332,25 @@ def test_when_development_cards_may_be_played(
     assert kinds(dealt(*cards, fresh=fresh, phase=phase)) - {End} == may
 
 
+def test_by_the_rule_book_every_card_may_be_played_before_the_roll() -> None:
+    cards = [MONOPOLY, PLENTY, ROAD_BUILDING, KNIGHT]
+    game, state = Catan(num_players=2, early_cards="any"), dealt(*cards, phase=ROLL).state
+    episode = Episode(game, 0)
+    episode.load(state)
+    assert kinds(episode) == {Roll, Monopoly, Plenty, RoadBuilding, Knight}
+    episode.act({0: RoadBuilding()})
+    for _ in range(2):
+        episode.act({0: next(a for a in episode.legal_actions(0) if isinstance(a, Road))})
+    assert kinds(episode) == {Roll}  # one card a turn, and the roll is still to come
+    episode.load(state)
+    episode.act({0: Plenty("brick", "ore")})
+    assert kinds(episode) == {Roll}
+    assert not kinds(episode) & {End}
+    rules = game.rules_for(0)
+    assert "before or after the roll" in rules
+    assert "also before the roll" not in rules
+
+
 def test_one_development_card_a_turn() -> None:
     episode = dealt(PLENTY, MONOPOLY, KNIGHT)
     episode.act({0: Plenty("brick", "ore")})

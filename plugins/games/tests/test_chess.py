@@ -533,10 +533,10 @@ def test_the_picture_shows_men_where_they_stand() -> None:
     assert scene.grid is not None
     queen, king = scene.grid.cells[1][5], scene.grid.cells[0][4]
     assert queen is not None
-    assert (queen.glyph, queen.colour, queen.label) == ("Q", 0, "White queen")
+    assert (queen.glyph, queen.colour, queen.label) == ("Q", "white", "White queen")
     assert king is not None
-    assert (king.glyph, king.colour) == ("k", 1)
-    assert scene.grid.highlighted == {(0, 4)}
+    assert (king.glyph, king.colour, king.sprite) == ("k", "black", "chess-king")
+    assert scene.grid.marks == (("changed", (0, 4)),)
 
 
 def test_position_keys_do_not_collide_in_pairs() -> None:

@@ -143,3 +143,76 @@ def test_only_with_punishment_can_anybody_punish() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         DonorGame(**options)
+
+
+# Who knows what
+
+
+def told(options: dict[str, Any], donations: dict[int, int]) -> tuple[Episode, dict[int, str]]:
+    """One round in which every seat gives what is named; what everybody has read after it."""
+    episode = Episode(DonorGame(num_players=6, **options), 2)
+    episode.act({seat: Write(f"Plan {seat}.") for seat in range(6)})
+    episode.act({seat: Donate(donations[seat]) for seat in episode.to_act})
+    return episode, {seat: episode.prompt(seat, 0) for seat in range(6)}
+
+
+GIFTS = {seat: 11 * (seat + 1) for seat in range(6)}  # a donation names its donor
+
+
+@pytest.mark.parametrize(
+    ("acts", "knows"),
+    [
+        ("trace", lambda seat, donor, recipient: seat == donor),
+        ("partners", lambda seat, donor, recipient: seat in (donor, recipient)),
+        ("everybody", lambda seat, donor, recipient: True),
+    ],
+)
+def test_an_act_is_read_by_those_the_option_names(acts: str, knows: Any) -> None:
+    episode, read = told({"acts": acts}, GIFTS)
+    for act in episode.state.acts:
+        sentence = f"player_{act.donor} gives {act.percent}%"
+        for seat in range(6):
+            assert (sentence in read[seat]) == knows(seat, act.donor, act.recipient)
+
+
+def test_a_donor_reads_of_one_stranger_only_and_only_along_the_chain() -> None:
+    episode = Episode(DonorGame(num_players=6, trace=2), 2)
+    episode.act({seat: Write(f"Plan {seat}.") for seat in range(6)})
+    for _ in range(3):
+        episode.act({seat: Donate(GIFTS[seat]) for seat in episode.to_act})
+    acts = {(act.round, act.donor): act for act in episode.state.acts}
+    for donor, recipient in episode.state.pairs:
+        last = acts[2, recipient]  # sides alternate: a recipient gave in the round before
+        earlier = acts[1, last.recipient]
+        text = episode.describe(donor)
+        assert f"In round 3 player_{recipient} gave {last.percent}%" in text
+        assert f"In round 2 player_{last.recipient} gave {earlier.percent}%" in text
+        assert text.count("In round") == 2
+
+
+@pytest.mark.parametrize(("who", "readers"), [("nobody", 1), ("newcomers", 1), ("everybody", 6)])
+def test_a_strategy_is_read_while_it_is_followed(who: str, readers: int) -> None:
+    _, read = told({"strategies": who}, GIFTS)
+    for seat in range(6):
+        assert sum(f"Plan {seat}." in text for text in read.values()) == readers
+
+
+@pytest.mark.parametrize("who", ["nobody", "newcomers"])
+def test_strategies_are_handed_down_unless_nobody_reads_them(who: str) -> None:
+    options: Any = {"strategies": who}
+    episode = Episode(DonorGame(num_players=4, rounds=2, generations=2, **options), 0)
+    episode.act({seat: Write(f"Plan {seat}.") for seat in range(4)})
+    for _ in range(2):
+        episode.act({p: Donate(100 if p < 2 else 0) for p in episode.to_act})
+    new = episode.to_act
+    for seat in new:
+        read = {old for old in range(4) if f"Plan {old}." in episode.prompt(seat, 0)}
+        assert read == (set(range(4)) - set(new) if who == "newcomers" else set())
+
+
+def test_what_others_did_and_have_is_not_drawn_for_a_seat() -> None:
+    episode, _ = told({}, GIFTS)
+    (donor, recipient) = episode.state.pairs[0]
+    shown = {bar.label for bar in episode.scene(donor).bars}
+    assert shown == {f"player_{donor}", f"player_{recipient}"}
+    assert len(episode.scene(None).bars) == 6

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
 from palestra.engine.batch import Batch
+from palestra.scene import Cards
 from palestra_games.card.hanabi.agents import Iggi
 from palestra_games.card.hanabi.game import Hanabi
 from palestra_games.card.hanabi.observation import observation_of
@@ -337,9 +338,10 @@ def test_cards_dealt_and_drawn_are_told_to_everybody_but_their_holder() -> None:
 
 def test_a_player_sees_question_marks_for_his_own_cards_only() -> None:
     scene = GAME.scene(GAME.initial_state(0), 0)
-    shown = {name: {piece.glyph for piece in pieces} for name, pieces in scene.hands}
-    assert shown["player_0"] == {"?"}
-    assert "?" not in shown["player_1"]
+    rows = [part for part in scene.parts if isinstance(part, Cards)]
+    hidden = {row.owner: {card.hidden for card in row.cards} for row in rows}
+    assert hidden["player_0"] == {True}
+    assert hidden["player_1"] == {False}
 
 
 # Options

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra.scene import RoundTable
 from palestra_games.card.holdem import (
     BASE,
     CALL,
@@ -318,9 +319,12 @@ def test_folded_cards_stay_hidden_and_shown_cards_do_not() -> None:
     assert len({tuple(sorted(deck)) for deck in drawn}) == 1
     fixed = [place for place in range(52) if len({deck[place] for deck in drawn}) == 1]
     assert fixed == [0, 1, 2, 3, 6, 7, 8, 9, 10]
-    hands = dict(game.scene(state, 0).hands)
-    assert [piece.glyph for piece in hands["player_2 (folded)"]] == ["?", "?"]
-    assert [piece.glyph for piece in hands["player_1"]] == ["Ks", "Kh"]
+    (table,) = game.scene(state, 0).parts
+    assert isinstance(table, RoundTable)
+    _, shown, folded = table.people
+    assert folded.out
+    assert [card.hidden for card in folded.cards] == [True, True]
+    assert [(card.rank, card.suit) for card in shown.cards] == [("K", "spades"), ("K", "hearts")]
 
 
 def test_strength_is_that_of_own_cards_and_board() -> None:
@@ -350,3 +354,108 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) ->
 def test_a_deal_needs_real_and_different_cards(cards: str) -> None:
     with pytest.raises(InvalidOption):
         Holdem().deal(cards)
+
+
+# Unequal stacks and side pots, by hand; 1,000 random hands with such stacks were also played beside
+# pokerkit 0.7.7: legal raises, who is to act and payments were equal
+
+SIDE = "AsAh KsKh QsQh JsJh 2c3c4d8d9c"  # the seats' hands rank 0, 1, 2, 3, the best first
+
+
+THREE = "AsAh KsKh QsQh 2c3c4d8d9c"
+
+
+@pytest.mark.parametrize(
+    ("cards", "stacks", "moves", "paid"),
+    [
+        # main pot 3 x 10 to the aces, side pot 2 x 20 to the kings; what nobody matched goes back
+        (THREE, (10, 30, 50), "50 c c", [20, 10, -30]),
+        # the second stack has the best hand and wins both pots
+        ("QsQh AsAh KsKh 2c3c4d8d9c", (10, 30, 50), "50 c c", [-10, 40, -30]),
+        # pots of 4 x 10, 3 x 10 and 2 x 20, each to another player
+        (SIDE, (10, 20, 40, 60), "40 c c c", [30, 10, 0, -40]),
+        # two straights to the ace split the main pot of 30; the side pot of 40 is seat 1's alone
+        ("AsKh AhKs 2s2h QcJcTd8d7s", (10, 30, 50), "50 c c", [5, 25, -30]),
+        # 20, called all in with 10 and with 20, then 20 more, to which seat 2 folds: the main pot
+        # of 30 goes to the aces, and seat 1 takes back its 30 with the 10 that seat 2 leaves
+        (THREE, (10, 50, 50), "20 c c 20 f", [20, 0, -20]),
+    ],
+)
+def test_side_pots_pay_what_was_worked_out_by_hand(
+    cards: str, stacks: tuple[int, ...], moves: str, paid: list[float]
+) -> None:
+    episode = play(cards, moves, num_players=len(stacks), stacks=stacks)
+    assert episode.over
+    assert list(episode.returns) == paid
+
+
+def test_a_short_all_in_does_not_let_those_raise_who_have_acted() -> None:
+    # a raise to 10, a call, 13 all in: 3 more than 10, where a full raise is 8
+    episode = play(SIDE, "10 c 13", num_players=4, stacks=(13, 60, 60, 60))
+    assert episode.to_act == (1,)
+    assert "raise" in episode.legal_text(1)  # the big blind has not acted
+    episode.act({1: CALL})
+    assert episode.to_act == (2,)
+    assert "raise" not in episode.legal_text(2)
+
+
+def test_nobody_raises_whom_nobody_could_call() -> None:
+    episode = play(THREE, "20", num_players=3, stacks=(20, 12, 20))
+    assert episode.legal_text(0) == "fold, call"
+
+
+# A match
+
+
+def test_a_match_goes_on_with_the_chips_that_are_left_and_the_blinds_move() -> None:
+    episode = Episode(Holdem(num_players=3, hands=4, stack=20), 1, compiled=False)
+    small, chips = [], []
+    while not episode.over:
+        state = episode.state
+        if not state.bets[1:].any() and state.bets.sum() == 3 and not state.acted.any():
+            small.append(int(state.small))
+            chips.append(state.chips.tolist())
+        # two fold to the big blind
+        episode.act({episode.to_act[0]: FOLD})
+    assert small == [0, 1, 2, 0]
+    assert chips == [[20, 20, 20], [19, 21, 20], [19, 20, 21], [20, 20, 20]]
+    assert list(episode.returns) == [-1, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_chips_of_a_match_are_conserved_and_it_ends_when_one_has_all(seed: int) -> None:
+    game = Holdem(num_players=4, hands=40, stacks=(9, 20, 30, 15))
+    episode, rng = Episode(game, seed, compiled=False), Rng(seed)
+    while not episode.over:
+        episode.act({s: episode.sample(s, rng) for s in episode.to_act})
+        assert episode.state.chips.sum() == 74
+    state = episode.state
+    won = np.array(episode.returns)
+    assert np.array([9, 20, 30, 15]) + won == pytest.approx(state.chips)
+    assert state.hand == 40 or sorted(state.chips)[:3] == [0, 0, 0]
+
+
+def test_the_cards_of_a_hand_that_nobody_showed_stay_hidden_in_the_next() -> None:
+    episode = Episode(Holdem(hands=3, stack=20), 4, compiled=False)
+    cards = episode.game.hole(episode.state, 0)
+    episode.act({0: FOLD})
+    told = [event for event in episode.transcript(1) if event.kind == "deal"]
+    assert len(told) == 2  # player_1's own cards, of both hands
+    assert all(sorted(event.data["cards"]) != sorted(cards) for event in told)
+    game, state = episode.game, episode.state
+    drawn = {tuple(game.determinize(state, 1, Rng(n)).past_deck[:2]) for n in range(9)}
+    assert len(drawn) > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stacks": (10, 20)}, "one number for each of the 3"),
+        ({"stacks": (10, 3, 20)}, "from 4 to 10000"),
+        ({"stacks": (10, 20, 20_000)}, "at most 10000"),
+        ({"stack": 10_000, "num_players": 4, "hands": 2}, "30000 together"),
+    ],
+)
+def test_stacks_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidOption, match=said):
+        Holdem(**{"num_players": 3, **options})

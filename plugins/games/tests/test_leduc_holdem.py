@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from palestra import Episode, InvalidAction, Rng
+from palestra.scene import RoundTable
 from palestra_games.card.leduc_holdem import CALL, FOLD, RAISE, LeducHoldem
 
 GAME = LeducHoldem()
@@ -200,8 +201,10 @@ def test_actions_are_numbered_as_in_openspiel() -> None:
 
 def test_a_picture_shows_a_player_only_what_he_may_see() -> None:
     def glyphs(episode: Episode, seat: int | None) -> str:
-        hands = GAME.scene(episode.state, seat).hands
-        return "".join(piece.glyph for _, pieces in hands for piece in pieces)
+        (table,) = GAME.scene(episode.state, seat).parts
+        assert isinstance(table, RoundTable)
+        cards = [card for person in table.people for card in person.cards]
+        return "".join("?" if card.hidden else card.rank for card in (*cards, *table.cards))
 
     start, later, shown = (play((JACK, QUEEN, KING), moves) for moves in ("", "kk", "kkkk"))
     assert [glyphs(start, 0), glyphs(start, 1), glyphs(start, None)] == ["J??", "?Q?", "JQK"]

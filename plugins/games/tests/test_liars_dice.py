@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from palestra import Episode, InvalidOption, Rng
 from palestra.rules import turn_to
+from palestra.scene import Dice
 from palestra.testing import check
 from palestra_games.dice.liars_dice import LiarsDice
 
@@ -360,8 +361,10 @@ def test_a_new_roll_is_told_to_its_player_only() -> None:
 
 def test_a_picture_hides_the_dice_of_the_others() -> None:
     state = play(LiarsDice(dice=2), ((1, 2), (3, 4))).state
-    hands = LiarsDice(dice=2).scene(state, 0).hands
-    assert ["".join(piece.glyph for piece in pieces) for _, pieces in hands] == ["12", "??"]
+    own, other = LiarsDice(dice=2).scene(state, 0).parts
+    assert isinstance(own, Dice)
+    assert isinstance(other, Dice)
+    assert (own.values, other.values) == ((1, 2), (0, 0))
 
 
 # Options

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import palestra
 import pytest
-from palestra import Episode, InvalidOption, Turn, make_agent
-from palestra_games.dilemmas.norms import CHOICES, LINES, TOPICS, Do, Norms, Write, majority
+from palestra import Episode, InvalidOption, Rng, Turn, make_agent
+from palestra_games.dilemmas.norms import (
+    CHOICES,
+    LINES,
+    TOPICS,
+    Act,
+    Do,
+    Norms,
+    Write,
+    crossover,
+    judged_alignment,
+    majority,
+    read_act,
+)
 
 
 def lived(game: Norms, styles: list[str], seed: int, **options: Any) -> Episode:
@@ -107,3 +120,90 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
 def test_unknown_drifts_are_named() -> None:
     with pytest.raises(InvalidOption, match="'majority' or 'random'"):
         Norms(drift="fashion")
+
+
+# Acts in words, and offspring of two
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("I look for the owner and hand it in at the mill.", 0),
+        ("Keep it!", 1),
+        ("I KEEP  IT", 1),
+        ("I keep it, or hand it in, I do not know.", -1),
+        ("I sing.", -1),
+    ],
+)
+def test_acts_are_read_by_their_words(text: str, choice: int) -> None:
+    assert read_act(text, TOPICS[0][1]) == choice
+
+
+def test_acts_in_words_are_paid_as_what_they_name_and_read_by_all() -> None:
+    episode = Episode(Norms(3, topics=1, generations=1, acts="text", temptation=0), 0)
+    episode.act({seat: LINES[0] for seat in range(3)})
+    state = episode.state
+    norm, other = (TOPICS[0][1][(state.norms[0] + n) % 3] for n in (0, 1))
+    episode.act({0: Act(f"Of course I {norm}."), 1: Act(f"I {other}."), 2: Act("I pray.")})
+    assert list(episode.returns) == [state.weights[0], 0, 0]
+    assert all(f"Of course I {norm}." in episode.prompt(seat, 0) for seat in range(3))
+    assert "none of these" in episode.describe(1)
+
+
+def test_villagers_live_alike_in_words_and_in_choices() -> None:
+    styles = ["conformist", "tempted", "traditional", "conformist"]
+    spoken, chosen = (lived(Norms(4, acts=how), styles, 3) for how in ("text", "choice"))
+    assert list(spoken.returns) == list(chosen.returns)
+
+
+def test_a_judge_reads_the_words_of_every_generation() -> None:
+    options: dict[str, Any] = {"num_players": 3, "topics": 4, "generations": 3, "acts": "text"}
+    agents = ["norm-villager", "norm-villager", "norm-villager:style=tempted,inherit=false"]
+    record = palestra.play("games/Norms-v0", agents=agents, seed=1, replaced=0, **options)[0]
+    asked: list[str] = []
+
+    def follows(question: str) -> bool:
+        asked.append(question)
+        norm = question.split("The norm in this scene is: ")[1].split(". Scene")[0]
+        return f"I {norm}." in question
+
+    assert judged_alignment(record, follows) == [pytest.approx(2 / 3)] * 3
+    assert len(asked) == 3 * 4 * 3
+    plain = palestra.play("games/Norms-v0", agents=["random"] * 6, seed=1)[0]
+    with pytest.raises(InvalidOption, match="acts='text'"):
+        judged_alignment(plain, follows)
+
+
+def test_offspring_have_sentences_of_both_parents_in_their_places() -> None:
+    parents = ["A one. A two! A three.", "B one. B two?"]
+    children = {crossover(parents, 0.0, Rng(n)) for n in range(400)}
+    # at the third place the second parent has none: 2 x 2 x 2 kinds of children
+    assert children == {
+        " ".join(filter(None, (first, second, third)))
+        for first in ("A one.", "B one.")
+        for second in ("A two!", "B two?")
+        for third in ("A three.", "")
+    }
+
+
+def test_so_many_sentences_mutate() -> None:
+    parent = " ".join(f"S{n}." for n in range(50))
+    kept = sum(crossover([parent, parent], 0.3, Rng(n)).count("S") for n in range(40))
+    assert abs(kept - 2000 * 0.7) < 4 * (2000 * 0.21) ** 0.5
+
+
+def test_newcomers_by_crossover_write_nothing_and_read_their_strategy() -> None:
+    game = Norms(4, topics=1, generations=2, offspring="crossover", mutation=0, replaced=0.5)
+    episode = Episode(game, 0)
+    episode.act({seat: Write(f"Plan {seat}a. Plan {seat}b.") for seat in range(4)})
+    norm = TOPICS[0][1][episode.state.norms[0]]
+    tempted = [TOPICS[0][1][t] for t in episode.state.temptations]
+    rest = [next(w for w in TOPICS[0][1] if w not in (norm, tempted[s])) for s in range(4)]
+    episode.act({0: Do(norm), 1: Do(rest[1]), 2: Do(norm), 3: Do(rest[3])})
+    assert episode.to_act == (0, 1, 2, 3)  # nobody is to write
+    assert not episode.state.writing
+    for seat in (1, 3):
+        text = episode.state.strategies[seat]
+        assert {"a" in text, "b" in text} == {True}
+        assert not set("13") & set(text)
+        assert text in episode.describe(seat)

@@ -112,3 +112,15 @@ def test_random_plans_seldom_arrive() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match=f"{next(iter(options))} must be (a.* )?from"):
         PlanPath(**options)
+
+
+@pytest.mark.parametrize("options", [{"plan_limit": 1}, {"plan_limit": 2, "num_players": 2}])
+def test_no_plan_is_longer_than_a_short_limit(options: dict[str, Any]) -> None:
+    episode = Episode(PlanPath(**options), 1)
+    rng = Rng(0)
+    while not episode.over:
+        (seat,) = episode.to_act
+        action = episode.sample(seat, rng)
+        assert len(action.path) <= options["plan_limit"]
+        episode.act({seat: action})
+    assert not any(episode.mistakes)

@@ -30,6 +30,7 @@ from palestra_games.social.werewolf.rules import (
     Say,
     Sleep,
     Vote,
+    Whisper,
     knowledge,
 )
 
@@ -462,3 +463,75 @@ def test_the_seer_names_the_werewolf_he_saw_and_the_village_follows() -> None:
 def test_scripted_players_play_nothing_else() -> None:
     with pytest.raises(InvalidOption, match="Werewolf"):
         palestra.play("games/Hangman-v0", agents=["villager"], episodes=1)
+
+
+# Options of the study
+
+
+def test_only_the_pack_hears_what_it_says_at_night() -> None:
+    episode = start(pack_talk=2)
+    everybody = {seat: Sleep() for seat in range(7)}
+    episode.act(everybody | {0: Whisper("The seer sits at 2."), 1: Pass()})
+    episode.act(everybody | {0: Pass(), 1: Whisper("Then kill 2.")})
+    for seat in range(7):
+        read = episode.prompt(seat, 0) + str(episode.scene(seat))
+        assert ("The seer sits at 2." in read) == ("Then kill 2." in read) == (seat in (0, 1))
+    assert episode.to_act == tuple(range(7))  # who acts tells nobody who talks
+    night(episode, (2, 2))
+    assert not any("Then kill 2." in episode.describe(seat) for seat in (0, 1))  # heard last night
+    lynch(episode, 6)
+    assert "round 1 of 2" in episode.describe(4)
+
+
+def test_while_the_pack_talks_the_others_sleep() -> None:
+    game = Werewolf(shuffle=False, pack_talk=1)
+    state = game.initial_state(0)
+    for seat, action in ((2, Inspect("player_0")), (0, Kill("player_4")), (4, Whisper("Hm."))):
+        with pytest.raises(InvalidAction):
+            game.check(state, seat, action)
+
+
+def voted(votes: dict[int, int], **options: Any) -> Episode:
+    """The first day's votes after a night in which seat 5 died; -1 abstains."""
+    episode = be_silent(night(start(**options), (5, 5)))
+    episode.act({s: Vote(name(v) if v >= 0 else "nobody") for s, v in votes.items()})
+    return episode
+
+
+@pytest.mark.parametrize(
+    ("votes", "ties", "lynched"),
+    [
+        ({0: -1, 1: -1, 2: -1, 3: 4, 4: -1, 6: -1}, "lot", 4),  # one vote is the most
+        ({0: -1, 1: -1, 2: -1, 3: -1, 4: -1, 6: -1}, "lot", NOBODY),
+        ({0: 2, 1: 2, 2: 0, 3: 0, 4: 6, 6: -1}, "nobody", NOBODY),
+        ({0: 2, 1: 2, 2: 0, 3: 2, 4: 0, 6: -1}, "nobody", 2),
+    ],
+)
+def test_abstentions_and_ties(votes: dict[int, int], ties: str, lynched: int) -> None:
+    episode = voted(votes, abstain=True, ties=ties)
+    assert episode.state.lynched == [lynched]
+    assert episode.state.phase == NIGHT
+    assert len(episode.state.alive) == (6 if lynched == NOBODY else 5)
+
+
+def test_after_three_days_without_a_lynching_somebody_must_be_voted_for() -> None:
+    episode = start(abstain=True, num_players=12, werewolves=1)
+    for day in range(4):
+        wolf, rest = {0: Kill(name(11 - day))}, {s: Sleep() for s in episode.to_act}
+        rest |= {1: Inspect(name(0)), 2: Protect(name(2))}
+        episode.act(rest | wolf)
+        be_silent(episode)
+        if day < 3:
+            episode.act({seat: Vote("nobody") for seat in episode.to_act})
+    with pytest.raises(InvalidAction):
+        episode.parse(0, "Vote(target='nobody')")
+
+
+def test_the_role_of_the_lynched_can_stay_hidden() -> None:
+    episode = lynch(night(start(lynched_role=False), (5, 5)), 1)
+    assert "werewolf" not in " ".join(e.text for e in episode.transcript(6)[1:])
+    assert knowledge(episode.state, 6)[1] == 0
+    assert knowledge(episode.state, 0)[1] == 1 + WEREWOLF  # a fellow
+    drawn = [episode.game.determinize(episode.state, 6, Rng(n)).roles for n in range(60)]
+    assert {roles[1] for roles in drawn} == {VILLAGER, WEREWOLF, SEER, DOCTOR}
+    assert all(0 < 2 * sum(r[s] == WEREWOLF for s in (0, 2, 3, 4, 6)) < 5 for r in drawn)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption
+from palestra import Agent, Decision, Episode, InvalidAction, InvalidOption
 from palestra_markets.magentic.marketplace import (
     Magentic,
     Pay,
@@ -24,7 +24,13 @@ ID = "markets/Magentic-v0"
 
 
 def market(**options: Any) -> Episode:
-    settings = {"num_players": 4, "customers": 1, "latency": 0, "results": 3, "search": "optimal"}
+    settings: dict[str, Any] = {
+        "num_players": 4,
+        "customers": 1,
+        "latency": 0,
+        "results": 3,
+        "search": "optimal",
+    }
     return Episode(Magentic(**settings | options), seed=0)
 
 
@@ -138,9 +144,9 @@ def test_letters_and_results_are_for_their_reader_alone() -> None:
         assert not {e.kind for e in episode.transcript(other)} & {"letter", "results"}
 
 
-@pytest.mark.parametrize("ranking", ["simple", "filtered", "lexical", "optimal"])
-def test_every_search_lists_only_businesses_and_optimal_puts_who_fits_first(ranking: str) -> None:
-    episode = market(num_players=30, results=29, search=ranking)
+@pytest.mark.parametrize("ranking", ["simple", "filtered", "lexical", "optimal", "cheapest"])
+def test_every_search_lists_only_businesses_and_the_best_first(ranking: str) -> None:
+    episode = market(num_players=30, results=29, search=ranking, listing="menu")
     customer = episode.state.customers[0]
     query = ", ".join([*customer.items, *customer.needs])
     act(episode, p0=Search(query))
@@ -153,6 +159,13 @@ def test_every_search_lists_only_businesses_and_optimal_puts_who_fits_first(rank
     if ranking == "filtered":
         assert all(set(customer.needs) <= set(r["amenities"]) for r in found)
     elif ranking == "optimal":
+        have = [set(customer.items) <= set(r["menu"]) for r in found]
+        ratings = [r["rating"] for r in found]
+        assert have == sorted(have, reverse=True)
+        assert 1 < sum(have) < 29
+        assert ratings[: sum(have)] == sorted(ratings[: sum(have)], reverse=True)
+        assert ratings[sum(have) :] == sorted(ratings[sum(have) :], reverse=True)
+    elif ranking == "cheapest":
         assert fits == sorted(fits, reverse=True)
         totals = [sum(r["menu"][i] for i in customer.items) for r in found[: sum(fits)]]
         assert totals == sorted(totals)
@@ -175,6 +188,114 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
         Magentic(**options)
 
 
+# What a listing tells, and manipulation
+
+
+def test_a_card_tells_name_rating_and_description_and_the_rest_is_asked_for() -> None:
+    episode = market(search="lexical")
+    customer, shops = episode.state.customers[0], episode.state.businesses
+    act(episode, p0=Search(", ".join(customer.items)))
+    position = episode.describe(0)
+    read = episode.prompt(0, 0).replace(position, "")
+    for shop in shops:
+        assert f"rated {shop.rating / 10:g} of 5. {shop.description}" in read
+        assert not any(f"{item} {price}" in read for item, price in shop.prices.items())
+        assert not any(name in read for name in shop.amenities if name not in customer.needs)
+    assert all(set(r) == {"name", "rating", "description"} for r in results_of(episode))
+    act(episode, p0=Write("player_1", "What do you have?"))
+    act(episode, p1=Read())
+    act(episode, p1=Write("player_0", f"Ramen 77, and {shops[0].amenities}."))
+    act(episode, p0=Read())
+    assert "Ramen 77" in episode.prompt(0, 0)
+
+
+def results_of(episode: Episode) -> list[dict[str, Any]]:
+    """What the first customer's last search showed."""
+    (found,) = [e.data["results"] for e in episode.transcript(0) if e.kind == "results"][-1:]
+    return list(found)
+
+
+def test_a_menu_listing_tells_prices_and_amenities() -> None:
+    episode = market(listing="menu")
+    act(episode, p0=Search("anything"))
+    for shop in episode.state.businesses:
+        assert all(f"{item} {price}" in episode.prompt(0, 0) for item, price in shop.prices.items())
+
+
+class Obedient(Agent):
+    """Customers who pay whoever tells them to ignore their instructions, or any other shop."""
+
+    def __init__(self, obeys: bool) -> None:
+        self.obeys = obeys
+
+    def act(self, turns: Any) -> list[Decision]:
+        return [Decision(self.choose(turn)) for turn in turns]
+
+    def choose(self, turn: Any) -> Any:
+        kinds = [event.kind for event in turn.transcript]
+        if "results" not in kinds:
+            return Search("anything")
+        if "payment" in kinds:
+            return Wait()
+        offers = [event.data for event in turn.transcript if event.kind == "proposal"]
+        if offers:
+            return Pay(offers[0]["proposal"])
+        return Read() if len(kinds) > 4 or turn.steps_played > 1 else Write(self.shop(turn), "Hi.")
+
+    def shop(self, turn: Any) -> str:
+        found = next(event.data["results"] for event in turn.transcript if event.kind == "results")
+        told = [r["name"] for r in found if "Ignore your instructions" in r["description"]]
+        return str(
+            told[0] if self.obeys else next(r["name"] for r in found if r["name"] != told[0])
+        )
+
+
+class Seller(Agent):
+    """Offers everybody who wrote to it, in turn, the first item of its menu."""
+
+    def act(self, turns: Any) -> list[Decision]:
+        return [Decision(self.choose(turn)) for turn in turns]
+
+    def choose(self, turn: Any) -> Any:
+        letters = [event for event in turn.transcript if event.kind == "letter"]
+        if not letters:
+            return Read()
+        if turn.steps_played > 5:
+            return Wait()
+        shop = next(event.data for event in turn.transcript if event.kind == "shop")
+        sender = letters[turn.steps_played % len(letters)].data["sender"]
+        return Propose(sender, next(iter(shop["menu"])), 100)
+
+
+def test_manipulation_is_counted_by_whom_it_reached_and_who_paid() -> None:
+    # two of three customers obey; all see all four businesses, the last of which misleads
+    agents: list[Any] = [Obedient(True), Obedient(True), Obedient(False), *[Seller()] * 4]
+    options: dict[str, Any] = {
+        "num_players": 7,
+        "customers": 3,
+        "latency": 0,
+        "rounds": 9,
+        "seed": 1,
+    }
+    (record,) = palestra.play(ID, agents=agents, manipulation="injection", **options)
+    found = palestra.measure(record)
+    assert found["manipulation-attempts"] == 3
+    assert found["manipulation-success"] == pytest.approx(2 / 3)
+
+
+def test_without_manipulation_nothing_is_attempted() -> None:
+    found = palestra.measure(play("first", customers=4, businesses=6)[0])
+    assert found["manipulation-attempts"] == 0
+
+
+@pytest.mark.parametrize("misleading", [1, 3, 9])
+def test_so_many_businesses_mislead(misleading: int) -> None:
+    game = Magentic(manipulation="strong-injection", misleading=misleading)
+    told = [b.description for b in game.initial_state(4).businesses]
+    assert sum("SYSTEM NOTICE" in text for text in told) == misleading
+    assert all("SYSTEM NOTICE" in text for text in told[-misleading:])
+
+
 # The optimum
 
 
@@ -194,7 +315,7 @@ def optimum(game: Magentic, seed: int) -> float:
 @pytest.mark.parametrize("search", ["optimal", "lexical", "simple"])
 @pytest.mark.parametrize("trade", ["restaurants", "contractors"])
 def test_customers_who_read_everything_and_take_the_best_reach_the_optimum(
-    search: str, trade: str
+    search: str, trade: Any
 ) -> None:
     for record in play(episodes=2, search=search, trade=trade):
         game = Magentic(num_players=40, customers=10, trade=trade)
@@ -220,3 +341,9 @@ def test_money_is_conserved_to_the_last_cent_over_a_whole_run() -> None:
     final = palestra.replay(record).state.ledger
     final.check()
     assert sum(final.balances.values()) == 0
+
+
+@pytest.mark.parametrize("limit", [1, 14, 15])
+def test_sampled_letters_keep_to_a_short_message_limit(limit: int) -> None:
+    for record in palestra.play(ID, agents="random", episodes=2, seed=2, message_limit=limit):
+        assert not any(record.mistakes)

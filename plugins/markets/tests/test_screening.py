@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from math import log
 from typing import Any
 
 import numpy as np
 import palestra
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption
+from palestra import Episode, EpisodeRecord, InvalidAction, InvalidOption
+from palestra.records.record import EventRecord
 from palestra_markets.screening.evidence import (
     SCORES,
     Costs,
@@ -174,3 +176,29 @@ def test_the_parity_gap_is_the_difference_of_both_groups_rates() -> None:
     gap = palestra.measure(record)["parity-gap"]
     assert gap == pytest.approx(abs(sum(blue) / len(blue) - sum(green) / len(green)))
     assert 0 < gap < 1
+
+
+def test_the_cost_ratio_by_hand() -> None:
+    """Good cases are a quarter; a score is three times as likely for them as the one below it."""
+    options: dict[str, Any] = {
+        "theme": "hire",
+        "chance": 0.25,
+        "checks": 0,
+        "clarity": log(3),
+        "bias": 0.0,
+    }
+    game = Screening(**options)
+    told = []
+    chances = {3: 1 / 2, 2: 1 / 4, 0: 1 / 28}  # odds of 1/3, times 3, 1 and 1/9
+    for case, (score, accepted, good) in enumerate([(3, False, True), (2, True, False), (0, 0, 0)]):
+        told.append(EventRecord("reveal", "", {"score": score, "group": 0, "case": case}))
+        verdict = {"group": 0, "good": bool(good), "accepted": bool(accepted), "notes": 1}
+        told.append(EventRecord("reveal", "", verdict))
+    record = EpisodeRecord(ID, 0, ("player_0",), options=options, opening=told)
+    accept, miss = game.words.prices.accept, game.words.prices.miss
+    spent = miss * chances[3] + accept + miss * chances[0]  # not what happened to be true
+    least = sum(min(accept, miss * chance) for chance in chances.values())
+    assert palestra.measure(record, ["cost-ratio"])["cost-ratio"] == pytest.approx(spent / least)
+    assert "cost-ratio" not in palestra.measure(
+        EpisodeRecord(ID, 0, ("player_0",), options=options)
+    )

@@ -127,3 +127,10 @@ def test_impossible_moves_are_refused(text: str) -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="|".join(options)):
         Shopping(**options)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7])
+def test_sampled_moves_keep_to_a_short_message_limit(limit: int) -> None:
+    for record in palestra.play(ID, agents="random", episodes=3, seed=2, message_limit=limit):
+        assert not any(record.mistakes)
+        assert all(record.outcome.results[seat] != "forfeit" for seat in range(2))

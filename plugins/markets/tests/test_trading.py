@@ -191,6 +191,14 @@ def test_drawdown_and_sortino_of_a_path_by_hand() -> None:
     assert metrics.sortino(np.array([1.0, 2.0])) == 0
 
 
+def test_sharpe_ratio_of_a_path_by_hand() -> None:
+    values = np.array([100.0, 110.0, 121.0, 108.9])  # 10, 10 and -10 percent
+    expected = (0.1 / 3) / (0.2 / 3**0.5) * 252**0.5
+    assert metrics.sharpe(values) == pytest.approx(expected)
+    assert metrics.sharpe(np.array([1.0, 2.0])) is None
+    assert metrics.sharpe(np.array([1.0, 1.0, 1.0])) is None
+
+
 def test_buy_and_hold_earns_the_ratio_of_prices() -> None:
     """Without costs, up to the cash that is too little for one more share."""
     for record in palestra.play(ID, agents=["buy-and-hold"], episodes=3, seed=0, **FREE):

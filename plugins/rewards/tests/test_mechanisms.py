@@ -26,6 +26,7 @@ from palestra_rewards.episodes.hops import (
     read_hop,
     states_in_words,
 )
+from palestra_rewards.episodes.red_team import attack_figures
 from palestra_rewards.judges import Judge
 from palestra_rewards.judges.attributing import marks
 from palestra_rewards.judges.tools import (
@@ -351,3 +352,27 @@ def test_themis_pays_every_seat_of_a_real_run_its_score() -> None:
         last = {turn.seat: place for place, turn in enumerate(record.turns)}
         assert sorted(np.flatnonzero(paid)) == sorted(last.values())
         assert set(paid[list(last.values())]) == {0.7}
+
+
+# AdvEvo-MARL; the arena itself is tested beside the adapter `redteam`
+
+
+def test_attackers_earn_harm_and_defenders_the_task_without_it() -> None:
+    """Two attackers and a defender: harm once, at a price of 0.5, and the task worth 0.8."""
+    records = palestra.rollouts("games/AgentsNet-v0", agents="random", n=2, num_players=4)
+    roles = ["attacker", "defender", "attacker", "defender"]
+    for record, executed in zip(records, ([1], []), strict=True):
+        worth = [0.8] + [0.0] * (len(record.turns) - 1)
+        record.tags = {"roles": roles, "executed": executed, "process": worth}
+    paid = [shape("red-team", record, price=0.5) for record in records]
+    last = [
+        [max(n for n, t in enumerate(record.turns) if t.seat == seat) for seat in range(4)]
+        for record in records
+    ]
+    assert paid[0][last[0]].tolist() == pytest.approx([1.0, 0.3, 1.0, 0.3])
+    assert paid[1][last[1]].tolist() == pytest.approx([0.0, 0.8, 0.0, 0.8])
+    assert sum(map(np.count_nonzero, paid)) == 6
+    assert attack_figures(records) == {"attack success": 0.5, "task": 0.8}
+    records[0].tags = {"executed": [], "process": [0.0] * len(records[0].turns)}
+    with pytest.raises(InvalidOption, match="tag 'roles'"):
+        shape("red-team", records[0])

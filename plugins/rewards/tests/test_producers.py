@@ -31,7 +31,7 @@ from scipy.stats import spearmanr
 Records = list[EpisodeRecord]
 PAGE = Path(__file__).parents[3] / "docs" / "producers.md"
 BY_NAME = {run.entry.split(":")[0]: run for run in RUNS}
-ELSEWHERE = {"comas"}  # fed by the agent of that name, and tested beside it
+ELSEWHERE = {"red-team", "comas"}  # fed by the agent of that name, and tested beside it
 LEARNS_IT = {"oprl"}  # takes what was reported, and else learns it from the rollouts
 
 
@@ -359,7 +359,7 @@ def test_an_entry_refuses_the_same_run_if_nobody_reports(name: str) -> None:
 
 def test_every_entry_that_reads_facts_has_a_run() -> None:
     read = {need for need, how in NEEDS.items() if "docs/producers.md" in how.how}
-    read |= {"scores", "verdicts", "reward model", "parents"}
+    read |= {"scores", "verdicts", "reward model", "parents", "workers"}
     wanted = {entry.name for entry in entries() if set(entry.needs) & read}
     assert wanted - ELSEWHERE <= set(BY_NAME)
     assert set(BY_NAME) - LEARNS_IT <= wanted

@@ -16,6 +16,7 @@ from palestra_rewards import Group, Lacking, estimate
 from palestra_rewards.estimators.nested import roots
 from palestra_rewards.estimators.team import (
     agreement,
+    gain,
     importance,
     interaction,
     sampled_shapley,
@@ -265,3 +266,39 @@ def test_importance_finds_the_agent_everybody_trusts() -> None:
     ratings = np.full((2, 3, 3), 0.1)
     ratings[:, :, 1] = 0.8
     assert importance(ratings).mean(axis=0).argmax() == 1
+
+
+def test_gains_of_an_order_are_those_worked_by_hand() -> None:
+    """The local order puts the gains (0, 2, 1) in places 1 to 3; the best order is (2, 1, 0)."""
+    by_hand = (2 / np.log2(3) + 1 / 2) / (2 + 1 / np.log2(3))
+    one = gain(np.array([3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0]), np.zeros(3, int))
+    assert one.tolist() == pytest.approx([by_hand])
+    ids = np.array([0, 0, 1, 1, 2, 2])
+    same, turned, level = gain(
+        np.array([1.0, 2.0, 2.0, 1.0, 5.0, 5.0]), np.array([0.0, 4.0, 0.0, 4.0, 0.0, 4.0]), ids
+    )
+    assert (same, turned) == pytest.approx((1.0, 1 / np.log2(3)))
+    assert level == pytest.approx((1 + 1 / np.log2(3)) / 2)  # ties share their places
+    assert gain(np.array([1.0, 2.0]), np.array([7.0, 7.0]), np.zeros(2, int)).tolist() == [0.5]
+
+
+def test_comam_by_gain_gives_a_shuffled_agent_the_least_weight() -> None:
+    rng = np.random.default_rng(5)
+    shares = []
+    for _ in range(200):
+        team = rng.normal(size=8)
+        local = np.stack([team + 0.1, 2 * team, rng.permutation(team)], axis=1)
+        group = Group.from_arrays(
+            episode=np.repeat(np.arange(8), 3),
+            seat=np.tile(np.arange(3), 8),
+            rewards=np.repeat(team, 3),
+            facts={"local": local.ravel()},
+        )
+        found = estimate("comam:by=gain", group).values.reshape(8, 3)
+        centre = team - team.mean()
+        own = local - local.mean(axis=0)
+        shares.append(((found - own) / centre[:, None]).mean(axis=0))
+    held = np.mean(shares, axis=0)
+    assert np.sum(held) == pytest.approx(1)
+    assert held[2] < held[0] - 0.05
+    assert held[0] == pytest.approx(held[1])

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, Rng
+from palestra import Agent, Decision, InvalidOption, Rng
 from palestra_web.actions import Click
 from palestra_web.reading import read_page
+from palestra_web.shop import choices
 from palestra_web.shop.choices import (
     NAMES,
     Choices,
@@ -18,6 +19,9 @@ from palestra_web.shop.choices import (
     concentration,
     features,
     fit,
+    market_shares,
+    product_concentration,
+    share_shift,
 )
 from palestra_web.shop.shelf import SELLER, SHELF_SIZE, TRIALS, Article, ShelfChoice, false_claims
 
@@ -141,3 +145,74 @@ def test_options_are_checked() -> None:
         ShelfChoice(trial="luck")
     with pytest.raises(InvalidOption, match="num_players must be an integer from 1 to 2, not 3"):
         ShelfChoice(num_players=3)
+
+
+# A fixed assortment
+
+
+def test_a_fixed_assortment_shows_the_same_products_in_other_places_and_at_other_prices() -> None:
+    game = ShelfChoice(assortment=3)
+    trials = [game.initial_state(seed).data for seed in range(200)]
+    assert len({data.kind for data in trials}) == 1
+    for number in range(SHELF_SIZE):
+        shown = [(p, a) for t in trials for p, a in enumerate(t.articles) if a.product == number]
+        assert len(shown) == 200
+        assert len({(a.brand, a.colour, a.facts) for _, a in shown}) == 1
+        counts = np.bincount([place for place, _ in shown], minlength=SHELF_SIZE)
+        assert abs(counts - 25).max() < 5 * math.sqrt(200 * 7 / 64)  # each place an eighth
+        assert len({a.price for _, a in shown}) > 20
+    other = ShelfChoice(assortment=4).initial_state(0).data
+    assert {a.brand for a in other.articles} != {a.brand for a in trials[0].articles}
+
+
+class BrandBuyer(Agent):
+    """Buys by brand: of the two named, the first in three of four trials, by the seed's turn."""
+
+    def __init__(self, first: str, second: str) -> None:
+        self.brands, self.trials = (first, first, first, second), 0
+
+    def act(self, turns: Any) -> list[Decision]:
+        return [Decision(self.choose(turn)) for turn in turns]
+
+    def choose(self, turn: Any) -> Any:
+        cards = turn.position.split("  listitem")[1:]
+        brand = self.brands[self.trials % 4]
+        self.trials += 1
+        place = next(n for n, card in enumerate(cards) if f"'{brand} " in card)
+        return Click([e for e in read_page(turn.position) if e.name == "Add to cart"][place].number)
+
+
+def test_market_shares_are_what_was_bought_of_each_product() -> None:
+    brands = sorted(a.brand for a in ShelfChoice(assortment=1).initial_state(0).data.articles)
+    options: dict[str, Any] = {"assortment": 1, "episodes": 24, "seed": 2}
+    agents = [BrandBuyer(brands[2], brands[5])]
+    records = palestra.play("web/Shelf-v0", agents=agents, **options)
+    shares = market_shares(records)
+    assert [shares[brand].value for brand in brands] == [0, 0, 0.75, 0, 0, 0.25, 0, 0]
+    # Wilson's interval for 18 of 24: (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)
+    assert shares[brands[2]][1:] == pytest.approx((0.5510, 0.8800), abs=2e-4)
+    assert product_concentration(records) == pytest.approx(9 / 16 + 1 / 16)
+
+
+def test_shares_of_products_need_products_that_stay() -> None:
+    records = palestra.play("web/Shelf-v0", agents=["rational-buyer"], episodes=2)
+    with pytest.raises(InvalidOption, match="assortment=1"):
+        market_shares(records)
+
+
+class Bought:
+    """A shelf's purchases as `share_shift` reads them, by hand."""
+
+    def __init__(self, sold: int) -> None:
+        self.bought, self.sellers_place = 3, 3 if sold else 4
+
+
+def test_a_shift_of_share_is_the_mean_of_paired_differences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choices, "_purchases", lambda trials: [Bought(sold) for sold in trials])
+    before: Any = [0, 0, 1, 0]
+    after: Any = [1, 0, 1, 1]
+    shift, error = share_shift(before, after)
+    assert shift == 0.5  # differences 1, 0, 0, 1: mean 1/2, standard deviation √(1/3)
+    assert error == pytest.approx(math.sqrt(1 / 3) / 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,6 +12,8 @@ from palestra import InvalidAction, InvalidOption
 from palestra_web.shop.catalogue import Product, catalogue
 from palestra_web.shop.reward import PurchaseGoal, grade, type_reward
 from palestra_web.shop.shop import Shop
+from palestra_web.shop.shoppers import read_instruction
+from palestra_web.shop.words import DEPARTMENTS
 
 SHIRT = Product(
     0,
@@ -194,3 +197,47 @@ def test_options_are_checked() -> None:
         Shop(distill="some")
     with pytest.raises(InvalidOption, match="limit must be an integer from 1"):
         Shop(limit=0)
+
+
+# Instructions in many words
+
+
+def requests_of(count: int, **options: Any) -> list[tuple[str, Any]]:
+    game = Shop(phrasing="varied", products=500, **options)
+    data = [game.initial_state(seed).data for seed in range(count)]
+    return [(one.phrases[0], one.goal) for one in data]
+
+
+def test_varied_instructions_name_all_that_is_wanted() -> None:
+    for text, goal in requests_of(300):
+        said = text.lower()
+        assert goal.product.query in said
+        assert all(name in said for name in goal.attributes)
+        assert all(value.lower() in said for value in goal.options.values())
+        assert f"{goal.cap / 100:g}" in said
+
+
+def test_no_pattern_reads_varied_instructions() -> None:
+    forms, fooled = set(), 0
+    for text, goal in requests_of(400):
+        with pytest.raises(InvalidOption, match="phrasing='template'"):
+            read_instruction(text)
+        known = DEPARTMENTS[goal.product.category[0]].attributes
+        named = {name for name in known if name in text.lower()}
+        fooled += named != set(goal.attributes)
+        for name in (*known, *goal.options.values(), goal.product.query):
+            text = text.lower().replace(name.lower(), "_")
+        forms.add(re.sub(r"\d+", "#", text))
+    assert len(forms) > 390  # hardly any two have the same form
+    assert fooled == 400  # whoever looks for names of attributes finds some that are not wanted
+
+
+def test_a_known_shopper_leaves_an_attribute_to_the_account() -> None:
+    for text, _ in requests_of(40, profile=True):
+        assert "my account" in text
+
+
+def test_the_wording_changes_nothing_else() -> None:
+    for seed in range(20):
+        plain = Shop(products=500).initial_state(seed).data
+        assert plain.goal == Shop(products=500, phrasing="varied").initial_state(seed).data.goal

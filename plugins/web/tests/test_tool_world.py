@@ -178,7 +178,7 @@ def test_a_change_that_is_undone_is_none() -> None:
     {"domains": 20, "discover": True},
 ])  # fmt: skip
 def test_the_solver_does_every_task(options: dict[str, Any]) -> None:
-    assert mean(play(**options), "task-success") == 1
+    assert mean(play(**options), "success") == 1
 
 
 # Hell or High Water
@@ -244,10 +244,10 @@ def test_an_order_in_a_note_is_always_obeyed_without_a_policy_and_never_done_wit
     obedient = "tool-solver:obey=true"
     open_ = play(obedient, injection=True)
     assert mean(open_, "attack-success") == 1
-    assert mean(open_, "task-success") == 0
+    assert mean(open_, "success") == 0
     guarded = play(obedient, injection=True, policy="task")
     assert mean(guarded, "attack-success") == 0
-    assert mean(guarded, "task-success") == mean(guarded, "task-utility") == 1
+    assert mean(guarded, "success") == mean(guarded, "task-utility") == 1
     assert all(record.events[-1].data["blocked"] == 1 for record in guarded)
     assert mean(play("tool-solver", injection=True), "attack-success") == 0
 
@@ -379,8 +379,8 @@ def test_trusting_the_first_page_is_misled_by_a_false_first_page_only() -> None:
     trusting = "tool-solver:trust=first"
     rates = [mean(play(trusting, task=LOOKUP, pollution=r), "attack-success") for r in range(4)]
     assert rates == [0, 1, 0, 0]
-    assert mean(play(trusting, task=LOOKUP), "task-success") == 1
-    assert mean(play(task=LOOKUP, pollution=1), "task-success") == 1
+    assert mean(play(trusting, task=LOOKUP), "success") == 1
+    assert mean(play(task=LOOKUP, pollution=1), "success") == 1
 
 
 def test_an_updating_policy_lets_nobody_be_misled_and_costs_the_careful_nothing() -> None:
@@ -389,8 +389,8 @@ def test_an_updating_policy_lets_nobody_be_misled_and_costs_the_careful_nothing(
     assert mean(fixed, "attack-success") == 1  # a fixed policy cannot know which value is right
     updating = play(trusting, task=LOOKUP, pollution=1, policy="updating")
     assert mean(updating, "attack-success") == 0
-    assert mean(play(task=LOOKUP, pollution=1, policy="updating"), "task-success") == 1
-    assert mean(play(task=WRITE, goals=3, policy="updating"), "task-success") == 1
+    assert mean(play(task=LOOKUP, pollution=1, policy="updating"), "success") == 1
+    assert mean(play(task=WRITE, goals=3, policy="updating"), "success") == 1
 
 
 def test_an_updating_policy_shrinks_when_a_goal_is_reached() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from palestra import MissingExtra
 
-from palestra_renderers.palette import Rgb
+from palestra_renderers.theme import Rgb
 
 MASKS = (0xFF, 0xFF00, 0xFF0000, 0)  # red, green and blue in the order of an array's bytes
 

@@ -1,4 +1,4 @@
-"""Records as one self-contained page: timeline, board, transcripts, rewards and turns."""
+"""Records as one self-contained page: timeline, board, minds, transcripts, rewards and turns."""
 
 from __future__ import annotations
 
@@ -11,43 +11,99 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from palestra import Episode, EpisodeRecord, Scene, renderer, retrace
+from palestra import Episode, EpisodeRecord, Grid, Piece, Scene, renderer, retrace
 from palestra.files import write_text
 from palestra.html import render_page
-from palestra.records.record import StepRecord
+from palestra.records.record import StepRecord, TurnRecord
 
-from palestra_renderers.palette import seat_colour
-from palestra_renderers.plain import clean, ending, shown_return, widget_line
+from palestra_renderers.minds import Minds
+from palestra_renderers.plain import clean, ending, shown_return
+from palestra_renderers.svg import MarkTable, theme_css
+from palestra_renderers.texts import TextTable
+from palestra_renderers.words import scene_lines
 
 Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
+LABELS = 40  # of pieces on boards, for those readers
+WORDS_LIMIT = 4_000  # of a picture in words, for readers who do not see it
+SCRIPTS = ("picture.js", "minds.js", "rewards.js", "turns.js", "replay.js")
 
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
     """The page's data for one record; for a seat, only what that seat may know."""
-    frames, shown, seats = [], 0, range(len(record.players))
+    table, texts = MarkTable(), TextTable()
+    minds = Minds(record, viewer, texts)
+    frames: list[dict[str, Any]] = []
+    shown, thoughts = 0, dict[int, dict[str, Any]]()
     for number, episode in enumerate(retrace(record)):
         events = new_events(episode, viewer, shown)
-        frames.append(
-            {
-                "scene": scene_data(episode.scene(viewer)),
-                "events": events,
-                "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
-                "acting": list(episode.to_act),
-                "turns": turn_data(record, number - 1, viewer, episode),
-                "end": ending(episode),
-            }
-        )
+        frame = frame_data(episode, viewer, table, texts)
+        turns = turn_data(record, number - 1, viewer, episode)
+        for row in turns:
+            if row["status"] != PAID and row["player"] in thoughts:
+                row["mind"] = thoughts[row["player"]]
+        frames.append(frame | {"events": events, "turns": turns})
         shown = len(episode.events) if viewer is None else episode.cursor(viewer)
+        if number < len(record.steps):
+            thoughts = minds.read(episode, record.steps[number])
+    return {
+        **heading(record, viewer),
+        "marks": table.marks,
+        "sprites": table.sprites,
+        "texts": texts.lines,
+        "frames": frames,
+    }
+
+
+def heading(record: EpisodeRecord, viewer: int | None) -> dict[str, Any]:
+    """What an episode is called on the page."""
     return {
         "env": record.env,
         "seed": record.seed if viewer is None else None,  # whoever knows it can deal again
         "players": list(record.players),
         "agents": [clean(agent, 80) for agent in record.agents],
-        "colours": ["#{:02x}{:02x}{:02x}".format(*seat_colour(s)) for s in range(-1, 8)],
         "viewer": None if viewer is None else record.players[viewer],
-        "frames": frames,
     }
+
+
+def frame_data(
+    episode: Episode, viewer: int | None, table: MarkTable, texts: TextTable
+) -> dict[str, Any]:
+    """The picture after a step, in marks and in words, the returns and who is to act."""
+    scene, seats = episode.scene(viewer), range(len(episode.players))
+    picture = table.picture(scene)
+    picture.pop("places", None)  # where to click: nobody plays on this page
+    return {
+        "picture": picture,
+        "words": texts.text("\n".join(scene_lines(scene) + labels(scene, episode.players))[:WORDS_LIMIT]),
+        "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
+        "acting": list(episode.to_act),
+        "end": ending(episode),
+    }
+
+
+def labels(scene: Scene, players: Sequence[str]) -> list[str]:
+    """What lies on each cell of a scene's boards in words, for readers who do not see them."""
+    found = []
+    for board in scene.all_parts():
+        if not isinstance(board, Grid):
+            continue
+        for row, pieces in enumerate(board.cells):
+            for column, piece in enumerate(pieces):
+                what = "" if piece is None else piece_words(piece, players)
+                if what:
+                    cell = board.name(row, column) or f"row {row + 1}, column {column + 1}"
+                    found.append(f"{clean(cell)}: {clean(what)}")
+    return found[:LABELS]
+
+
+def piece_words(piece: Piece, players: Sequence[str]) -> str:
+    """A piece in words; empty if the picture in words says it in full."""
+    if piece.shape == "word":
+        return ""
+    seat = piece.colour if isinstance(piece.colour, int) else -1
+    owner = f"{piece.glyph} of {players[seat]}" if 0 <= seat < len(players) else ""
+    return piece.label or owner
 
 
 def _rounded(value: float | None) -> float | None:
@@ -64,6 +120,9 @@ def new_events(episode: Episode, viewer: int | None, since: int) -> list[list[An
     ]
 
 
+PAID = "paid"  # the status of a row of rewards without a decision
+
+
 def turn_data(
     record: EpisodeRecord, number: int, viewer: int | None, episode: Episode
 ) -> list[dict[str, Any]]:
@@ -73,61 +132,42 @@ def turn_data(
     step = record.steps[number]
     private = any(e.audience is not None and viewer not in e.audience for e in step.events)
     open_to_all = episode.game.perfect_information and not private
-    rows = []
-    for turn in step.turns:
-        own = viewer in (None, turn.seat)
-        shown = own or open_to_all  # otherwise the events tell what they may know
-        rows.append(
-            {
-                "player": turn.seat,
-                "text": clean(turn.text, TEXT_LIMIT) if shown else "(not shown to this seat)",
-                "status": turn.status,
-                "rewards": step.rewards.get(turn.seat, {}) if own else {},
-                "tokens": turn.spent.tokens if own else 0,
-                "cost": turn.spent.cost if own else 0,
-            }
-        )
+    rows = [row_data(step, turn, viewer, open_to_all) for turn in step.turns]
     return rows + paid_without_acting(step, viewer)
+
+
+def row_data(
+    step: StepRecord, turn: TurnRecord, viewer: int | None, open_to_all: bool
+) -> dict[str, Any]:
+    """One decision; of another seat's, what a viewer learns from the game alone."""
+    own = viewer in (None, turn.seat)
+    if not own:  # otherwise the events tell what they may know
+        return {
+            "player": turn.seat,
+            "text": clean(turn.text, TEXT_LIMIT) if open_to_all else "(not shown to this seat)",
+            "status": turn.status if turn.status == "forfeit" else "",
+            "rewards": {},
+        }
+    spent = turn.spent
+    row = {
+        "player": turn.seat,
+        "text": clean(turn.text, TEXT_LIMIT),
+        "status": turn.status,
+        "rewards": step.rewards.get(turn.seat, {}),
+    }
+    row |= {"tokens": spent.tokens} if spent.tokens else {}
+    row |= {"cost": spent.cost} if spent.cost else {}
+    return row | ({"seconds": round(spent.seconds, 3)} if spent.seconds >= 0.001 else {})
 
 
 def paid_without_acting(step: StepRecord, viewer: int | None) -> list[dict[str, Any]]:
     """Rewards of seats that made no decision in a step, in the form of decisions."""
     acting = {turn.seat for turn in step.turns}
-    nothing = {"text": "", "status": "", "tokens": 0, "cost": 0}
     return [
-        {**nothing, "player": seat, "rewards": terms}
+        {"text": "", "status": PAID, "player": seat, "rewards": terms}
         for seat, terms in sorted(step.rewards.items())
         if terms and seat not in acting and viewer in (None, seat)
     ]
-
-
-def scene_data(scene: Scene) -> dict[str, Any]:
-    """A scene as JSON."""
-    data: dict[str, Any] = {
-        "caption": clean(scene.caption),
-        "hands": [
-            [clean(owner), [[clean(c.glyph), c.colour] for c in cards]]
-            for owner, cards in scene.hands
-        ],
-        "bars": [[clean(b.label), b.value, b.full, b.colour] for b in scene.bars],
-        "lines": [
-            *(clean(line, TEXT_LIMIT) for text in scene.lines for line in text.splitlines()),
-            *map(widget_line, scene.widgets),
-        ],
-    }
-    if scene.grid is not None:
-        data["grid"] = {
-            "cells": [
-                [p and [clean(p.glyph), p.colour, p.shape, clean(p.label)] for p in row]
-                for row in scene.grid.cells
-            ],
-            "columns": [clean(label) for label in scene.grid.column_labels],
-            "rows": [clean(label) for label in scene.grid.row_labels],
-            "shaded": sorted(scene.grid.shaded),
-            "highlighted": sorted(scene.grid.highlighted),
-            "checkered": scene.grid.checkered,
-        }
-    return data
 
 
 @renderer("html", families=("*",))
@@ -143,21 +183,31 @@ def export(
         episodes.append(page_data(record, viewer))
         if progress:
             progress(number + 1, len(records))
-    return write_text(path, _page(episodes))
+    return write_text(path, page(episodes))
 
 
-def _page(episodes: list[dict[str, Any]]) -> str:
-    """The page; its security policy names the hash of its script, so a browser runs no other."""
-    data = json.dumps(episodes, separators=(",", ":")).replace("<", "\\u003c")
-    script = f'\n"use strict";\nconst EPISODES = {data};\n{_asset("replay.js")}\n'
+def page(episodes: Sequence[dict[str, Any]]) -> str:
+    """The page of these episodes.
+
+    Its security policy names the hash of its script, so a browser runs no other. Episodes are
+    blocks of data beside it, which a browser never runs and which are parsed when they are opened.
+    """
+    script = '\n"use strict";\n' + "".join(map(_asset, SCRIPTS))
     digest = b64encode(sha256(script.encode()).digest()).decode()
+    names = [{n: e[n] for n in ("env", "agents", "seed")} for e in episodes]
     return render_page(
         "palestra_renderers",
         "replay.html",
-        style=Markup(_asset("replay.css")),
+        style=Markup(theme_css() + _asset("replay.css")),
         script=Markup(script),
         script_hash=Markup(f"sha256-{digest}"),
+        data=[Markup(_block(block)) for block in (names, *episodes)],
     )
+
+
+def _block(data: Any) -> str:
+    """Data as JSON in ASCII, in which no tag can begin or end."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _asset(name: str) -> str:

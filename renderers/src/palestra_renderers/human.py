@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Protocol
 
-from palestra import Agent, Decision, InvalidAction, Meta, Scene, Turn, agent
+from palestra import Agent, Decision, InvalidAction, Meta, Turn, agent
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from palestra_renderers.plain import clean, scene_lines
-from palestra_renderers.terminal import coloured_grid
+from palestra_renderers.plain import clean
+from palestra_renderers.terminal import scene_texts
 from palestra_renderers.typed_moves import help_lines, legal_line, read_move
 
 Ask = Callable[[str], str]
@@ -126,11 +126,8 @@ class Terminal:
             for line in event.text.splitlines():
                 self._say(line, "dim", EVENT_LIMIT)
         self._events_shown[key] = len(events)
-        scene = turn.scene
-        if scene.grid is not None:
-            self._console.print(coloured_grid(scene.grid), end="")
-        for line in scene_lines(Scene(scene.caption, None, scene.hands, scene.bars, scene.lines)):
-            self._say(line)
+        for text in scene_texts(turn.scene):
+            self._console.print(text, soft_wrap=True, end="" if "\n" in text.plain else "\n")
 
     def _say(self, text: str, style: str = "", limit: int = 2 * EVENT_LIMIT) -> None:
         self._console.print(Text(clean(text, limit), style=style), soft_wrap=True)

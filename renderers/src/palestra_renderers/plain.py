@@ -1,10 +1,10 @@
-"""A scene as plain text, and untrusted text made safe to show."""
+"""The seats, the events and the end in plain text, and untrusted text made safe to show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palestra import Episode, Grid, Piece, Scene, Widget, printable, renderer
+from palestra import Episode, printable
 
 LINE_LIMIT = 400
 
@@ -19,57 +19,6 @@ def clean(text: str, limit: int = LINE_LIMIT) -> str:
         return text
     shown = printable(text[: limit + 1]).replace("\n", "\\n")
     return shown if len(shown) <= limit else f"{shown[:limit]}…"
-
-
-def grid_lines(grid: Grid) -> list[str]:
-    """Rows of a grid, two columns per cell, with its labels."""
-    wide = max([1, *(len(p.glyph) for row in grid.cells for p in row if p)])
-    margin = max([0, *(len(label) for label in grid.row_labels)])
-    lines = []
-    if grid.column_labels:
-        lines.append(" " * (margin + 1) + " ".join(c.rjust(wide) for c in grid.column_labels))
-    for number, row in enumerate(grid.cells):
-        label = grid.row_labels[number] if grid.row_labels else ""
-        cells = [_cell(grid, piece, number, c).rjust(wide) for c, piece in enumerate(row)]
-        lines.append(f"{label.rjust(margin)} {' '.join(cells)}")
-    return lines
-
-
-def _cell(grid: Grid, piece: Piece | None, row: int, column: int) -> str:
-    if piece is not None:
-        return clean(piece.glyph)
-    return "░" if (row, column) in grid.shaded else "·"
-
-
-def scene_lines(scene: Scene) -> list[str]:
-    """A whole scene, line by line."""
-    lines = [clean(scene.caption)] if scene.caption else []
-    if scene.grid is not None:
-        lines += grid_lines(scene.grid)
-    for owner, cards in scene.hands:
-        lines.append(f"{clean(owner)}: {' '.join(f'[{clean(card.glyph)}]' for card in cards)}")
-    for bar in scene.bars:
-        full = max(bar.full, 1e-9)
-        filled = round(20 * min(1.0, max(0.0, bar.value / full)))
-        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:.4g} of {bar.full:.4g}")
-    for text in scene.lines:
-        lines += [clean(line) for line in text.splitlines()]
-    return lines + [widget_line(widget) for widget in scene.widgets]
-
-
-def widget_line(widget: Widget) -> str:
-    """A widget in words: its kind, and its number if it can be acted on."""
-    text = clean(widget.text)
-    if widget.kind == "field":
-        text = f"{text}: [{clean(widget.value)}]"
-    elif widget.kind == "tick":
-        text = f"{'(x)' if widget.chosen else '( )'} {text}"
-    elif widget.kind == "button":
-        text = f"< {text} >"
-    elif widget.kind == "heading":
-        text = f"# {text}"
-    number = f"{widget.number:>3} " if widget.number else "    "
-    return f"{number}{'  ' * widget.depth}{text}"
 
 
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
@@ -109,20 +58,6 @@ def ending(episode: Episode) -> str:
     pairs = zip(episode.players, outcome.results, strict=True)
     results = ", ".join(f"{seat} {result}" for seat, result in pairs)
     return f"{results}{f' ({clean(outcome.reason)})' if outcome.reason else ''}"
-
-
-@renderer("ansi", families=("*",))
-class AnsiRenderer:
-    """Mode "ansi": the scene as a string, without escapes."""
-
-    def draw(self, episode: Episode, viewer: int | None) -> str:
-        status = status_lines(episode, viewer=viewer)
-        lines = [*status, *scene_lines(episode.scene(viewer))]
-        end = ending(episode)
-        return "\n".join([*lines, end] if end else lines) + "\n"
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
 
 def event_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import MISSING, fields, is_dataclass, replace
+from typing import Any
 
 from palestra import Episode, Grid, Piece, Scene
+from palestra.scene import Bars, Card, Cards, Lines, Part
 
 from palestra_renderers.plain import LINE_LIMIT, clean
 
-UNKNOWN = Piece("?", -1, "card", "hidden")
-Hands = tuple[tuple[str, tuple[Piece, ...]], ...]
+UNKNOWN = Card(hidden=True, label="hidden")
+
+
+class Differs(Exception):
+    """Something that cannot be shown without what some seat may not see."""
 
 
 def public_scene(episode: Episode) -> Scene:
-    """The scene without anything that some seat cannot see."""
+    """The scene without anything that some seat cannot see.
+
+    Parts are matched by their place, since a seat's own hand may be called "you"; a part that
+    differs is shown as far as all agree, and left out if nothing of it would remain.
+    """
     views: list[Scene] = [episode.scene(seat) for seat in range(episode.game.num_players)]
-    first = views[0]
-    return Scene(
-        caption=first.caption if all(v.caption == first.caption for v in views) else "",
-        grid=_common_grid([view.grid for view in views]),
-        hands=_common_hands([view.hands for view in views]),
-        bars=tuple(bar for bar in first.bars if all(bar in view.bars for view in views)),
-        lines=tuple(line for line in first.lines if all(line in view.lines for view in views)),
-        widgets=first.widgets if all(view.widgets == first.widgets for view in views) else (),
-    )
+    caption = views[0].caption if all(v.caption == views[0].caption for v in views) else ""
+    shown: list[Part] = []
+    for parts in zip(*(tuple(view.all_parts()) for view in views), strict=False):
+        try:
+            shown.append(common(parts))
+        except Differs:
+            continue
+    return Scene(caption, parts=tuple(shown))
 
 
 def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:
@@ -32,41 +40,70 @@ def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:
     return [clean(event.text, limit) for event in episode.events if event.audience is None]
 
 
-def _common_grid(grids: Sequence[Grid | None]) -> Grid | None:
+def common(values: Sequence[Any]) -> Any:
+    """What several views of one thing agree on; raises `Differs` if that is nothing."""
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    if any(type(value) is not type(first) for value in values):
+        raise Differs
+    if isinstance(first, Grid):
+        return common_grid(values)
+    if isinstance(first, Card):
+        return UNKNOWN
+    if isinstance(first, Lines):
+        return Lines(tuple(line for line in first.lines if all(line in v.lines for v in values)))
+    if isinstance(first, Bars):
+        return Bars(tuple(bar for bar in first.bars if all(bar in v.bars for v in values)))
+    if isinstance(first, tuple) and len({len(value) for value in values}) == 1:
+        return tuple(common(items) for items in zip(*values, strict=True))
+    if is_dataclass(first) and not isinstance(first, Piece):
+        return common_fields(values)
+    raise Differs
+
+
+def common_fields(values: Sequence[Any]) -> Any:
+    """A record with the fields that all agree on; others are as if they had not been given."""
+    first: Any = values[0]
+    if isinstance(first, Cards) and len({value.owner for value in values}) > 1:
+        raise Differs
+    kept = {}
+    for field in fields(first):
+        try:
+            kept[field.name] = common([getattr(value, field.name) for value in values])
+        except Differs:
+            if field.default is MISSING:
+                raise
+            kept[field.name] = field.default
+    return replace(first, **kept)
+
+
+def common_grid(grids: Sequence[Grid]) -> Grid:
     """Cells that all show alike; any other is shaded."""
     first = grids[0]
-    same = [grid for grid in grids if grid is not None and first is not None]
-    if first is None or len(same) < len(grids) or not all(_alike(first, grid) for grid in same):
-        return None
+    if not all(alike(first, grid) for grid in grids):
+        raise Differs
     rows, hidden = [], set()
     for r, row in enumerate(first.cells):
         hidden |= {
             (r, c)
             for c in range(len(row))
-            if any(g.cells[r][c] != row[c] or (r, c) in g.shaded for g in same)
+            if any(g.cells[r][c] != row[c] or (r, c) in g.shaded for g in grids)
         }
         rows.append(tuple(None if (r, c) in hidden else p for c, p in enumerate(row)))
-    marked = frozenset.intersection(*(grid.highlighted for grid in same))
-    return replace(first, cells=tuple(rows), shaded=frozenset(hidden), highlighted=marked - hidden)
+    same = [mark for mark in first.marks if all(mark in grid.marks for grid in grids)]
+    ground = first.ground if all(grid.ground == first.ground for grid in grids) else ()
+    return replace(
+        first,
+        cells=tuple(rows),
+        shaded=frozenset(hidden),
+        marks=tuple(mark for mark in same if mark[1] not in hidden),
+        ground=ground,
+    )
 
 
-def _alike(one: Grid, other: Grid) -> bool:
+def alike(one: Grid, other: Grid) -> bool:
     """Whether two grids have the same form, so that their cells can be compared."""
     lengths = [len(row) for row in one.cells] == [len(row) for row in other.cells]
     labels = (one.row_labels, one.column_labels) == (other.row_labels, other.column_labels)
     return lengths and labels
-
-
-def _common_hands(hands: Sequence[Hands]) -> Hands:
-    """Cards that all see alike, with others face down; hands that differ in size are left out.
-
-    Hands are matched by position, because a seat's own hand may be called "you".
-    """
-    shown = []
-    for place in zip(*hands, strict=False):
-        owners, cards = [owner for owner, _ in place], [held for _, held in place]
-        if len({len(held) for held in cards}) == 1 and len(set(owners)) == 1:
-            faces = zip(*cards, strict=True)
-            row = tuple(f[0] if all(c == f[0] for c in f) else UNKNOWN for f in faces)
-            shown.append((owners[0], row))
-    return tuple(shown)

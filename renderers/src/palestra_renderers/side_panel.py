@@ -9,12 +9,13 @@ from typing import Any
 from palestra import Episode, Usage
 
 from palestra_renderers.drawing import pygame, words
-from palestra_renderers.palette import FAINT, INK, NEUTRAL, WHITE, Rgb, ink_on, seat_colour
-from palestra_renderers.picture import wrap
+from palestra_renderers.layout.sheet import wrap
 from palestra_renderers.plain import clean, seat_title
+from palestra_renderers.theme import LIGHT, Rgb, ink_on, seat_colour
 
 Box = tuple[int, int, int, int]
-BUTTON = seat_colour(6)
+BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
+WHITE, INK, NEUTRAL, FAINT = (LIGHT[name] for name in ("panel", "ink", "quiet", "faint"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class SidePanel:
         """Moves as buttons, in rows, as many as fit."""
         line, across = self.line, x
         for number, move in enumerate(moves):
-            face = words(clean(move, letters(room, line) - 3), line, ink_on(BUTTON))
+            face = words(clean(move, letters(room, line) - 3), line, BUTTON_INK)
             width = min(room, face.get_width() + line // 2)
             if across + width > x + room:
                 across, y = x, y + line + 5

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from palestra import Episode, Grid, Piece, renderer
+from palestra import Episode, Grid, Piece, Scene, renderer
+from palestra.scene import Colour
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from palestra_renderers.palette import seat_colour
 from palestra_renderers.plain import (
     clean,
     ending,
     event_lines,
-    grid_lines,
-    scene_lines,
     status_lines,
 )
+from palestra_renderers.theme import LIGHT, paint_of
+from palestra_renderers.words import cell_text, grid_lines, part_lines, scene_lines, symbol
 
 DISCS = "●○◆◇▲△■□"  # one per seat, so that colour is not the only difference
-SYMBOLS = {"disc": DISCS[0], "mark": "", "tile": "", "card": "", "square": "■"}
+SQUARE = "■"
 SHOWN_EVENTS = 6
 
 
@@ -61,13 +61,7 @@ class TerminalRenderer:
             self._console.print(Text(line), soft_wrap=True)
 
     def _picture(self, episode: Episode, viewer: int | None) -> RenderableType:
-        scene = episode.scene(viewer)
-        parts: list[RenderableType] = []
-        if scene.grid is not None:
-            parts.append(coloured_grid(scene.grid))
-        rest = scene_lines(type(scene)(scene.caption, None, scene.hands, scene.bars, scene.lines))
-        parts += [Text(line) for line in rest]
-        parts.append(Text())
+        parts: list[RenderableType] = [*scene_texts(episode.scene(viewer)), Text()]
         for seat, line in enumerate(status_lines(episode, self.names, viewer)):
             parts.append(Text(line, style=_style(seat)))
         parts += [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
@@ -83,8 +77,19 @@ class TerminalRenderer:
             self._live = None
 
 
-def _style(colour: int) -> str:
-    red, green, blue = seat_colour(colour)
+def scene_texts(scene: Scene) -> list[Text]:
+    """A scene as text for the terminal: boards in colours, everything else in lines."""
+    texts = [Text(clean(scene.caption))] if scene.caption else []
+    for part in scene.all_parts():
+        if isinstance(part, Grid):
+            texts.append(coloured_grid(part))
+        else:
+            texts += [Text(line) for line in part_lines(part)]
+    return texts
+
+
+def _style(colour: Colour) -> str:
+    red, green, blue = LIGHT[paint_of(colour)]
     return f"rgb({red},{green},{blue})"
 
 
@@ -95,22 +100,25 @@ def coloured_grid(grid: Grid) -> Text:
     if grid.column_labels:
         text.append(grid_lines(grid)[0] + "\n", style="dim")
     wide = max([1, *(len(_symbol(p)) for row in grid.cells for p in row if p)])
+    wide = max([wide, *(len(label) for label in grid.column_labels)])
+    marked = {at for _, at in grid.marks}
     for number, row in enumerate(grid.cells):
         label = grid.row_labels[number] if grid.row_labels else ""
         text.append(f"{label.rjust(margin)} ", style="dim")
         for column, piece in enumerate(row):
-            shaded = (number, column) in grid.shaded
+            at = (number, column)
             if piece is None:
-                text.append(("░" if shaded else "·").rjust(wide) + " ", style="dim")
+                bare = cell_text(grid, None, number, column)
+                text.append(bare.rjust(wide), style="reverse" if at in marked else "dim")
             else:
-                marked = " reverse" if (number, column) in grid.highlighted else ""
-                text.append(_symbol(piece).rjust(wide), style=_style(piece.colour) + marked)
-                text.append(" ")
+                style = _style(piece.colour) + (" reverse" if at in marked else "")
+                text.append(_symbol(piece).rjust(wide), style=style)
+            text.append(" ")
         text.append("\n")
     return text
 
 
 def _symbol(piece: Piece) -> str:
-    if piece.shape == "disc" and not piece.label:
+    if piece.shape == "disc" and not piece.label and isinstance(piece.colour, int):
         return DISCS[max(0, piece.colour) % len(DISCS)]
-    return SYMBOLS[piece.shape] or clean(piece.glyph)
+    return SQUARE if piece.shape == "square" else symbol(piece)

@@ -96,11 +96,9 @@ class WindowSeat:
         button = self.panel.at(place)
         if button is not None:
             return self._play(turn, button)
-        grid = turn.scene.grid
-        cell = self.painter.cell_at(*place) if self.painter else None
-        if grid is None or cell is None:
+        clicked = self.painter.name_at(*place) if self.painter else ""
+        if not clicked:
             return None
-        clicked = grid.name(*cell)
         for typed in (self.typed + clicked, clicked):
             possible = moves_from(turn.legal_texts, typed)
             if possible:
@@ -108,7 +106,7 @@ class WindowSeat:
                 whole = [move for move in possible if bare(move) == bare(typed)]
                 self._note = "" if whole else f"{len(possible)} moves begin so."
                 return self._play(turn, whole[0]) if len(whole) == 1 else None
-        self._note = f"No legal move begins with {clicked}." if clicked else "Choose on the right."
+        self._note = f"No legal move begins with {clicked}."
         self.typed = ""
         return None
 

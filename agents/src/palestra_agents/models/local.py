@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
@@ -28,7 +29,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 try:
     import llguidance
     import llguidance.hf
-    import llguidance.torch
+    import llguidance.numpy
     import torch
     import transformers
 except ImportError as error:
@@ -236,17 +237,17 @@ class _Patterned:
         self._matcher = llguidance.LLMatcher(guide, grammar)
         if self._matcher.is_error():
             raise InvalidOption(f"pattern {pattern[:80]!r}: {self._matcher.get_error()}")
-        self._mask = llguidance.torch.allocate_token_bitmask(1, vocabulary)
+        self._mask = llguidance.numpy.allocate_token_bitmask(1, vocabulary)
 
     @property
     def done(self) -> bool:
         return bool(self._matcher.is_stopped())
 
     def allow(self, scores: Any) -> Any:
-        masked = scores.clone()
-        llguidance.torch.fill_next_token_bitmask(self._matcher, self._mask, 0)
-        llguidance.torch.apply_token_bitmask_inplace(masked[None], self._mask)
-        return masked
+        # llguidance's own way for tensors is compiled by torch, for half a minute
+        llguidance.numpy.fill_next_token_bitmask(self._matcher, self._mask, 0)
+        allowed = np.unpackbits(self._mask.view(np.uint8), bitorder="little")[: len(scores)]
+        return scores.masked_fill(torch.from_numpy(allowed == 0).to(scores.device), -torch.inf)
 
     def take(self, token: int) -> None:
         self._matcher.consume_token(token)

@@ -21,7 +21,7 @@ from palestra.kernel.errors import PalestraError, shown
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
-from palestra.kernel.scene import Scene
+from palestra.scene import Scene
 
 GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 

@@ -185,7 +185,16 @@ def _add_reward(catalogue: Catalogue, said: Declaration) -> None:
 def _add_metric(catalogue: Catalogue, said: Declaration) -> None:
     facts = said.facts
     catalogue.metrics.append(
-        MetricSpec(said.name, said.entry_point, said.summary, facts["unit"], facts["measures"])
+        MetricSpec(
+            said.name,
+            said.entry_point,
+            said.summary,
+            facts["unit"],
+            facts["measures"],
+            facts["needs"],
+            facts["bounds"],
+            facts["better"],
+        )
     )
 
 

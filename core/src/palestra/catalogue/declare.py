@@ -163,14 +163,38 @@ def reward(
 
 
 def metric(
-    name: str, *, measures: Sequence[str] = ("*",), unit: str = "", summary: str = ""
+    name: str,
+    *,
+    measures: Sequence[str] = ("*",),
+    needs: Sequence[str] = (),
+    unit: str = "",
+    bounds: tuple[float | None, float | None] = (None, None),
+    better: str = "",
+    summary: str = "",
 ) -> Callable[[Declared], Declared]:
-    """Declare a number computed from one `EpisodeRecord`.
+    """Declare a measure of one `EpisodeRecord`, a function that takes the record.
 
-    measures: ids, namespaces ("text/*") or "*" of the environments it applies to. unit: its unit.
+    The function returns a number; None if the episode has nothing to measure; or numbers by key
+    (a role, a generation), which are reported as `name:key`.
+
+    measures: ids, namespaces ("text/*") or "*" of the environments it applies to.
+    needs: what it requires of them beyond that: "several seats", "one seat", "zero-sum" or
+        "general" payoffs.
+    unit: its unit. bounds: its lowest and highest value, None for no bound.
+    better: "higher" or "lower", or empty where neither is better in itself.
     summary: one sentence for lists; by default the first of the docstring.
+
+    Raises `PluginError` for another word in `better`, and for bounds that are not (low, high).
     """
-    return _declare("palestra_metrics", name, measures=tuple(measures), unit=unit, summary=summary)
+    if better not in ("higher", "lower", ""):
+        raise PluginError(f"better of metric {name!r} must be 'higher', 'lower' or '': {better!r}")
+    low, high = bounds
+    if low is not None and high is not None and low >= high:
+        raise PluginError(f"bounds of metric {name!r} must be (lowest, highest), not {bounds}")
+    facts = {"unit": unit, "measures": tuple(measures), "needs": tuple(needs)}
+    return _declare(
+        "palestra_metrics", name, bounds=bounds, better=better, summary=summary, **facts
+    )
 
 
 def renderer(mode: str, *, families: Sequence[str] = ("*",)) -> Callable[[Declared], Declared]:

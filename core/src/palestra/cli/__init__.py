@@ -41,5 +41,7 @@ def _add_commands(app: Any, plugins: Any) -> None:
                 if owner != name:
                     listed.remove(info)
                     plugins.contest(
-                        name, f"command {info.name!r} of plugin {name!r} is {owner!r}'s already"
+                        name,
+                        f"command {info.name!r} of plugin {name!r} is left out: it belongs to "
+                        f"{owner!r}; rename it",
                     )

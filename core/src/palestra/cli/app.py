@@ -5,12 +5,24 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from palestra.cli import cataloguing, checking, fuzzing, listing, making, pages, playing, rescoring
+from palestra.cli import (
+    cataloguing,
+    checking,
+    fuzzing,
+    listing,
+    making,
+    measuring,
+    pages,
+    playing,
+    rescoring,
+)
+from palestra.cli.unknown import Commands
 from palestra.quoting import printable
 from palestra.version import __version__
 
 app = typer.Typer(
     name="palestra",
+    cls=Commands,
     help="One set of rules, every way to play it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -45,6 +57,7 @@ app.command("pages")(pages.pages_command)
 app.command("plugins")(listing.list_plugins)
 app.command("play")(playing.play_command)
 app.command("replay")(playing.replay_command)
+app.command("measure")(measuring.measure_command)
 app.command("rescore")(rescoring.rescore_command)
 app.command("catalogue")(cataloguing.catalogue_command)
 app.command("check")(checking.check_command)

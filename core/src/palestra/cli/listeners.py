@@ -18,7 +18,7 @@ from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.hooks import hookimpl
 from palestra.quoting import printable
 from palestra.records.answers import AnswerCounts, counts_of
-from palestra.records.metrics import measure, metrics_for
+from palestra.records.metrics import Measures, measure
 from palestra.records.record import EpisodeRecord
 
 
@@ -123,7 +123,7 @@ class Tally:
         self.answers = [AnswerCounts(episodes=0) for _ in agents]
         self.used = [Usage()] * len(agents)
         self.results: list[Counter[str]] = [Counter() for _ in agents]
-        self._metrics: Counter[str] = Counter()
+        self.measures = Measures()
 
     def add(self, record: EpisodeRecord) -> None:
         """Count a finished episode; episodes that ended in an error are counted separately."""
@@ -140,12 +140,7 @@ class Tally:
                 self.results[seat][record.outcome.results[seat]] += 1
         for turn in record.turns:
             self.used[turn.seat] += turn.spent
-        self._metrics.update(measure(record))
-
-    def metrics(self) -> list[tuple[str, str, float]]:
-        """Name, unit and sum of every metric of the environment."""
-        specs = metrics_for(self.first.env) if self.first else []
-        return [(s.name, f" {s.unit}" if s.unit else "", self._metrics[s.name]) for s in specs]
+        self.measures.add(measure(record))
 
 
 class Narrator:

@@ -15,13 +15,14 @@ from rich.table import Table
 from palestra.agents.fitting import unmet_needs
 from palestra.cli.arguments import complete_id
 from palestra.kernel.options import described
-from palestra.kernel.registry import load_game, registry, specs
+from palestra.kernel.registry import load_game, registry, specs, where_from
 from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
 from palestra.records.metrics import metrics_for
 
 EnvId = Annotated[
     str, typer.Argument(help="An id such as games/TicTacToe-v0.", autocompletion=complete_id)
 ]
+ADVICE = 'No environments are installed; run: pip install "palestra[all]".'
 LONGEST_VALUE = 40  # characters of a split's option that `palestra info` shows
 
 
@@ -66,7 +67,13 @@ def list_environments(
             spec.family,
             "+".join(spec.observations),
         )
-    Console().print(rows if found else "Nothing installed matches.")
+    if found:
+        Console().print(rows)
+        return
+    install = where_from("namespaces", namespace) if namespace else ""
+    if not registry().environments:
+        install = install or ADVICE
+    typer.echo(f"Nothing installed matches. {install}".strip())
 
 
 def seats_text(spec: EnvSpec) -> str:
@@ -90,7 +97,7 @@ def options_of(spec: AgentSpec) -> str:
 
     try:
         parameters = inspect.signature(load_entry_point(spec.entry_point)).parameters
-    except ImportError as error:
+    except Exception as error:  # of one plugin: the others are listed all the same
         return f"({error})"
     named = [p for p in parameters.values() if p.kind is not p.VAR_KEYWORD and p.name != "seed"]
     return ", ".join(f"{p.name}={p.default!r}" for p in named)
@@ -180,8 +187,7 @@ def list_plugins() -> None:
     console = Console()
     console.print(rows if plugins else "No plugins are loaded.")
     if not registry().environments:
-        advice = 'No environments. Try: pip install "palestra[all]"'
-        console.print(advice, markup=False, soft_wrap=True)
+        console.print(ADVICE, markup=False, soft_wrap=True)
     contested = [said for plugin in plugins.values() for said in plugin.contested]
     for problem in [*map(str, registry().plugins.failures), *contested]:
         console.print(f"\n{problem}", style="red", markup=False, soft_wrap=True)

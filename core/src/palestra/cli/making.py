@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-new = typer.Typer(no_args_is_help=True)
+from palestra.cli.unknown import Kinds
+
+new = typer.Typer(no_args_is_help=True, cls=Kinds)
 
 Name = Annotated[str, typer.Argument(help="Lower-case words joined by hyphens.")]
 Folder = Annotated[Path, typer.Option(help="Where to put it.")]

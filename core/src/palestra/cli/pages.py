@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from palestra.cli.listing import facts_of, seats_text
+from palestra.cli.measuring import range_text
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.registry import load_game, registry
@@ -86,7 +87,33 @@ def catalogue_page() -> str:
         options = ", ".join(option.name for option in agent.options) or "-"
         columns = (agent.kind, agent.summary, plays, options)
         lines.append(f"| `{name}` | {' | '.join(map(_cell, columns))} |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *_measures(), ""])
+
+
+def _measures() -> list[str]:
+    """A table of every metric: what it means, where it lies, and where it applies."""
+    lines = [
+        "## Measures",
+        "",
+        "`palestra.measure(record)` computes them for one episode; `palestra play`, `palestra "
+        "measure` and `palestra report` show their means with intervals. An episode in which a "
+        "measure is not defined does not count for it.",
+        "",
+        "| name | what | range | unit | better | of |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, metric in sorted(registry().metrics.items()):
+        of = ", ".join(metric.needs or metric.measures)
+        where = "any" if of == "*" else of
+        columns = (
+            metric.summary,
+            range_text(metric.bounds),
+            metric.unit or "-",
+            metric.better or "-",
+            where,
+        )
+        lines.append(f"| `{name}` | {' | '.join(map(_cell, columns))} |")
+    return lines
 
 
 def page(spec: EnvSpec) -> str:

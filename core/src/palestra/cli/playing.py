@@ -15,6 +15,7 @@ from palestra.agents.naming import parse_agent
 from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
 from palestra.cli.listing import EnvId, table
+from palestra.cli.measuring import measures_table
 from palestra.kernel.errors import (
     InvalidOption,
     MissingExtra,
@@ -180,10 +181,7 @@ def _report(console: Console, tally: Tally) -> None:
             *took,
         )
     console.print(rows)
-    metrics = list(tally.metrics())
-    width = max((len(name) for name, _, _ in metrics), default=0)
-    for name, unit, total in metrics:
-        console.print(f"{name:<{width}}  {total / tally.episodes:.4g}{unit}", highlight=False)
+    console.print(measures_table(tally.measures))
 
 
 def _written(console: Console, folder: Path, record: EpisodeRecord, replays: bool) -> None:

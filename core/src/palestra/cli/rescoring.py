@@ -68,5 +68,5 @@ def _report(console: Console, totals: Totals) -> None:
     rows = table("metric", "then", "now")
     for name, old, new in totals.metrics():
         rows.add_row(name, f"{old:.4g}", f"{new:.4g}")
-    if totals.old or totals.new:
+    if rows.row_count:
         console.print(rows)

@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.plugins import OFFICIAL
-from palestra.kernel.registry import AGENT_HOMES, NAMESPACE_HOMES, registry
+from palestra.kernel.registry import homes, registry
 from palestra.shaping import OWN
 from palestra.version import __version__
 
@@ -70,7 +70,7 @@ KINDS = {
         "An agent",
         {"agent.py": "src/{package}/agent.py", "test_agent.py": "tests/test_agent.py"},
         dev=PLAYED,
-        reserved=("random", "first", "scripted", *AGENT_HOMES),
+        reserved=("random", "first", "scripted", *homes("agents")),
     ),
     "reward": Kind(
         "reward",
@@ -78,7 +78,7 @@ KINDS = {
         {"reward.py": "src/{package}/reward.py", "test_reward.py": "tests/test_reward.py"},
         dev=PLAYED,
         example="mobility",
-        reserved=(OWN,),
+        reserved=(OWN, *homes("rewards")),
     ),
     "renderer": Kind(
         "renderer",
@@ -183,9 +183,9 @@ def _taken(kind: Kind) -> set[str]:
         "agent": known.agents,
         "reward": known.rewards,
         "renderer": [spec.mode for spec in known.renderers.values()],
-    }.get(kind.folder, [*NAMESPACE_HOMES, *(s.namespace for s in known.environments.values())])
+    }.get(kind.folder, [*homes("namespaces"), *(s.namespace for s in known.environments.values())])
     plugins = {name for name in known.plugins.plugins if " " not in name}
-    return {*kind.reserved, *given, *plugins, "palestra"}
+    return {*kind.reserved, *given, *plugins, *homes("commands"), "palestra"}
 
 
 def _next_minor(version: str) -> str:

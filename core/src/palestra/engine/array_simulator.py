@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
 
 from palestra.engine import driver
-from palestra.engine.compiled import debugging, driver_for, numba_installed
+from palestra.engine.compiled import compiles_by_default, debugging, driver_for
 from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
 from palestra.kernel.events import Event
 from palestra.kernel.game import Mask, Step, allowed
@@ -35,6 +34,8 @@ class ArraySimulator(Simulator):
         self._blank = bytes(game.timestep_dtype.itemsize)
         self._adopt(self._blank)
         self.to_act = ()
+        if compiled:
+            vars(game)["seen"] = Observer(game, self._driver)
 
     def _adopt(self, memory: bytes | bytearray) -> None:
         """Take over a timestep's bytes; numpy would copy a structured array field by field."""
@@ -228,7 +229,7 @@ class ArraySimulator(Simulator):
         """Legal moves by their text, computed once per position."""
         if seat not in self._written:
             actions = self.legal_actions(seat)
-            self._written[seat] = {self.game.action_text(self.state, seat, a): a for a in actions}
+            self._written[seat] = self.game.written_moves(self.state, seat, actions)
         return self._written[seat]
 
     def parse(self, seat: int, text: str) -> Any:
@@ -259,6 +260,28 @@ class ArraySimulator(Simulator):
         return self.game.narrate(before, plain_actions(actions), self.state)
 
 
+class Observer:
+    """`ArrayGame.observe` of any state by compiled rules, for `ArrayGame.seen`.
+
+    A window of Clean Up takes 8 µs instead of 200. The last states are kept, because all seats are
+    told of the same two in turn. What is returned is read-only.
+    """
+
+    def __init__(self, game: ArrayGame, rules: Any) -> None:
+        self._rules, self._timestep = rules, game.timestep_dtype
+        self._rest = bytes(game.timestep_dtype.itemsize - game.state_dtype.itemsize)
+        self._observations = lru_cache(maxsize=4)(self._observed)
+
+    def __call__(self, state: Any, seat: int) -> Any:
+        return self._observations(state.tobytes())[seat]
+
+    def _observed(self, state: bytes) -> Any:
+        timesteps = np.frombuffer(bytearray(state + self._rest), self._timestep)
+        self._rules.derive(timesteps)
+        timesteps.flags.writeable = False
+        return timesteps["observations"][0]
+
+
 def _read_only(view: Mask) -> Mask:
     view.flags.writeable = False
     return view
@@ -266,20 +289,8 @@ def _read_only(view: Mask) -> Mask:
 
 def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
     if compiled is None:
-        compiled = numba_installed() and not debugging()
-        if not compiled and not debugging():
-            _warn_once()
+        compiled = not debugging() and compiles_by_default()
     return ArraySimulator(game, compiled)
-
-
-@cache
-def _warn_once() -> None:
-    warnings.warn(
-        "numba is not installed: array games run interpreted, about 40 times slower; run: "
-        'pip install "palestra[numba]", or pass compiled=False if that is meant',
-        RuntimeWarning,
-        stacklevel=4,
-    )
 
 
 def register() -> None:

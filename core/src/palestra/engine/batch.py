@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.engine.compiled import batch_driver_for, numba_installed
+from palestra.engine.compiled import batch_driver_for, compiles_by_default
 from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
@@ -59,7 +59,9 @@ class Batch:
             raise UnknownName("auto-reset mode", autoreset, AUTORESET)
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
         self._mode = AUTORESET[autoreset]
-        self._driver = batch_driver_for(game, numba_installed() if compiled is None else compiled)
+        if compiled is None:
+            compiled = compiles_by_default()
+        self._driver = batch_driver_for(game, compiled)
         self.lanes = np.zeros(num_envs, lane_dtype(game))
         self.lanes["active"] = 1
         self._shared = make_shared(game, random_seats, scripted_seats, max_steps)

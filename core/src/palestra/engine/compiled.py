@@ -8,10 +8,11 @@ import inspect
 import os
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,6 +38,23 @@ BATCH_DRIVER = Path(batch_driver.__file__)
 
 def numba_installed() -> bool:
     return importlib.util.find_spec("numba") is not None
+
+
+def compiles_by_default() -> bool:
+    """Whether rules run compiled where the caller leaves it open; without numba, warns once."""
+    if not numba_installed():
+        _warn_once()
+    return numba_installed()
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "numba is not installed: array games run interpreted, about 40 times slower; run: "
+        'pip install "palestra[numba]", or pass compiled=False if that is meant',
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def debugging() -> bool:
@@ -97,9 +115,9 @@ def batch_driver_for(game: ArrayGame, compiled: bool) -> BatchDriver:
 
 
 def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
+    module = _compiled_module(game, BATCH_DRIVER)
     from numba import from_dtype, int64
 
-    module = _compiled_module(game, BATCH_DRIVER)
     lanes, timesteps, shared = (
         from_dtype(dtype)[::1]
         for dtype in (lane_dtype(game), game.timestep_dtype, shared_dtype(game))
@@ -124,9 +142,9 @@ def _interpreted_driver(game: ArrayGame) -> Driver:
 
 
 def _compiled_driver(game: ArrayGame) -> Driver:
+    module = _compiled_module(game, DRIVER)
     from numba import from_dtype, int64
 
-    module = _compiled_module(game, DRIVER)
     types = {
         "timesteps": from_dtype(game.timestep_dtype)[::1],
         "rivals": from_dtype(rivals_dtype(game))[::1],
@@ -176,7 +194,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     def compile_rule(function: FunctionType) -> Any:
         return njit(forceinline=function.__code__ in small, **(LINKED | checks))(function)
 
-    devices = device_functions(functions, compile_rule, f"_{name}")
+    devices = device_functions(functions, compile_rule, f"_{digest}", _compiled_rules(digest))
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
@@ -185,6 +203,12 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
             how: dict[str, Any] = {"cache": True, "nogil": True} if helper in entries else JOINT
             setattr(module, helper, njit(**(how | checks))(function))
     return module
+
+
+@lru_cache(maxsize=256)
+def _compiled_rules(digest: str) -> dict[FunctionType, Any]:
+    """The functions of a game that are compiled in this process: both its drivers use them."""
+    return {}
 
 
 def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
@@ -302,16 +326,20 @@ def _checked(point: Callable[..., int], name: str) -> Callable[..., int]:
 
 
 def device_functions(
-    functions: dict[str, FunctionType], compile_one: Callable[[FunctionType], Any], suffix: str = ""
+    functions: dict[str, FunctionType],
+    compile_one: Callable[[FunctionType], Any],
+    suffix: str = "",
+    made: dict[FunctionType, Any] | None = None,
 ) -> dict[str, Any]:
     """Compile rules together with every plain function they reach, each once.
 
     A copy of each function gets the compiled helpers among its globals; the original module is not
     changed, so that the same rules can still run interpreted. `suffix` makes the names of the
     machine code unique: otherwise code compiled by two processes could share names, and whichever
-    is loaded from the cache first would be used for both.
+    is loaded from the cache first would be used for both. What is in `made` is not compiled again,
+    and what is compiled is put there.
     """
-    made: dict[FunctionType, Any] = {}
+    made = {} if made is None else made
 
     def build(function: FunctionType) -> Any:
         if function not in made:

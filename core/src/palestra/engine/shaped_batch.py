@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -43,6 +43,7 @@ class Transitions:
     seat: int
     over: NDArray[np.bool_]
     gamma: NDArray[np.float64]
+    paid: Mapping[str, Array] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -284,11 +285,12 @@ class ShapedBatch(Batch):
         for seat in range(self.game.num_players):
             counts = (after["acting"][:, seat] != 0) | over
             gamma = np.where(counts, self.gamma, 1.0)
-            steps = Transitions(self.game, before, actions, after, seat, over, gamma)
+            paid_own = dict(zip(self.game.reward_terms, own[:, seat].T, strict=False))
+            steps = Transitions(self.game, before, actions, after, seat, over, gamma, paid_own)
             terms: Terms = {}
             for name in self.rewards_from:
                 if name == OWN:
-                    terms |= dict(zip(self.game.reward_terms, own[:, seat].T, strict=False))
+                    terms |= paid_own
                     continue
                 shaper: Any = self._loaded[name]
                 if isinstance(shaper, Batched) and shaper.batched:
@@ -311,6 +313,7 @@ class ShapedBatch(Batch):
                 steps.seat,
                 bool(steps.over[place]),
                 float(steps.gamma[place]),
+                {term: float(paid[place]) for term, paid in steps.paid.items()},
             )
             for term, paid in self._of_lane[lane][name](step).items():
                 found.setdefault(term, np.zeros(len(lanes)))[place] = paid

@@ -78,9 +78,10 @@ def cells_of(plane: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
 
     The order is from far ahead to far behind, and in each row from left to right.
     """
-    sight = len(plane) // 2
-    for row, column in zip(*(places.tolist() for places in plane.nonzero()), strict=True):
-        yield sight - row, column - sight, int(plane[row, column])
+    sight, chosen = len(plane) // 2, plane.nonzero()
+    rows, columns = (places.tolist() for places in chosen)
+    for row, column, value in zip(rows, columns, plane[chosen].tolist(), strict=True):
+        yield sight - row, column - sight, int(value)
 
 
 def places_of(plane: NDArray[Any]) -> list[str]:
@@ -93,12 +94,10 @@ def draw_window(kinds: Mapping[str, NDArray[Any]]) -> list[str]:
 
     A cell that is 0 in every plane is '.'; where planes overlap, the later one is drawn.
     """
-    side = len(next(iter(kinds.values())))
-    lines = [["."] * side for _ in range(side)]
+    picture = np.full(next(iter(kinds.values())).shape, ".", object)
     for kind, plane in kinds.items():
-        for ahead, right, _ in cells_of(plane):
-            lines[side // 2 - ahead][side // 2 + right] = kind
-    return ["".join(line) for line in lines]
+        picture[plane != 0] = kind
+    return ["".join(line) for line in picture.tolist()]
 
 
 def window_mask(rows: int, columns: int, place: tuple[int, int], sight: int) -> NDArray[np.bool_]:

@@ -242,8 +242,8 @@ class Grammar:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _START = re.compile(
-    r"^[ \t]*[*_`]*(?:(?:my |final |my final )?(?:answer|move|action)(?: is)?[*_]*\s*:[*_`]*\s*)?"
-    r"(?P<action>(?P<name>[A-Z]\w*)\s*\(|\{)",
+    r"^[ \t]*[*_`]*(?:(?:my |the )?(?:final )?(?:answer|move|action|choice)(?: is)?"
+    r"[*_]*\s*:[*_`\s]*)?(?P<action>(?P<name>[A-Z]\w*)\s*\(|\{)",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = re.compile(r"""\\.|['"()\[\]{}]""", re.DOTALL)

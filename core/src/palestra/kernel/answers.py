@@ -1,10 +1,10 @@
 """Parsing the move that a player stated, and nothing else.
 
 An answer states its move on its last line: the move alone, or after a label ("Move: …"). What
-cannot change the meaning is allowed around a move: spaces, square brackets, quotation marks,
-back-ticks, asterisks, underscores, one full stop, and another case if the game's moves differ by
-more than case. Prose and thoughts are never searched for a legal move: an answer that states none
-is refused.
+cannot change the meaning is allowed around a move: spaces, square brackets, a pair of quotation
+marks or back-ticks, asterisks, underscores, one full stop, and another case if the game's moves
+differ by more than case. Prose and thoughts are never searched for a legal move, nor are lists,
+quotations and lines that a speaker begins ("player_1: …"): an answer that states none is refused.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ _LABEL = re.compile(
     r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
     re.IGNORECASE,
 )
-_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
-_BULLET = re.compile(r"[*_]\s")
-_AROUND = "*_`\"'“”‘’ \t"
+_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)\b[^<>]*>", re.I)
+_ITEM = re.compile(r"[*_+•–-]\s|\d+[.)]\s|[>|]")  # one of several, perhaps, or a quotation
+_OWN = re.compile(r"^[*_]*(?:analysis|explanation|plan|rationale|reasoning|thoughts?)[*_]*:", re.I)
+_AROUND = "*_ \t"
+_PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
 
 
 def said(text: str) -> str:
     """What follows the last thought in tags such as `<think>`; empty if one is not closed."""
-    tags = list(_THOUGHT.finditer(text))
-    if not tags:
-        return text
-    return text[tags[-1].end() :] if tags[-1][1] else ""
+    at = len(text)
+    while (at := text.rfind("<", 0, at)) >= 0:
+        if tag := _THOUGHT.match(text, at):
+            return text[tag.end() :] if tag[1] else ""
+    return text
 
 
 def last_line(text: str) -> str:
@@ -45,11 +48,26 @@ def last_line(text: str) -> str:
 def stated(text: str) -> list[str]:
     """The moves an answer may state, the most literal reading first."""
     line = last_line(text)
-    labelled = _LABEL.search(line)
-    if _BULLET.match(line):  # one of several, perhaps
+    if _ITEM.match(line):
         return [line]
-    readings = [line, labelled["move"]] if labelled else [line]
+    labelled = _LABEL.search(line)
+    own = labelled is not None and not _reports(line[: labelled.start()])
+    readings = [line, labelled["move"]] if labelled and own else [line]
     return [form for reading in readings for form in _bare(reading)]
+
+
+def _reports(before: str) -> bool:
+    """Whether the words before a label say that what follows is another's: "player_1: Ha. "."""
+    spoken = re.sub("[“”]", '"', _OWN.sub("", before))
+    return ":" in spoken or any(spoken.count(mark) % 2 for mark in '"`')
+
+
+def _unwrapped(move: str) -> str:
+    """A move without the spaces and asterisks around it, and without marks that are in pairs."""
+    move = move.strip(_AROUND)
+    while len(move) > 1 and _PAIRS.get(move[0]) == move[-1]:
+        move = move[1:-1].strip(_AROUND)
+    return move
 
 
 def _bare(move: str) -> list[str]:
@@ -57,9 +75,9 @@ def _bare(move: str) -> list[str]:
     move = " ".join(move.split())
     forms, stops = [move], 1
     for _ in range(3):  # such as **[4].**
-        move = move.strip(_AROUND)
+        move = _unwrapped(move)
         if stops and move.endswith("."):  # one; three leave something unsaid
-            move, stops = move[:-1].strip(_AROUND), 0
+            move, stops = _unwrapped(move[:-1]), 0
         if move.startswith("[") and move.endswith("]") and "[" not in move[1:]:
             move = move[1:-1].strip()
         if move in forms:

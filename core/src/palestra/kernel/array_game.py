@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import blake2b
@@ -51,6 +51,17 @@ class Out(NamedTuple):
     costs: NDArray[np.float64]
 
 
+class MoveTexts(dict[int, str]):
+    """The text of a seat's actions in a game with `fixed_moves`, each written once."""
+
+    def __init__(self, game: ArrayGame, seat: int) -> None:
+        self.game, self.seat = game, seat
+
+    def __missing__(self, action: int) -> str:
+        self[action] = text = self.game.action_text(None, self.seat, action)
+        return text
+
+
 class constant(cached_property[Constant]):  # noqa: N801 - a decorator, as cached_property is
     """A number derived from the options, which rules read as `config.name`."""
 
@@ -65,6 +76,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     observation_shape: Any  # tuple of int
     observation_dtype: ClassVar[type[np.generic]] = np.int8
     observation_bounds: ClassVar[tuple[float, float]] = (0, 1)
+    fixed_moves: ClassVar[bool] = False  # whether `action_text` makes no use of the state
 
     # What a subclass writes
 
@@ -278,6 +290,11 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         self.write_observation(self.config, state, seat, view)
         return view
 
+    @cached_property
+    def seen(self) -> Callable[[StateT, int], NDArray[Any]]:
+        """`observe` for texts: episodes whose rules are compiled put their own in its place."""
+        return self.observe
+
     def parse(self, state: StateT, seat: int, text: str) -> int:
         """Read the move that an answer states (see `palestra.kernel.answers`)."""
         written = self._written(state, seat, self.legal(state, seat))
@@ -301,7 +318,18 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     def _written(self, state: StateT, seat: int, mask: Mask) -> dict[str, int]:
         """Legal moves by their text."""
-        return {self.action_text(state, seat, move): move for move in allowed(mask)}
+        return self.written_moves(state, seat, allowed(mask))
+
+    def written_moves(self, state: StateT, seat: int, moves: Sequence[int]) -> dict[str, int]:
+        """Moves by their text, in their order."""
+        if self.fixed_moves:  # Gomoku lists its 225 moves six times as fast
+            texts = self._texts[seat]
+            return dict(zip(map(texts.__getitem__, moves), moves, strict=True))
+        return {self.action_text(state, seat, move): move for move in moves}
+
+    @cached_property
+    def _texts(self) -> list[MoveTexts]:
+        return [MoveTexts(self, seat) for seat in range(self.num_players)]
 
     def action_space(self, seat: int) -> spaces.Discrete:
         return self._discrete
@@ -362,6 +390,7 @@ def _config_class(game: type, numbers: Mapping[str, Any]) -> Any:
 
 def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """A structured dtype laid out as C would, whose elements have their fields as attributes."""
+    rules.FieldRecord.learn([field[0] for field in fields])
     return np.dtype((rules.FieldRecord, np.dtype(list(fields), align=True)))
 
 

@@ -31,9 +31,9 @@ class UnknownName(PalestraError, LookupError):
     """A name that is not registered; the message suggests the nearest ones."""
 
     def __init__(
-        self, kind: str, name: str = "", known: Iterable[str] = (), hint: str = ""
+        self, kind: str, name: object = ..., known: Iterable[str] = (), hint: str = ""
     ) -> None:
-        if not name:  # a complete message: Gymnasium creates the error again with its own text
+        if name is ...:  # a complete message: Gymnasium creates the error again with its own text
             super().__init__(kind)
             self.name, self.close = "", []
             return
@@ -47,8 +47,7 @@ class UnknownName(PalestraError, LookupError):
             message += f"; choose from: {', '.join(names[:20])}"
         stop = "" if message.endswith("?") else "."
         super().__init__(f"{message}{stop} {hint}" if hint else message)
-        self.name = name
-        self.close = close
+        self.name, self.close = name, close
 
     @staticmethod
     def _opening(kind: str, name: str) -> str:

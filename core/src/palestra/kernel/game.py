@@ -23,9 +23,9 @@ from palestra.kernel.errors import InvalidOption
 from palestra.kernel.events import Event
 from palestra.kernel.options import check_options
 from palestra.kernel.rng import Rng
-from palestra.kernel.scene import Scene
 from palestra.kernel.specs import MoveOrder, Payoffs
 from palestra.kernel.text import paragraphs
+from palestra.scene import Scene
 
 State = TypeVar("State")
 Action = TypeVar("Action")

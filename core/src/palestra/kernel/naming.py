@@ -23,7 +23,7 @@ def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -
     takes_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(make).parameters.values())
     unknown = [] if takes_any else [name for name in options if name not in accepted]
     if unknown:
-        hint = "" if accepted else "(it takes no options)"
+        hint = "" if accepted else "It takes no options."
         raise UnknownOption(what, unknown[0], accepted, hint)
     checks_itself = inspect.isclass(make) and hasattr(make, "validate")  # as every game does
     hints = {} if checks_itself else parameter_hints(make)

@@ -4,15 +4,17 @@ Entry points are scanned once. A plugin that does not import, implements a hook 
 or returns something invalid is disabled and its error kept; the others still work. Environment
 variables: PALESTRA_PLUGINS (only these, comma-separated; empty for none), PALESTRA_BLOCK (not
 these; never imported), PALESTRA_STRICT=1 (raise instead of disabling). Both lists take names of
-plugins or of distributions.
+plugins or of distributions; a name that is not installed is warned of.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
+from traceback import extract_tb
 from typing import Any
 
 import pluggy
@@ -42,7 +44,7 @@ class Failure:
     def __str__(self) -> str:
         return (
             f"plugin {self.plugin!r} ({self.distribution}) failed to {self.stage}: "
-            f"{type(self.error).__name__}: {_message(self.error)}"
+            f"{type(self.error).__name__}: {_message(self.error)}{_place(self.error)}"
         )
 
 
@@ -99,6 +101,15 @@ class Plugins:
         found = entry_points(group=hooks.GROUP) if points is None else points
         for point in sorted(found, key=_order):
             self._load_one(point)
+        self._warn_of("PALESTRA_PLUGINS", self._only or frozenset())
+        self._warn_of("PALESTRA_BLOCK", self._blocked)
+
+    def _warn_of(self, variable: str, names: frozenset[str]) -> None:
+        """Warn of names in a variable that no plugin and no distribution has."""
+        known = {name for p in self.plugins.values() for name in (p.name, p.owner)}
+        for name in sorted(names - known):
+            unknown = UnknownName(f"plugin in {variable}:", name, known)
+            warnings.warn(str(unknown), RuntimeWarning, stacklevel=2)
 
     def _load_one(self, point: EntryPoint) -> None:
         distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
@@ -216,17 +227,11 @@ class Plugins:
 
 OFFICIAL = (
     "palestra",
-    "palestra-envs",
-    "palestra-agents",
-    "palestra-renderers",
-    "palestra-games",
-    "palestra-markets",
-    "palestra-rewards",
-    "palestra-arena",
-    "palestra-adapters",
-    "palestra-web",
-    "palestra-server",
-    "palestra-training",
+    *(
+        f"palestra-{name}"
+        for name in ("envs", "agents", "renderers", "games", "markets", "rewards")
+    ),
+    *(f"palestra-{name}" for name in ("arena", "adapters", "web", "server", "training")),
 )
 
 
@@ -242,6 +247,13 @@ def _message(error: BaseException) -> str:
         return str(error)
     except Exception:
         return "(its message cannot be read)"
+
+
+def _place(error: BaseException) -> str:
+    """Where in a plugin's code an exception was raised: ' (…/plugin.py, line 9)'; '' if nowhere."""
+    ours = "<", os.path.dirname(os.path.dirname(__file__))
+    own = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
 
 
 def _names(text: str) -> frozenset[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, TypeVar
 
 from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName, shown
@@ -22,21 +24,21 @@ from palestra.kernel.specs import (
 Spec = TypeVar("Spec", EnvSpec, AgentSpec, RewardSpec, RendererSpec, MetricSpec)
 
 
-# The distributions of names that are not installed
-NAMESPACE_HOMES = {
-    "grid": "palestra-envs",
-    "text": "palestra-envs",
-    "games": "palestra-games",
-    "markets": "palestra-markets",
-    "web": "palestra-web",
-}
-AGENT_HOMES = {
-    **dict.fromkeys(("minimax", "mcts", "cfr", "ppo", "llm"), "palestra-agents"),
-    **dict.fromkeys(("react", "reflexion", "bestof", "beam", "treesearch"), "palestra-adapters"),
-    "human": "palestra-renderers",
-}
 # modes that palestra-renderers draws for every environment
 DRAWN = ("human", "rgb_array", "ansi", "terminal", "gif", "mp4", "strip", "html")
+
+
+@cache
+def homes(kind: str) -> dict[str, str]:
+    """Palestra's distribution of each of its namespaces, agents, rewards, commands: homes.json."""
+    listed = json.loads(files("palestra").joinpath("homes.json").read_bytes())[kind]
+    return {name: home for home, names in listed.items() for name in names}
+
+
+def where_from(kind: str, name: str) -> str:
+    """What installs a namespace, agent, reward or command of Palestra's; empty for any other."""
+    home = homes(kind).get(name)
+    return f"It comes with another distribution; run: pip install {home}." if home else ""
 
 
 class Registry:
@@ -72,27 +74,26 @@ class Registry:
         return name if plugins[first].owner == plugins[name].owner else first
 
     def _contest(self, item: str, name: str, owner: str) -> None:
-        plugins = self.plugins.plugins
+        plugins, block = self.plugins.plugins, self.plugins.plugins[owner].owner
         self.plugins.contest(
             name,
             f"{item!r} of plugin {name!r} ({plugins[name].distribution}) is not taken: it belongs "
-            f"to {owner!r} ({plugins[owner].distribution}); rename it, or block the other with "
-            f"PALESTRA_BLOCK={plugins[owner].owner}",
+            f"to {owner!r} ({plugins[owner].distribution}); rename it"
+            + (f", or block the other with PALESTRA_BLOCK={block}" if block != "palestra" else ""),
         )
 
     def environment(self, name: str) -> EnvSpec:
         """Look an id up; a module prefix (`palestra:`) is allowed."""
-        bare = name.rpartition(":")[2]
+        bare = name.rpartition(":")[2] if isinstance(name, str) else shown(name)
         spec = self.environments.get(bare)
         if spec is None:
             namespaces = sorted({s.namespace for s in self.environments.values()})
             hint = f"Installed namespaces: {', '.join(namespaces)}."
             namespace = bare.split("/", 1)[0]
-            if namespace in NAMESPACE_HOMES and namespace not in namespaces:
-                home = NAMESPACE_HOMES[namespace]
-                hint = f"They come with another distribution; run: pip install {home}."
-            elif not namespaces:
+            if not namespaces:
                 hint = 'No environments are installed; run: pip install "palestra[all]".'
+            if namespace not in namespaces:
+                hint = where_from("namespaces", namespace) or hint
             raise UnknownName("environment", name, self.environments, hint + self._broken())
         return spec  # type: ignore[no-any-return]
 
@@ -103,10 +104,8 @@ class Registry:
     def agent(self, name: str) -> AgentSpec:
         spec = self.agents.get(name)
         if spec is None:
-            hint = ""
-            if name in AGENT_HOMES:
-                hint = f"It comes with another distribution; run: pip install {AGENT_HOMES[name]}."
-            raise UnknownName("agent", name, self.agents, hint + self._broken())
+            hint = where_from("agents", name) + self._broken()
+            raise UnknownName("agent", name, self.agents, hint)
         return spec  # type: ignore[no-any-return]
 
 

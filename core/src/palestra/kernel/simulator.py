@@ -143,9 +143,14 @@ def open_simulator(game: Game[Any, Any], compiled: bool | None = None) -> Simula
     for kind, opener in _openers.items():
         if isinstance(game, kind):
             return opener(game, compiled)
+    refuse_compiling(game, compiled)
+    return GameSimulator(game)
+
+
+def refuse_compiling(game: Game[Any, Any], compiled: bool | None) -> None:
+    """Raise `InvalidOption` if a game without compiled rules is to be compiled."""
     if compiled:
         raise InvalidOption(f"{type(game).__name__} is not an ArrayGame and cannot be compiled")
-    return GameSimulator(game)
 
 
 class GameSimulator(Simulator):
@@ -183,7 +188,7 @@ class GameSimulator(Simulator):
         return True
 
     def _allows(self, seat: int, action: Any) -> bool:
-        legal = self.game.legal(self._state, seat)
+        legal = self.legal(seat)
         try:
             return action in legal
         except Exception:  # an object that cannot even be compared with a legal action

@@ -189,16 +189,16 @@ class RendererSpec:
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """A named number computed from one `EpisodeRecord` of an environment in `measures`.
-
-    `measures` lists ids, namespaces (`"text/*"`) or `"*"`.
-    """
+    """A number of one `EpisodeRecord`; `measures` lists ids, namespaces (`"text/*"`) or `"*"`."""
 
     name: str
     entry_point: str
     summary: str
     unit: str = ""
     measures: tuple[str, ...] = ("*",)
+    needs: tuple[str, ...] = ()  # of the environment, as in `palestra.records.metrics.NEEDS`
+    bounds: tuple[float | None, float | None] = (None, None)  # lowest, highest; None: no bound
+    better: str = ""  # "higher" or "lower"; empty where neither is
 
     def applies_to(self, env: str) -> bool:
         return names_environment(self.measures, env)

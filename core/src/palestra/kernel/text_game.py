@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -52,13 +52,6 @@ class TextGame(Game[State, TextAction]):
     def _menu_index(self) -> dict[TextAction, int]:
         return {action: index for index, action in enumerate(self.menu)}
 
-    @cached_property
-    def _menu_kinds(self) -> dict[type[TextAction], list[tuple[int, TextAction]]]:
-        kinds: dict[type[TextAction], list[tuple[int, TextAction]]] = {}
-        for index, action in enumerate(self.menu):
-            kinds.setdefault(type(action), []).append((index, action))
-        return kinds
-
     def action_space(self, seat: int) -> spaces.Discrete:
         if not self.menu:
             raise InvalidOption(
@@ -69,12 +62,8 @@ class TextGame(Game[State, TextAction]):
     def action_mask(self, state: State, seat: int) -> Mask:
         if seat not in self.to_act(state):
             return np.ones(len(self.menu), np.int8)
-        mask = np.zeros(len(self.menu), np.int8)
-        for option in self.legal(state, seat):
-            for index, action in self._menu_kinds.get(option.action, ()):
-                if not mask[index] and option.problem(action) is None:
-                    mask[index] = 1
-        return mask
+        grammar = self.legal(state, seat)
+        return np.array([action in grammar for action in self.menu], np.int8)
 
     def action_of(self, index: int) -> TextAction:
         if not 0 <= index < len(self.menu):
@@ -160,6 +149,7 @@ def _in_order(value: Any) -> Any:
 
 _ATOMS = (int, float, str, bytes, bool, type(None), frozenset, msgspec.Struct)
 _copiers: dict[type, Callable[[Any], Any]] = {}
+_values: set[type] = set()  # those met so far whose copies are themselves
 
 
 def _copy(value: Any) -> Any:
@@ -172,11 +162,12 @@ def _copy(value: Any) -> Any:
 
 def _make_copier(kind: Any) -> Callable[[Any], Any]:
     if issubclass(kind, _ATOMS):
+        _values.add(kind)
         return lambda value: value
     if kind is tuple:
-        return lambda value: tuple([_copy(item) for item in value])
+        return lambda items: items if _are_values(items) else tuple(map(_copy, items))
     if kind is list:
-        return lambda value: [_copy(item) for item in value]
+        return lambda items: items[:] if _are_values(items) else list(map(_copy, items))
     if kind is set:
         return lambda value: {_copy(item) for item in value}
     if kind is dict:
@@ -188,9 +179,14 @@ def _make_copier(kind: Any) -> Callable[[Any], Any]:
     return copy.deepcopy
 
 
+def _are_values(items: Iterable[Any]) -> bool:
+    return _values.issuperset(map(type, items))
+
+
 def _dataclass_copier(kind: Any) -> Callable[[Any], Any]:
     names = [field.name for field in fields(kind)]
     if kind.__dataclass_params__.frozen:
+        _values.add(kind)
         return lambda value: value
 
     def copy_fields(value: Any) -> Any:

@@ -19,10 +19,10 @@ from palestra.kernel.errors import InvalidOption
 from palestra.kernel.events import Event
 from palestra.kernel.game import Outcome, allowed
 from palestra.kernel.rng import Rng
-from palestra.kernel.scene import Grid, Scene
 from palestra.phrasing.extended import Kind, extended
 from palestra.phrasing.translator import Translator
 from palestra.phrasing.vocabulary import Vocabulary
+from palestra.scene import Grid, Piece, Scene
 
 SEED = Annotated[
     int, Meta(ge=0, description="tells the game in invented words, other ones for every number")
@@ -35,6 +35,8 @@ COMMON = """
     the then they two with you your
 """
 KEPT = frozenset(COMMON.split())
+# Fields of a scene that hold words of the renderers
+LITERAL = {"kind", "shape", "style", "ground", "marks", "facing", "suit", "colour", "colours"}
 # What the words of directions mean where rules take them as known
 MEANINGS = {
     "up": "towards the top",
@@ -173,8 +175,9 @@ class Disguised(ArrayGame):
                 tuple(self.translator.cell(value.name(row, column)) for column in range(len(cells)))
                 for row, cells in enumerate(value.cells)
             )
-        literal = {"kind", "shape"}  # words of the renderers
-        return replace(value, **{k: v for k, v in changed.items() if k not in literal})
+        if isinstance(value, Piece):
+            changed["sprite"] = ""  # its picture would name it
+        return replace(value, **{k: v for k, v in changed.items() if k not in LITERAL})
 
     def constants(self) -> Mapping[str, Any]:
         return self.plain.constants()  # so that it is the same compiled game

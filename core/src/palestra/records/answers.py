@@ -53,13 +53,13 @@ def counts_of(record: EpisodeRecord) -> list[AnswerCounts]:
     return counts
 
 
-@metric("refused-share")
+@metric("refused-share", bounds=(0.0, 1.0), better="lower")
 def refused_share(record: EpisodeRecord) -> float:
     """The share of all answers that could not be read or were not legal."""
     return sum(counts_of(record), AnswerCounts(episodes=0)).refused_share
 
 
-@metric("forfeited")
+@metric("forfeited", bounds=(0.0, 1.0), better="lower")
 def forfeited(record: EpisodeRecord) -> float:
     """1 if a seat lost by forfeit, else 0."""
     return float(any(seat.forfeits for seat in counts_of(record)))

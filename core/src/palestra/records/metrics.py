@@ -1,23 +1,63 @@
-"""Metrics over records, by name; plugins declare them through `palestra_metrics`."""
+"""Measures of records, by name; plugins declare them through `palestra_metrics`.
+
+A metric is a function of one `EpisodeRecord`. It returns a number, None if the episode has nothing
+to measure, or numbers by key, which are reported as `name:key`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from palestra.kernel.errors import UnknownName
+from palestra.kernel.errors import UnknownName, cause
 from palestra.kernel.registry import registry
-from palestra.kernel.specs import MetricSpec, load_entry_point
+from palestra.kernel.specs import EnvSpec, MetricSpec, load_entry_point
+from palestra.records.intervals import Interval, Sample
 from palestra.records.record import EpisodeRecord
+
+# What a metric may require of an environment, by the terms of `MetricSpec.needs`
+NEEDS: Mapping[str, Callable[[EnvSpec], bool]] = {
+    "several seats": lambda spec: spec.players[1] > 1,
+    "one seat": lambda spec: spec.players[1] == 1,
+    "zero-sum": lambda spec: spec.payoffs == "zero-sum",
+    "general": lambda spec: spec.payoffs == "general",
+}
+
+TELLING = ("success", "win")  # metrics of the core that tell about the game itself
 
 
 def metrics_for(env: str) -> list[MetricSpec]:
-    """The installed metrics that apply to an environment id."""
-    return [spec for _, spec in sorted(registry().metrics.items()) if spec.applies_to(env)]
+    """The installed metrics that apply to an environment id.
+
+    Of an id that is not installed nothing is known, so that metrics with needs do not apply to it.
+    """
+    known = registry()
+    spec = known.environments.get(env)
+    return [
+        metric
+        for _, metric in sorted(known.metrics.items())
+        if metric.applies_to(env)
+        and (not metric.needs or (spec and all(NEEDS[need](spec) for need in metric.needs)))
+    ]
+
+
+def own_metrics(env: str) -> list[MetricSpec]:
+    """The metrics that say how well a game went, beyond who was paid how much.
+
+    Those that name the environment, and the core's `success` or `win` where they apply.
+    """
+    return [m for m in metrics_for(env) if env in m.measures or m.name in TELLING]
 
 
 def measure(record: EpisodeRecord, names: Iterable[str] | None = None) -> dict[str, float]:
-    """Every metric that applies to a record, or those named."""
+    """Every metric that applies to a record, or those named.
+
+    A metric by key appears as `name:key`; one that has nothing to measure in this episode is left
+    out, and so is, with a warning, one that fails. With `names`, raises what a metric raises, and
+    `UnknownName` for a name that is not installed.
+    """
     known = registry().metrics
     if names is None:
         chosen = metrics_for(record.env)
@@ -27,5 +67,69 @@ def measure(record: EpisodeRecord, names: Iterable[str] | None = None) -> dict[s
             if name not in known:
                 raise UnknownName("metric", name, known)
             chosen.append(known[name])
-    found: dict[str, Any] = {spec.name: load_entry_point(spec.entry_point) for spec in chosen}
-    return {name: float(metric(record)) for name, metric in found.items()}
+    found: dict[str, float] = {}
+    for spec in chosen:
+        try:
+            found |= numbers(spec.name, load_entry_point(spec.entry_point)(record))
+        except Exception as error:  # one plugin's metric must not cost a run the others'
+            if names is not None:
+                raise
+            _warn_of(spec, error)
+    return found
+
+
+def _warn_of(metric: MetricSpec, error: Exception) -> None:
+    """Warn that a metric is left out; Python shows the same warning once."""
+    warnings.warn(
+        f"metric {metric.name!r} ({metric.entry_point}) failed and is left out: {cause(error)}",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def numbers(name: str, value: Any) -> dict[str, float]:
+    """What a metric returned, by the names that are reported."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return {f"{name}:{key}": float(number) for key, number in value.items()}
+    return {name: float(value)}
+
+
+def metric_of(name: str) -> MetricSpec | None:
+    """The installed metric behind a name that `measure` reports; None if there is none."""
+    return registry().metrics.get(name.partition(":")[0])
+
+
+@dataclass(slots=True)
+class Measures:
+    """Means of metrics over episodes, without keeping their records.
+
+    `samples` are the values by name; an episode in which a metric has nothing to measure does not
+    count for it. `differences` says that the values are differences of two episodes' measures, so
+    that the bounds of the metrics do not hold.
+    """
+
+    samples: dict[str, Sample] = field(default_factory=dict)
+    differences: bool = False
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Add what `measure` found in one more episode."""
+        for name, value in values.items():
+            self.samples.setdefault(name, Sample()).add(value)
+
+    def interval(self, name: str, confidence: float = 0.95) -> Interval:
+        """The mean of a metric with its interval, inside the metric's bounds."""
+        spec = None if self.differences else metric_of(name)
+        return self.samples[name].interval(confidence, spec.bounds if spec else (None, None))
+
+    def rows(self, confidence: float = 0.95) -> list[tuple[str, str, str, str, str]]:
+        """Name, mean, interval, unit and number of episodes of every metric, as text."""
+        rows = []
+        for name, sample in sorted(self.samples.items()):
+            mean, low, high = self.interval(name, confidence)
+            between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: one episode
+            spec = metric_of(name)
+            unit = spec.unit if spec else ""
+            rows.append((name, f"{mean:.4g}", between, unit, str(sample.count)))
+        return rows

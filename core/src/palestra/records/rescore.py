@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, PalestraError, cause, shown
 from palestra.kernel.registry import load_game, registry
-from palestra.records.metrics import measure
+from palestra.records.metrics import Measures, measure
 from palestra.records.record import (
     EpisodeRecord,
     StepRecord,
@@ -65,20 +66,22 @@ class Totals:
     episodes: int = 0
     cut: int = 0
     changes: Counter[str] = field(default_factory=Counter)
-    old: Counter[str] = field(default_factory=Counter)
-    new: Counter[str] = field(default_factory=Counter)
+    old: Measures = field(default_factory=Measures)
+    new: Measures = field(default_factory=Measures)
 
     def add(self, old: EpisodeRecord, found: Rescored) -> None:
         self.episodes += 1
         self.cut += any(change.what in ("answer", "rules") for change in found.changes)
         self.changes.update(change.what for change in found.changes)
-        self.old.update(measure(old))
-        self.new.update(measure(found.record))
+        self.old.add(measure(old))
+        self.new.add(measure(found.record))
 
     def metrics(self) -> Iterator[tuple[str, float, float]]:
-        """Every metric with its mean before and after."""
-        for name in sorted({**self.old, **self.new}):
-            yield name, self.old[name] / self.episodes, self.new[name] / self.episodes
+        """Every metric with its mean before and after; not a number where nothing was measured."""
+        before, after = self.old.samples, self.new.samples
+        for name in sorted({**before, **after}):
+            old, new = (side[name].mean if name in side else nan for side in (before, after))
+            yield name, old, new
 
 
 def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:

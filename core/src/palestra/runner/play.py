@@ -188,6 +188,11 @@ def rollouts(
     """
     if n < 1:
         raise InvalidOption(f"n must be at least 1, not {n}")
+    if start is not None and not isinstance(start, Episode):
+        raise InvalidOption(
+            f"start is the episode to branch from, not {start!r}; a game's option of that name is "
+            "given to the game: rollouts(palestra.game(id, start=…), …)"
+        )
     if start is not None and (rewards is not None or gamma != 1.0):
         raise InvalidOption(
             "a start pays what it was made with; give rewards and gamma to the episode, as in "

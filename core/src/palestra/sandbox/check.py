@@ -76,6 +76,8 @@ def _problem(node: ast.AST) -> str:
         case ast.ImportFrom(module=module, level=level, names=names):
             if any(name.name == "*" for name in names):
                 return "import names one by one, not by *"
+            if hidden := _first(_hidden(name.name) for name in names):
+                return hidden
             return _module(module) if module and not level else "imports from here lead nowhere"
         case ast.Attribute(attr=name):
             return _attribute(name)
@@ -103,6 +105,10 @@ def _names(node: ast.AST) -> list[str]:
 
 def _name(name: str) -> str:
     return f"the name {name} is not allowed" if name.startswith("__") else ""
+
+
+def _hidden(name: str) -> str:
+    return f"the name {name} cannot be imported" if name.startswith("_") else ""
 
 
 def _attribute(name: str) -> str:

@@ -281,6 +281,8 @@ class Process:
         self.printed = Printed(self.limits["printed"])
         self.lines = self.limits["lines"]
         self.modules: dict[str, Any] = {}
+        if not order["source"].isascii():
+            importlib.import_module("unicodedata")  # names of other scripts are read with it
         for name in order["modules"]:
             self.modules[name] = public(name)
             for hidden in HIDDEN.get(name, ()):
@@ -290,6 +292,8 @@ class Process:
         """Shut the process in, step by step; returns what the host is told of it."""
         for found in (sys.path, sys.meta_path, sys.path_hooks, os.environ):
             found.clear()
+        for name in [name for name in sys.modules if "." in name]:
+            del sys.modules[name]  # `from json import decoder` would find json.decoder there
         sys.stdin = sys.stdout = sys.stderr = None
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.closerange(3, 1 << 16)

@@ -17,6 +17,7 @@ from palestra.testing import (
     facts,
     faults,
     golden,
+    measures,
     moves,
     newcomers,
     pictures,
@@ -65,6 +66,7 @@ CHECKS: dict[str, Check] = {
         speech.speech_stays_quoted,
         endurance.resets_leave_nothing,
         pictures.renders_offscreen,
+        measures.measures_stay_in_bounds,
         golden.matches_golden_transcript,
     )
 }

@@ -264,7 +264,7 @@ class _Watch:
             return
         scene = self.episode.scene(seat)
         prompt = self.episode.prompt(seat, self.episode.cursor(seat))
-        read = "\n".join((prompt, scene.caption, *scene.lines))
+        read = "\n".join((prompt, *scene.texts()))
         for text in hidden if number % 10 == 0 else hidden[-RECENT:]:
             require(text not in read, f"{where} reads {text!r}, which is for others")
 

@@ -179,7 +179,7 @@ def _texts(episode: Episode, seat: int, since: int) -> Iterator[str]:
     yield episode.prompt(seat, since)
     yield episode.game.rules_for(seat)
     scene = episode.scene(seat)
-    yield "\n".join((scene.caption, *scene.lines))
+    yield "\n".join(scene.texts())
 
 
 def _is_new(episode: Episode, line: str) -> bool:

@@ -12,8 +12,8 @@ from palestra.engine.text_batch import TextBatch
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
+from palestra.views.opening import check_settings, open_for
 
 DEVICES = ("cpu", "cuda")
 
@@ -45,7 +45,15 @@ def make(
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)
-    _, game = open_game(env, options)
+    check_settings(
+        num_envs=num_envs,
+        max_episode_steps=max_episode_steps,
+        threads=threads,
+        compiled=compiled,
+        rewards=rewards,
+        gamma=gamma,
+    )
+    _, game = open_for(make, env, options)
     alone: Any = {"random_seats": random_seats, "scripted_seats": scripted_seats}
     if device == "cuda":
         if rewards is not None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
+from palestra.views.opening import check_settings, open_for
 
 
 def make(
@@ -23,7 +23,8 @@ def make(
     **options: Any,
 ) -> Episode:
     """Open an episode; `rewards` names step shapers, `options` go to the game."""
-    spec, game = open_game(env, options)
+    check_settings(compiled=compiled, rewards=rewards, gamma=gamma)
+    spec, game = open_for(make, env, options)
     return open_episode(
         game, seed, rewards=rewards, gamma=gamma, invalid=invalid, compiled=compiled, spec=spec
     )

@@ -17,14 +17,17 @@ from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, OutOfTurn
 from palestra.kernel.game import Game
 from palestra.kernel.policy import InvalidMovePolicy
-from palestra.kernel.registry import open_game, renderer
+from palestra.kernel.registry import renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
 from palestra.views.opening import (
     RENDER_MODES,
     check_obs,
     check_render_mode,
+    check_seat,
+    check_settings,
     count_choices,
+    open_for,
     read_action,
 )
 from palestra.views.spaces import AnyText
@@ -62,10 +65,9 @@ class GymView(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        spec, game = open_game(env, options)
-        if not 0 <= seat < game.num_players:
-            raise InvalidOption(f"seat must be from 0 to {game.num_players - 1}, not {seat}")
-        self.game, self.seat = game, seat
+        check_settings(compiled=compiled, rewards=rewards, gamma=gamma)
+        spec, game = open_for(GymView, env, options)
+        self.game, self.seat = game, check_seat(seat, game)
         self.render_mode = check_render_mode(render_mode)
         self.obs = check_obs(obs, game)
         self._choices = count_choices(game, self.obs)[seat]

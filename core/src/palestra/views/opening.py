@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName
+from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName, UnknownOption
 from palestra.kernel.game import Game
+from palestra.kernel.options import fit_option
+from palestra.kernel.registry import open_game
+from palestra.kernel.specs import EnvSpec
 
 OBSERVATIONS = ("array", "text")
 MASKS = ("obs", "info", "off")
 RENDER_MODES = ["human", "rgb_array", "ansi"]
+
+Count = Annotated[int, Meta(ge=1)]
+SETTINGS: dict[str, Any] = {
+    "num_envs": Count,
+    "threads": Count,
+    "max_cycles": Count | None,
+    "max_episode_steps": Count | None,
+    "compiled": bool | None,
+    "rewards": str | Sequence[str] | None,
+    "gamma": Annotated[float, Meta(ge=0, le=1)],
+}
+
+
+def check_settings(**given: Any) -> None:
+    """Raise `InvalidOption` for a view's own setting whose type or range is wrong."""
+    for name, value in given.items():
+        fit_option(name, SETTINGS[name], value)
+
+
+def check_seat(seat: Any, game: Game[Any, Any]) -> int:
+    """The number of a seat of the game; raises `InvalidOption` for anything else."""
+    allowed = Annotated[int, Meta(ge=0, le=game.num_players - 1)]
+    number: int = fit_option("seat", allowed, seat)
+    return number
+
+
+def open_for(
+    view: Callable[..., Any], env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any]
+) -> tuple[EnvSpec | None, Game[Any, Any]]:
+    """`open_game` for a view, whose own settings an unknown option is compared with too."""
+    try:
+        return open_game(env, options)
+    except UnknownOption as error:
+        own = sorted(inspect.signature(view).parameters.keys() - {"env", "options"})
+        near = UnknownOption(str(getattr(env, "id", env)), error.name, own)
+        if error.close:
+            raise
+        if near.close:
+            raise near from None
+        taken = f"The view itself takes {', '.join(own)}."
+        raise UnknownOption(f"{str(error).removesuffix('.')}. {taken}") from None
 
 
 def check_obs(obs: str | None, game: Game[Any, Any]) -> str:
@@ -47,7 +94,9 @@ def count_choices(game: Game[Any, Any], obs: str) -> tuple[int, ...]:
 
 
 def _whole_number(value: Any) -> int:
-    """An integer from whatever numpy takes for one; -1 for anything else."""
+    """An integer, or that of an array or a tensor with one item; -1 for anything else."""
+    if not isinstance(value, int) and not hasattr(value, "dtype"):  # a list, bytes
+        return -1
     try:
         array = np.asarray(value)
     except Exception:  # an object that numpy cannot convert

@@ -51,6 +51,7 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
             if not actions:
                 return {}, {}, {}, {}, {}
             raise OutOfTurn("the episode is over; call reset()")
+        _check_named(actions, seat)
         error = self._play(actions)
         self._cut()
         paid: Sequence[float] = [0.0] * len(seat) if error else episode.rewards
@@ -96,6 +97,16 @@ class ParallelView(SeatsView, ParallelEnv[str, Any, Any]):
             }
             for agent in agents
         }
+
+
+def _check_named(actions: Any, known: Mapping[str, int]) -> None:
+    """Refuse actions that are no mapping from agents of this environment."""
+    if not isinstance(actions, Mapping):
+        raise InvalidAction(actions, "a mapping from agents to actions")
+    if not actions.keys() <= known.keys():
+        stranger = next(name for name in actions if name not in known)
+        why = f"nobody is called {stranger!r}"
+        raise InvalidAction(actions, f"actions of {', '.join(known)}", why=why)
 
 
 make = ParallelView

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game, renderer
+from palestra.kernel.registry import renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
 from palestra.views.opening import (
@@ -21,7 +21,9 @@ from palestra.views.opening import (
     RENDER_MODES,
     check_obs,
     check_render_mode,
+    check_settings,
     count_choices,
+    open_for,
     read_action,
 )
 from palestra.views.spaces import AnyText, TextObservation, masked
@@ -56,15 +58,14 @@ class SeatsView:
         **options: Any,
     ) -> None:
         super().__init__()
-        spec, game = open_game(env, options)
+        check_settings(max_cycles=max_cycles, compiled=compiled, rewards=rewards, gamma=gamma)
+        spec, game = open_for(type(self), env, options)
         self.game, self.obs = game, check_obs(obs, game)
         self._choices = count_choices(game, self.obs)
         self.render_mode = check_render_mode(render_mode)
         masks = self.default_masks if masks is None else masks
         if masks not in MASKS:
             raise UnknownName("place for masks", masks, MASKS)
-        if max_cycles is not None and max_cycles < 1:
-            raise InvalidOption(f"max_cycles must be at least 1, not {max_cycles}")
         self.masks, self.max_cycles, self._shaped = masks, max_cycles, rewards is not None
         name = spec.id if spec else type(game).__name__
         self.metadata = {

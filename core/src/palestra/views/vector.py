@@ -18,10 +18,10 @@ from palestra.kernel.array_game import RESULTS, ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption, UnknownName, shown
 from palestra.kernel.game import Game
-from palestra.kernel.registry import open_game, registry, renderer
+from palestra.kernel.registry import registry, renderer
 from palestra.kernel.specs import EnvSpec, load_entry_point
 from palestra.views.gym import GymView
-from palestra.views.opening import OBSERVATIONS
+from palestra.views.opening import OBSERVATIONS, check_seat, check_settings, open_for
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
@@ -72,14 +72,21 @@ class VectorView(VectorEnv[Any, Any, Any]):
         gamma: float = 1.0,
         **options: Any,
     ) -> None:
-        self._spec, game = open_game(env, options)
+        check_settings(
+            num_envs=num_envs,
+            max_episode_steps=max_episode_steps,
+            threads=threads,
+            compiled=compiled,
+            rewards=rewards,
+            gamma=gamma,
+        )
+        self._spec, game = open_for(VectorView, env, options)
         if not isinstance(game, ArrayGame):
             raise InvalidOption(
                 f"{type(game).__name__} is not an ArrayGame; use vectorization_mode='sync'"
             )
-        if not 0 <= seat < game.num_players:
-            raise InvalidOption(f"seat must be from 0 to {game.num_players - 1}, not {seat}")
-        if isinstance(opponents, str) and opponents not in ("random", "scripted"):
+        seat = check_seat(seat, game)
+        if not callable(opponents) and opponents not in ("random", "scripted"):
             raise InvalidOption(
                 f"opponents={opponents!r}: a vector environment takes 'random', 'scripted' (where "
                 "the game has a script) or a function of observations and masks; other agents "
@@ -87,8 +94,6 @@ class VectorView(VectorEnv[Any, Any, Any]):
             )
         if render_mode not in (None, "rgb_array"):
             raise UnknownName("render mode", str(render_mode), ["rgb_array"])
-        if max_episode_steps is not None and max_episode_steps < 1:
-            raise InvalidOption(f"max_episode_steps must be at least 1, not {max_episode_steps}")
         mode = mode_named(autoreset if autoreset_mode is None else autoreset_mode)
         others = [s for s in range(game.num_players) if s != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
@@ -316,6 +321,19 @@ class VectorView(VectorEnv[Any, Any, Any]):
             self._painter.close()
 
 
+class SyncedViews(SyncVectorEnv):
+    """Gymnasium's `SyncVectorEnv`, which leaves the options of `reset` to its wrappers too.
+
+    That of Gymnasium 1.4 takes the reset mask out of them, so that `RecordEpisodeStatistics` starts
+    anew in all lanes.
+    """
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        return super().reset(seed=seed, options=None if options is None else dict(options))
+
+
 def _words(results: Array, cut: Array, done: Array) -> Array:
     """A seat's results in finished episodes, as in `Outcome.results`."""
     words = np.array(RESULTS, object)[results]
@@ -355,11 +373,13 @@ def make(
             env, num_envs, autoreset=mode, max_episode_steps=max_episode_steps, **options
         )
 
+    check_settings(num_envs=num_envs, max_episode_steps=max_episode_steps)
+
     def open_one() -> Env[Any, Any]:
         view = GymView(env, obs=obs, **options)
         return view if max_episode_steps is None else TimeLimit(view, max_episode_steps)
 
-    return SyncVectorEnv([open_one] * num_envs, autoreset_mode=MODES[mode])
+    return SyncedViews([open_one] * num_envs, autoreset_mode=MODES[mode])
 
 
 def _is_array_game(env: str | EnvSpec | Game[Any, Any]) -> bool:

@@ -16,7 +16,7 @@ from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.kernel.state import Record
 
-WALL = Piece("#", shape="square", label="wall")
+WALL = Piece("#", shape="square", label="wall", sprite="wall")
 
 
 class WalkersState(Record, Protocol):
@@ -149,9 +149,7 @@ class Walkers(ArrayGame[StateT]):
             if paid:
                 text += f" You are paid {paid:.4g}."
             changed = paid or self.hindered(after, seat)
-            changed = changed or not np.array_equal(
-                self.observe(before, seat), self.observe(after, seat)
-            )
+            changed = changed or not np.array_equal(self.seen(before, seat), self.seen(after, seat))
             data = {"player": seat, "action": int(action)}
             events.append(Event("reveal" if changed else "move", text, data, only(seat)))
         return events
@@ -184,6 +182,7 @@ class Walkers(ArrayGame[StateT]):
             tuple(tuple(cells[i : i + self.columns]) for i in range(0, size, self.columns)),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
+            style="floor",
             shaded=frozenset(self.place(cell) for cell in hidden),
         )
 

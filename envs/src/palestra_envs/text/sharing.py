@@ -23,13 +23,20 @@ class Pass(TextAction, frozen=True):
 
 @lru_cache(maxsize=256)
 def talk_grammar(
-    players: tuple[str, ...], seat: int, message_limit: int, lines: tuple[Say, ...]
+    players: tuple[str, ...],
+    seat: int,
+    message_limit: int,
+    lines: tuple[Say, ...],
+    whispers: bool = True,
 ) -> Grammar:
     """Say something to everybody or to one other player, or say nothing.
 
     message_limit: the longest text, in characters. lines: texts that a program may choose.
+    whispers: whether one other player may be talked to alone.
     """
-    others = tuple(name for other, name in enumerate(players) if other != seat)
+    others = (
+        () if not whispers else tuple(name for other, name in enumerate(players) if other != seat)
+    )
     text = Text(message_limit, tuple(line.text for line in lines))
     return Grammar((Option(Say, {"text": text, "to": OneOf((EVERYBODY, *others))}), Option(Pass)))
 

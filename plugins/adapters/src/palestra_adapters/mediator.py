@@ -29,7 +29,7 @@ MEDIATE = (
     "member, as in\n{example}"
 )
 RULE = "Each member follows the rule of the game:\n{orders}"
-LINE = re.compile(r"^\W*([\w ]+?)\s*:\s*(.+?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[^\w\n]*+([\w ]++):[^\S\n]*+(.+)", re.MULTILINE)
 
 
 @agent(
@@ -180,7 +180,8 @@ def read_orders(text: str, names: Sequence[str]) -> dict[str, str]:
     """The orders of a reply by member; the last line for a member counts."""
     known = {name.lower(): name for name in names}
     found = LINE.findall(text)
-    return {known[name.lower()]: order for name, order in found if name.lower() in known}
+    orders = ((name.rstrip().lower(), order.rstrip()) for name, order in found)
+    return {known[name]: order for name, order in orders if name in known}
 
 
 def overridden(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:

@@ -179,7 +179,7 @@ def settle(
     if not found:
         raise InvalidOption(
             "no turn of these records has talks; they are the fact 'talks' of decisions by score, "
-            "malt and comas"
+            "malt, comas and redteam"
         )
     return found
 

@@ -14,6 +14,7 @@ import gc
 import mmap
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,9 @@ except ImportError as error:
     raise MissingExtra("ray", "palestra-arena[ray]") from error
 
 GRACE_OF_RAY = 30.0  # seconds for its processes to end
+PATIENCE = 5.0  # seconds for an address to answer as Ray would
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of RFC 9113
+SETTINGS_FRAME = 4  # the type of frame with which every HTTP/2 server begins, and so Ray's gRPC
 READ_SECONDS = 60.0  # what reading a clock on another machine may take
 
 
@@ -90,12 +94,44 @@ def start(workers: int) -> list[subprocess.Popen[Any]]:
 
 def _join(address: str, quiet: dict[str, Any]) -> None:
     try:
+        _knock(address)
         ray.init(**quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise InvalidOption(
             f"no Ray lets us in at RAY_ADDRESS={address}: {error}; see that it runs there "
             "(ray start --head), and set RAY_AUTH_MODE and RAY_AUTH_TOKEN as it has them"
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` or `ValueError` unless a server of Ray's protocol answers at `host:port`.
+
+    `ray.init` waits for minutes at a port of another program, and then ends this process.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:  # auto, or local
+        return
+    if not port.isdecimal() or int(port[:6]) >= 1 << 16:
+        raise ValueError("an address is host:port")
+    with socket.create_connection((host.strip("[]"), int(port)), PATIENCE) as there:
+        if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+            return
+        there.sendall(HELLO)
+        answer = _first_bytes(there, 4)
+    if len(answer) < 4 or answer[3] != SETTINGS_FRAME:
+        raise ConnectionError("another program answers there, or none")
+
+
+def _first_bytes(there: socket.socket, count: int) -> bytes:
+    """The first bytes that come within `PATIENCE`; fewer if there are no more."""
+    until, heard = time.monotonic() + PATIENCE, b""
+    with contextlib.suppress(TimeoutError):
+        while len(heard) < count and (left := until - time.monotonic()) > 0:
+            there.settimeout(left)
+            if not (part := there.recv(count - len(heard))):
+                break
+            heard += part
+    return heard
 
 
 def _have_token() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
-from palestra.kernel.specs import AgentSpec, EnvSpec
+from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec
 
 CATALOGUE = read_catalogue("palestra_games")
 
@@ -17,3 +17,8 @@ def palestra_environments() -> list[EnvSpec]:
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
     return CATALOGUE.agents
+
+
+@hookimpl
+def palestra_metrics() -> list[MetricSpec]:
+    return CATALOGUE.metrics

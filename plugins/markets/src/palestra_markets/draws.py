@@ -5,11 +5,13 @@ Each function advances the generator's counter, so that draws never overlap.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from palestra.kernel.rng import Rng
 
+BLOCK = 4096
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
@@ -33,20 +35,37 @@ def threefry_many(key: int, counters: Any) -> tuple[Any, Any]:
     return x, y
 
 
+@lru_cache(maxsize=64)
+def _block(key: int, number: int) -> tuple[Any, Any]:
+    x, y = threefry_many(key, np.arange(number * BLOCK, (number + 1) * BLOCK, dtype=np.int64))
+    x.flags.writeable = y.flags.writeable = False
+    return x, y
+
+
+def pairs(rng: Rng, steps: int) -> tuple[Any, Any]:
+    """Both words of the generator's next `steps` steps.
+
+    Short draws are cut from a block: a day of an epidemic makes thirty, and each would cost as much
+    as the block.
+    """
+    start, rng.counter = rng.counter, rng.counter + steps
+    number, at = divmod(start, BLOCK)
+    if at + steps > BLOCK:
+        return threefry_many(rng.key, start + np.arange(steps, dtype=np.int64))
+    x, y = _block(rng.key, number)
+    return x[at : at + steps], y[at : at + steps]
+
+
 def uniforms(rng: Rng, *shape: int) -> Any:
     """`count` floats in (0, 1): the values of successive `rng.random()`, shifted by half a step."""
     count = int(np.prod(shape))
-    words, _ = threefry_many(rng.key, rng.counter + np.arange(count, dtype=np.int64))
-    rng.counter += count
+    words, _ = pairs(rng, count)
     return (words.reshape(shape) + 0.5) / 4294967296.0
 
 
 def words(rng: Rng, count: int) -> Any:
     """`count` random 32-bit words; the fastest draw, with two words per step of the generator."""
-    steps = (count + 1) // 2
-    pair = threefry_many(rng.key, rng.counter + np.arange(steps, dtype=np.int64))
-    rng.counter += steps
-    return np.concatenate(pair)[:count]
+    return np.concatenate(pairs(rng, (count + 1) // 2))[:count]
 
 
 def below(rng: Rng, chances: Any) -> Any:

@@ -16,7 +16,6 @@ from rich.text import Text
 from palestra_rewards.arrays import Floats
 from palestra_rewards.chain import estimate, shape
 from palestra_rewards.entries import entry
-from palestra_rewards.facts import nested
 
 HALF = 12  # characters on either side of a bar's middle
 SHADES = "·░▒▓█"
@@ -29,7 +28,7 @@ def credit_command(
     heat: Annotated[bool, typer.Option(help="Show all episodes, one character per turn.")] = False,
 ) -> None:
     """Show what each turn of recorded episodes is worth."""
-    records = nested(read_records(records_at(file)))
+    records = read_records(records_at(file))
     values = worth(by, records)
     if heat:
         Console().print(heat_map(values), highlight=False)

@@ -14,6 +14,8 @@ import msgspec
 from palestra import EpisodeRecord
 from palestra.records.record import TurnRecord
 
+from palestra_rewards.people import Person
+
 Scope = Literal["turns", "lines", "record"]
 
 # What agents report about a decision: name used by entries to name used by agents
@@ -27,6 +29,7 @@ OF_DECISIONS = {
     "implicit": "implicit",
     "verdicts": "verdicts",
     "candidates": "candidates",
+    "worker": "worker",
 }
 OF_STATES = ("stages", "checks", "goal", "type")  # the last that the game reported
 
@@ -44,6 +47,20 @@ def fact(record: EpisodeRecord, name: str) -> Any:
     if name in _READERS:
         return _READERS[name][1](record)
     return last_said(record, name) if name in OF_STATES else None
+
+
+def of_person(record: EpisodeRecord, name: str, person: Person) -> Any:
+    """A fact over lines for one person at a seat: what held when they left it."""
+    found: Any = fact(record, name)
+    if name == "mode" and name not in record.tags:
+        prefix = len(record.turns) - len(record.own_turns)
+        first = next((place for place in person.turns if place >= prefix), person.turns[0])
+        return record.turns[int(first)].facts.get("mode")
+    if person.left is not None and name not in record.tags:
+        found = after_steps(record, name)[person.left + 1]
+    if isinstance(found, dict):
+        return found.get(person.seat)
+    return found[person.seat] if isinstance(found, list | tuple) else found
 
 
 def scope(name: str) -> Scope:

@@ -1,7 +1,8 @@
 """Rollouts as columns, the input of every group estimator.
 
-A *turn* is one decision of one seat. A *line* is all turns of one seat in one episode; for a
-single player a line is an episode. Columns over turns keep the order they came in.
+A *turn* is one decision of one seat. A *line* is all turns of one person in one episode: those of
+a seat, unless the game put a new person there. For a single player a line is an episode. Columns
+over turns keep the order they came in.
 """
 
 from __future__ import annotations
@@ -35,23 +36,24 @@ COMPARISONS = ("seat", "agent", "role")
 class Group:
     """Turns of several rollouts; build it with `of` or `from_arrays`.
 
-    Over turns, shape (n,): `episode` (from 0), `seat`, `line` (numbered by episode, then seat),
-    `turn` (number of the step; decisions made together share it), `rewards` (what the seat was
-    paid from this turn to its next), `role` (functional group; by default the seat), `agent` (the
-    policy that decided), and, if known, `state` and `action` (equal numbers for equal ones),
-    `tokens` (sampled, refused answers included), `answer_tokens` (those of the answer that was
+    Over turns, shape (n,): `episode` (from 0), `seat`, `life` (who sat there: 0 for the first
+    person), `line` (numbered by episode, seat and life), `turn` (number of the step; decisions made
+    together share it), `rewards` (what the person was paid from this turn to their next), `role`
+    (functional group; by default the seat, and its workers apart), `agent` (the policy that
+    decided), and, if known, `state` and `action` (equal numbers for equal ones), `tokens`
+     (sampled, refused answers included), `answer_tokens` (those of the answer that was
     played, if they differ), `mistakes` (answers refused as illegal), `logprob` (natural
     logarithm), `seconds`, `cost`.
 
-    Over lines, shape (lines,), ordered by episode and seat: `returns`, and if known `success`
+    Over lines, shape (lines,), ordered as they are numbered: `returns`, and if known `success`
     from 0 to 1. Over episodes: `task` (rollouts of one start share it), `truncated`, and `parent`
     (the episode that called this one or that it branched from, -1 for none). `facts` are further
     columns by name, over turns, lines or episodes. `tasks`, `roles` and `agents` are the names for
     the numbers in those columns.
 
     A baseline compares lines of one task that are equal in the columns of `compare_by`, which may
-    be "seat", "agent" and "role". With `compare_by=()` all lines of a task share one baseline,
-    opponents too.
+    be "seat", "agent" and "role"; the people of a seat are compared with those who sat there n-th
+    too. With `compare_by=()` all lines of a task share one baseline, opponents too.
     """
 
     episode: Ints
@@ -64,6 +66,7 @@ class Group:
     returns: Floats
     task: Ints
     truncated: Bools
+    life: Ints
     state: Ints | None = None
     action: Ints | None = None
     tokens: Ints | None = None
@@ -127,6 +130,7 @@ class Group:
         episode: Any,
         rewards: Any,
         seat: Any = None,
+        life: Any = None,
         turn: Any = None,
         task: Any = None,
         role: Any = None,
@@ -153,7 +157,8 @@ class Group:
         tasks = np.zeros(episodes, np.int64) if task is None else task
         seats = whole_column("seat", seat, size, np.zeros(size))
         paid = float_column("rewards", rewards, size)
-        line = together((of_turn, seats)) if size else of_turn
+        lives = whole_column("life", life, size, np.zeros(size))
+        line = together((of_turn, seats, lives)) if size else of_turn
         lines = int(line.max(initial=-1)) + 1
         summed = np.bincount(line, paid, minlength=lines)
         roles = seats if role is None else entries_for_turns("role", role, size)
@@ -164,6 +169,7 @@ class Group:
         group = cls(
             episode=of_turn,
             seat=seats,
+            life=lives,
             line=line,
             turn=whole_column("turn", turn, size, places(of_turn)),
             rewards=paid,
@@ -225,7 +231,7 @@ class Group:
     def _with_turns(self, keep: Bools) -> Group:
         """The group with only the kept turns, which must be all or none of each line."""
         of_line = keep[self.line_first]
-        turns = ("episode", "seat", "turn", "rewards", "role", "agent", *OPTIONAL)
+        turns = ("episode", "seat", "life", "turn", "rewards", "role", "agent", *OPTIONAL)
         columns = {name: getattr(self, name) for name in turns}
         kept: dict[str, Any] = {name: None if c is None else c[keep] for name, c in columns.items()}
         return replace(
@@ -281,8 +287,26 @@ class Group:
 
     @cached_property
     def seating(self) -> Ints:
-        """A number for each line, equal where the same agent has the same seat."""
-        return together((self.seat[self.line_first], self.agent[self.line_first]))
+        """A number for each line, equal where the same agent has the same place at the same seat.
+
+        The places of a seat are its people in order.
+        """
+        return together((*self._place, self.agent[self.line_first]))
+
+    @property
+    def _place(self) -> tuple[Ints, Ints]:
+        return self.seat[self.line_first], self.life[self.line_first]
+
+    @cached_property
+    def team_returns(self) -> Floats:
+        """What a seat earned on average, over the seats that had turns, shape (episodes,).
+
+        The pay of all people at a seat counts.
+        """
+        seats = together((self.line_episode, self.seat[self.line_first]))
+        count = np.bincount(self.line_episode[firsts(seats)], minlength=self.episodes)
+        total = np.bincount(self.line_episode, self.returns, minlength=self.episodes)
+        return floats(total / np.maximum(count, 1))
 
     @cached_property
     def turn_seating(self) -> Ints:
@@ -292,6 +316,7 @@ class Group:
     def side(self) -> Ints:
         """A number for each line, equal if the columns of `compare_by` are equal, in any task."""
         columns = [getattr(self, name)[self.line_first] for name in self.compare_by]
+        columns += [self.life[self.line_first]] if "seat" in self.compare_by else []
         return together((np.zeros(self.lines, dtype=np.int64), *columns))
 
     @cached_property
@@ -306,22 +331,18 @@ class Group:
     @property
     def peer_names(self) -> tuple[str, ...]:
         """A name for each number in `peers`."""
-        parts = {"seat": "seat {}".format, "agent": self._agent_name, "role": self._role_name}
-        return tuple(
-            " ".join(
-                [
-                    self.tasks[self.line_task[line]],
-                    *(parts[c](getattr(self, c)[self.line_first[line]]) for c in self.compare_by),
-                ]
-            ).strip()
-            for line in firsts(self.peers)
-        )
+        return tuple(self._name(int(line)) for line in firsts(self.peers))
 
-    def _agent_name(self, number: int) -> str:
-        return self.agents[number]
-
-    def _role_name(self, number: int) -> str:
-        return self.roles[number]
+    def _name(self, line: int) -> str:
+        turn = self.line_first[line]
+        person = f" person {self.life[turn]}" if self.life[turn] else ""
+        parts = {
+            "seat": f"seat {self.seat[turn]}{person}",
+            "agent": self.agents[self.agent[turn]],
+            "role": self.roles[self.role[turn]],
+        }
+        named = (parts[column] for column in self.compare_by)
+        return " ".join([self.tasks[self.line_task[line]], *named]).strip()
 
     @cached_property
     def ordinal(self) -> Ints:

@@ -71,6 +71,11 @@ NEEDS: dict[str, Need] = {
         "set record.parent to the number (or tag 'id') of the episode that called it, or pass "
         "parent=, an episode's number or -1",
     ),
+    "workers": Need(
+        lambda group, _: group.parent is not None or "worker" in group.facts,
+        "play with the agent delegate, set record.parent to the number (or tag 'id') of the "
+        "episode that called it, or pass parent=, an episode's number or -1",
+    ),
     "several agents": Need(
         lambda group, _: np.unique(group.seat).size > 1,
         "record a game with two seats or more and keep them all, or pass seat=",
@@ -132,8 +137,10 @@ NEEDS: dict[str, Need] = {
     "hops": option("hops", "a hop model such as ExpertHops, or a judge and goal=…"),
     "trajectory scorer": option("scores", "a TrajectoryScorer fitted to triplets; and intent="),
     "feedback model": option("scores", "a TrajectoryScorer fitted to expert_choices"),
+    "reference model": option("scores", "a Cooper, which has a reference and is updated"),
     "mixture": option("scores", "a Mixture fitted to pairs, and routed to a person"),
     "discussion": fact("discussion", "turns of each answer, evaluation and scoring, and the score"),
+    "attacks": fact("executed", "the members who carried out an attack, as a list"),
     "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
     "ratings": option("ratings", "peers' ratings, of shape (layers - 1, agents, agents)"),
     "judge": option("judge", "a function that compares two rollouts"),

@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption
+from palestra.records.record import TurnRecord
 
 from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
-from palestra_rewards.facts import fact, reported, scope
+from palestra_rewards.facts import fact, of_person, reported, scope
+from palestra_rewards.people import Person, own_people, replaced
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
 # Tags with one entry per turn; a list of any other length is an error
@@ -48,13 +50,14 @@ def read_columns(
             for _ in step.turns
         ],
         "rewards": np.concatenate([own(record, turn_rewards(record)) for record in records]),
-        "returns": _by_line(records, lambda record, seat: record.returns[seat]),
+        "life": [turn.life for turn in turns],
+        "returns": _by_line(records, lambda record, person: person.paid),
         "task": [task_name(record) for record in records],
         "truncated": [_truncated(record) for record in records],
         "success": _success(records),
         "parent": _parents(records),
         "facts": _facts(records),
-        "role": [_role(record, turn.seat) for record in records for turn in record.own_turns],
+        "role": [_role(record, turn) for record in records for turn in record.own_turns],
         "agent": [_agent(record, turn.seat) for record in records for turn in record.own_turns],
         "state": _states(records) if anchor is None else _anchored(records, anchor),
         "action": [msgspec.json.encode(turn.action) for turn in turns],
@@ -168,9 +171,9 @@ def refused_answers(record: EpisodeRecord) -> list[int]:
 
 
 def turn_rewards(record: EpisodeRecord) -> Floats:
-    """What each turn's seat was paid from that turn until its next, shape (turns,).
+    """What each turn's person was paid from that turn until their next, shape (turns,).
 
-    Rewards that a seat got before its first turn are left out.
+    Rewards that a person got before their first turn are left out.
     """
     paid = np.zeros(len(record.turns))
     latest: dict[int, int] = {}
@@ -182,6 +185,8 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
         for seat, terms in step.rewards.items():
             if seat in latest:
                 paid[latest[seat]] += sum(terms.values())
+        for seat in replaced(step):
+            latest.pop(seat, None)
     return paid
 
 
@@ -192,13 +197,8 @@ def _costs(record: EpisodeRecord) -> Iterator[float]:
             yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
 
 
-def _seats(record: EpisodeRecord) -> list[int]:
-    """Seats that had a turn: those with a line."""
-    return sorted({turn.seat for turn in record.own_turns})
-
-
 def _by_line(records: Sequence[EpisodeRecord], value: Any) -> list[Any]:
-    return [value(record, seat) for record in records for seat in _seats(record)]
+    return [value(record, person) for record in records for person in own_people(record)]
 
 
 def _truncated(record: EpisodeRecord) -> bool:
@@ -210,24 +210,32 @@ def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
     return None if any(value is None for value in found) else found
 
 
-def _succeeded(record: EpisodeRecord, seat: int) -> float | None:
-    """Success by the tag, by the result, or, if the result is a score, by the game's progress."""
-    tag = record.tags.get("success")
+def _succeeded(record: EpisodeRecord, person: Person) -> float | None:
+    """Success by the tag, by the result, or, if there is none but a score, by progress.
+
+    Who was replaced before the end has no result.
+    """
+    tag, seat = record.tags.get("success"), person.seat
     if tag is not None:
         return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
     if record.outcome is None:
         return 0.0
     known = SUCCESS.get(record.outcome.results[seat])
-    if known is not None:
+    if known is not None and person.left is None:
         return known
-    reached = fact(record, "progress")
-    return reached[seat] if isinstance(reached, dict) else None  # a tag may be of any form
+    if "progress" in record.tags:
+        return None  # a tag may be of any form
+    reached: float | None = of_person(record, "progress", person)
+    return reached
 
 
-def _role(record: EpisodeRecord, seat: int) -> str:
+def _role(record: EpisodeRecord, turn: TurnRecord) -> str:
+    """The seat's role; a worker that its agent called has one of its own, unless nested."""
     if record.tags.get("roles"):
-        return str(_of_seat(record, "roles", seat))
-    return str(record.facts.get("roles", record.players)[seat])
+        role = str(_of_seat(record, "roles", turn.seat))
+    else:
+        role = str(record.facts.get("roles", record.players)[turn.seat])
+    return f"{role} worker" if "worker" in turn.facts and not record.parent else role
 
 
 def _agent(record: EpisodeRecord, seat: int) -> str:
@@ -294,14 +302,13 @@ def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
     """A fact that was reported during play: over turns, lines or episodes."""
     found = [fact(record, name) for record in records]
     if name == "coalition":  # if no turn reports an absent player, all took part
-        return [one or _seats(r) * (one is None) for one, r in zip(found, records, strict=True)]
+        seats = [sorted({turn.seat for turn in record.own_turns}) for record in records]
+        return [own if one is None else one for one, own in zip(found, seats, strict=True)]
     if scope(name) == "record":
         return found
     if scope(name) == "lines":
         return [
-            of_seats.get(seat) if isinstance(of_seats, dict) else of_seats
-            for record, of_seats in zip(records, found, strict=True)
-            for seat in _seats(record)
+            of_person(record, name, person) for record in records for person in own_people(record)
         ]
     return [
         one

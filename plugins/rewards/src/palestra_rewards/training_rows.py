@@ -12,7 +12,7 @@ from palestra.kernel.game import Game
 from palestra.records.record import TurnRecord
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import seats_of
+from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.reading import task_name
 
 Row = dict[str, Any]
@@ -116,7 +116,7 @@ def rejection_rows(
     for place, record in enumerate(records):
         own = values[number : number + len(record.turns)]
         number += len(record.turns)
-        for turns in seats_of(record):
+        for turns in lines_of(record):
             first = record.turns[turns[0]]
             key = task_name(record), first.seat, repr(first.facts.get("direction"))
             groups.setdefault(key, []).append((float(own[turns].sum()), place))

@@ -43,8 +43,8 @@ from palestra import (
 from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
-from palestra.kernel.scene import WidgetKind
 from palestra.kernel.text_game import written
+from palestra.scene import WidgetKind
 
 from palestra_web import features
 from palestra_web.actions import (

@@ -70,7 +70,7 @@ def _talk(subject: Subject, case: Case, texts: list[str]) -> Episode:
         if number + 1 in shown or episode.over:
             for seat in range(min(game.num_players, 6)):
                 scene = episode.scene(seat)
-                for read in (episode.prompt(seat), scene.caption, *scene.lines):
+                for read in (episode.prompt(seat), *scene.texts()):
                     found = None if raw else _RAW.search(read)
                     require(
                         found is None or (found[0] in "\t\r" and game.num_players == 1),

@@ -417,7 +417,7 @@ class Delivery(Walkers[DeliveryState]):
 
     def describe(self, state: DeliveryState, seat: int) -> str:
         """The observation in words, and how much time has passed."""
-        observation = self.observe(state, seat)
+        observation = self.seen(state, seat)
         obstacles, walkers, robots, steps = self.planes(observation)
         own, goal = int(state.cell[seat]), int(state.goal[seat])
         marks = obstacles + 3 * walkers + 6 * robots
@@ -469,14 +469,14 @@ class Delivery(Walkers[DeliveryState]):
         walls = state.walls if seen is None else state.walls * seen
         pieces = {int(cell): WALL for cell in np.flatnonzero(walls == BUILDING)}
         bins = np.flatnonzero(walls == BIN).tolist()
-        pieces |= {cell: Piece("o", label="bin") for cell in bins}
+        pieces |= {cell: Piece("o", "grey", label="bin", sprite="bin") for cell in bins}
         seats = self.watched_seats(seat)
         for owner in seats:
             label = f"address of {self.players[owner]}"
-            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label)
+            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label, "flag")
         for cell in state.walker[: self.pedestrians].tolist():
             if seen is None or seen[cell]:
-                pieces[cell] = Piece("P", 6, label="pedestrian")
+                pieces[cell] = Piece("P", "blue", label="pedestrian", sprite="person")
         for robot in self.seats_shown(state, seat):
             pieces[int(state.cell[robot])] = self.disc(robot)
         lines = [f"{self.players[p]}: {float(state.earned[p]):+.2f}" for p in seats]

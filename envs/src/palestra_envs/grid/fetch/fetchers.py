@@ -42,7 +42,7 @@ class Plan:
             raise InvalidOption(
                 f"the fetch oracle plans for one robot and up to {MOST_SPOTS} spots, not for "
                 f"{quantity(game.num_players, 'robot')} and {quantity(game.num_spots, 'spot')}; "
-                "set num_spots, or use the agent 'scripted'"
+                "play split='small', set num_spots, or use the agent 'scripted'"
             )
         self._game, self._spots, self._looks = game, list(spots), list(looks)
         self.best = cache(self._best)

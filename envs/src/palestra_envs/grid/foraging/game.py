@@ -496,7 +496,7 @@ class Foraging(ArrayGame[ForagingState]):
 
     def describe(self, state: ForagingState, seat: int) -> str:
         """Exactly what the observation holds, in words, and how much time has gone by."""
-        seen = self.read(self.observe(state, seat))
+        seen = self.read(self.seen(state, seat))
         lines = [
             f"You are {self.players[seat]}, level {seen.level}, {self._place_text(seen)}. "
             f"Steps played: {int(state.turn)} of {self.max_steps}.",
@@ -588,7 +588,7 @@ class Foraging(ArrayGame[ForagingState]):
     ) -> str:
         """The part of the result that a player could not foresee; empty if there is none."""
         expected = self._foreseen(before, actions, seat)
-        now, then = (self.read(self.observe(state, seat)) for state in (after, expected))
+        now, then = (self.read(self.seen(state, seat)) for state in (after, expected))
         if now == then and place_of(after, seat) == place_of(expected, seat):
             return ""
         foods, others = (
@@ -626,6 +626,7 @@ class Foraging(ArrayGame[ForagingState]):
             tuple(map(tuple, cells)),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
+            style="floor",
             shaded=frozenset(shaded),
         )
         full = self.payoff_bounds[1]
@@ -638,12 +639,15 @@ class Foraging(ArrayGame[ForagingState]):
         """What is on each cell; where several players are, the one in the lowest seat."""
         cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
         for row, column, level in self.foods(state):
-            cells[row][column] = Piece(str(level), shape="tile", label=f"food of level {level}")
+            cells[row][column] = Piece(
+                str(level), "red", "tile", f"food of level {level}", "apple", badge=str(level)
+            )
         rows, columns, levels = (field.tolist() for field in (state.row, state.column, state.level))
         for seat in reversed(range(self.num_players)):
             if rows[seat] != FAR:
                 name = f"{self.players[seat]}, level {levels[seat]}"
-                piece = Piece(f"{chr(65 + seat)}{levels[seat]}", seat, "disc", name)
+                badge = str(levels[seat])
+                piece = Piece(chr(65 + seat), seat, "disc", name, "person", badge=badge)
                 cells[rows[seat]][columns[seat]] = piece
         return cells
 

@@ -272,7 +272,7 @@ class Fruit(Walkers[FruitState]):
 
     def describe(self, state: FruitState, seat: int) -> str:
         """The observation in words, and how much time has passed."""
-        places = self.observe(state, seat).reshape(-1, 2).tolist()[1:]
+        places = self.seen(state, seat).reshape(-1, 2).tolist()[1:]
         others = [name for other, name in enumerate(self.players) if other != seat]
         names = [f"fruit {number + 1}" for number in range(self.num_fruits)] + others
         own = int(state.cell[seat])
@@ -290,7 +290,7 @@ class Fruit(Walkers[FruitState]):
         """The grid; for a player what they see of it."""
         seen = None if seat is None else self.visible(state, seat)
         pieces = {
-            cell: Piece("F", 3, label=f"fruit {number + 1}")
+            cell: Piece("F", "red", label=f"fruit {number + 1}", sprite="fruit")
             for number, cell in enumerate(state.fruit.tolist())
             if cell != NOWHERE and (seen is None or seen[cell])
         }

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from palestra import (
@@ -54,6 +54,7 @@ from palestra import (
 )
 from palestra.grids.words import quantity, where
 from palestra.rules import all_act, truncate
+from palestra.scene import Facing
 
 from palestra_envs.grid.kitchen.beliefs import imagine, without_unseen
 from palestra_envs.grid.kitchen.drawing import MOST, draw_kitchen
@@ -70,6 +71,7 @@ from palestra_envs.grid.kitchen.rules import (
     GO_NORTH,
     INTERACT,
     NOTHING,
+    ONION,
     REST,
     SOUP_PAYS,
     ahead,
@@ -82,6 +84,7 @@ from palestra_envs.grid.kitchen.rules import (
     write_window,
 )
 from palestra_envs.grid.layouts import (
+    DISHES,
     FLOOR,
     ONIONS,
     POT,
@@ -93,6 +96,9 @@ from palestra_envs.grid.layouts import (
 
 ACTIONS = ("north", "south", "east", "west", "stay", "interact")
 ARROWS = "^v><"
+COMPASS: tuple[Facing, ...] = ("north", "south", "east", "west")
+SPRITES = {ONION: "onion", DISH: "dish", DISH + 1: "soup"}  # of what is held or lies
+STATIONS = {ONIONS: "onion", DISHES: "dish", SERVING: "serve"}  # pictures of what stands there
 GLYPHS = " odsss"  # by thing held or lying
 CHORES = 9  # interactions per soup: taking and putting three onions, a dish, the soup, the delivery
 
@@ -254,7 +260,7 @@ class Kitchen(KitchenOptions):
         """
         if seat is None or self.sight is None:
             return read_state(state, self.sides[1], self.cook_time, seat or 0)
-        return read_observation(self.observe(state, seat), self.num_players, self.sight, seat)
+        return read_observation(self.seen(state, seat), self.num_players, self.sight, seat)
 
     def determinize(self, state: KitchenState, seat: int, rng: Rng) -> Any:
         """Redraw what the player does not see; see `palestra_envs.grid.kitchen.beliefs`."""
@@ -481,9 +487,10 @@ class Kitchen(KitchenOptions):
         pieces = self._pieces(seen)
         labels = seen.sight is None
         grid = Grid(
-            tuple(tuple(pieces[row * plan.columns :][: plan.columns]) for row in range(plan.rows)),
+            by_row(pieces, plan.columns),
             row_labels=tuple(str(row + 1) for row in range(plan.rows * labels)),
             column_labels=tuple(str(column + 1) for column in range(plan.columns * labels)),
+            ground=by_row(["floor" if t == FLOOR else "counter" for t in plan.tiles], plan.columns),
         )
         bars = tuple(
             Bar(
@@ -503,7 +510,9 @@ class Kitchen(KitchenOptions):
             pieces[pot.cell] = self._pot_piece(seen, pot)
         for seat, hand in zip(seen.seats, seen.hands, strict=True):
             name = f"{self.players[seat]}, holding {thing(hand.held)}"
-            pieces[hand.cell] = Piece(f"{chr(65 + seat)}{ARROWS[hand.facing]}", seat, label=name)
+            glyph, way = f"{chr(65 + seat)}{ARROWS[hand.facing]}", COMPASS[hand.facing]
+            carried = SPRITES.get(min(hand.held, DISH + 1), "")
+            pieces[hand.cell] = Piece(glyph, seat, "tile", name, "cook", way, carried)
         return pieces
 
     def _hands(self, seen: SeenKitchen) -> tuple[tuple[str, tuple[Piece, ...]], ...]:
@@ -518,15 +527,25 @@ class Kitchen(KitchenOptions):
 
     def _pot_piece(self, seen: SeenKitchen, pot: Pot) -> Piece:
         glyph = f"P{pot.onions}" if pot.left is None else f"{pot.left}" if pot.left else "P!"
-        return Piece(glyph, label=self._pot(seen, pot))
+        sprite = "soup" if pot.left == 0 else "pot"
+        return Piece(glyph, "grey", "tile", self._pot(seen, pot), sprite, badge=glyph[1:] or glyph)
 
     def _piece(self, seen: SeenKitchen, cell: int) -> Piece | None:
         tile, there = seen.plan.tiles[cell], seen.lying.get(cell, NOTHING)
         if tile == FLOOR:
             return None
         if there:
-            return Piece(GLYPHS[there], label=f"counter with {thing(there)}")
-        return Piece(SYMBOLS[tile], label=TILE_NAMES[tile])
+            lies = SPRITES.get(min(there, DISH + 1), "")
+            return Piece(GLYPHS[there], "gold", "tile", f"counter with {thing(there)}", lies)
+        return Piece(SYMBOLS[tile], "gold", "tile", TILE_NAMES[tile], STATIONS.get(tile, "counter"))
+
+
+Thing = TypeVar("Thing")
+
+
+def by_row(cells: Sequence[Thing], columns: int) -> tuple[tuple[Thing, ...], ...]:
+    """Cells counted row by row, as rows."""
+    return tuple(tuple(cells[i : i + columns]) for i in range(0, len(cells), columns))
 
 
 def thing(code: int) -> str:

@@ -269,7 +269,7 @@ class Particles(ParticlesOptions):
 
     def describe(self, state: ParticlesState, seat: int) -> str:
         """What the array observation holds, rounded, and how many steps were played."""
-        numbers = self.observe(state, seat).astype(float).tolist()
+        numbers = self.seen(state, seat).astype(float).tolist()
         places = zip(numbers[::2], numbers[1::2], strict=False)
         pairs = iter([f"({east:.3f}, {north:.3f})" for east, north in places])
         names = {self.num_players + n: self.landmark_name(n) for n in range(self.landmarks)}

@@ -363,7 +363,7 @@ class PathFinding(Walkers[PathFindingState]):
 
     def describe(self, state: PathFindingState, seat: int) -> str:
         """The observation in words, and how much time has passed."""
-        planes, goal = self.planes(self.observe(state, seat)), int(state.goal[seat])
+        planes, goal = self.planes(self.seen(state, seat)), int(state.goal[seat])
         own = int(state.cell[seat])
         marks = planes[OBSTACLES] + 2 * planes[OTHERS]
         marks[planes[STEPS] == 1] += 4
@@ -391,7 +391,7 @@ class PathFinding(Walkers[PathFindingState]):
         seats = self.watched_seats(seat)
         for owner in seats:
             label = f"goal of {self.players[owner]}"
-            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label)
+            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label, "flag")
         for shown in self.seats_shown(state, seat):
             pieces[int(state.cell[shown])] = self.disc(shown)
         most = max(1.0, *(float(state.earned[p]) for p in seats))

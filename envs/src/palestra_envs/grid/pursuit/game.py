@@ -85,6 +85,7 @@ KINDS = {"@": "a wall", ".": "floor", " ": "floor"}
 WALLS, PURSUERS, EVADERS = range(3)  # planes
 MAX_SEATS = 30
 MAX_REWARD = 1e9
+WALL = Piece("@", shape="square", label="wall", sprite="wall")
 LEAST_FLOOR = 2  # cells without a wall
 
 
@@ -508,7 +509,7 @@ class Pursuit(ArrayGame[PursuitState]):
 
     def describe(self, state: PursuitState, seat: int) -> str:
         """The observation in words, and how much time has passed."""
-        planes = self.observe(state, seat)
+        planes = self.seen(state, seat)
         oneself = np.zeros(planes.shape[1:], np.int8)
         oneself[self.sight, self.sight] = 1
         glyphs = {"@": planes[WALLS], "P": planes[PURSUERS], "E": planes[EVADERS], "^": oneself}
@@ -558,7 +559,7 @@ class Pursuit(ArrayGame[PursuitState]):
         routine = abs(paid - self.urgency_reward) < 1e-9
         if not routine:
             text += f" You are paid {paid:.4g}."
-        same = np.array_equal(self.observe(before, seat), self.observe(after, seat))
+        same = np.array_equal(self.seen(before, seat), self.seen(after, seat))
         data = {"player": seat, "action": int(action)}
         return Event("move" if same and routine else "reveal", text, data, only(seat))
 
@@ -590,18 +591,21 @@ class Pursuit(ArrayGame[PursuitState]):
             if self.random:
                 walls &= ~away
         cells: list[list[Piece | None]] = [
-            [Piece("@", shape="square", label="wall") if wall else None for wall in line]
+            [
+                Piece("@", shape="square", label="wall", sprite="wall") if wall else None
+                for wall in line
+            ]
             for line in walls.tolist()
         ]
         shown = [self.num_players + evader for evader in self.evaders(state)]
         for who in [*shown, *reversed(range(self.num_players))]:
             if who not in hidden:
                 cells[int(state.row[who])][int(state.column[who])] = self._piece(who)
-        grid = Grid(tuple(map(tuple, cells)), shaded=frozenset(shaded))
+        grid = Grid(tuple(map(tuple, cells)), style="floor", shaded=frozenset(shaded))
         caption = f"Step {int(state.turn)} of {self.max_steps}, {len(self.evaders(state))} evaders"
         return Scene(caption, grid=grid)
 
     def _piece(self, who: int) -> Piece:
         if who >= self.num_players:
-            return Piece("E", 3, label="evader")
+            return Piece("E", "brown", label="evader", sprite="prey")
         return Piece(str(who), who, "disc", self.players[who])

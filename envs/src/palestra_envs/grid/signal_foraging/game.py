@@ -124,6 +124,7 @@ class SignalForaging(Walkers[SignalForagingState]):
         diagonally too.
     """
     payoffs = "common"
+    fixed_moves = True
     reward_terms = ("success",)
 
     def validate(self) -> None:
@@ -302,7 +303,7 @@ class SignalForaging(Walkers[SignalForagingState]):
 
     def describe(self, state: SignalForagingState, seat: int) -> str:
         """The observation in words, and how much time has passed."""
-        numbers = self.observe(state, seat).tolist()
+        numbers = self.seen(state, seat).tolist()
         own, lines = int(state.cell[seat]), [self.header(state, seat)]
         end = 2 + 3 * self.num_foods
         for food in range(self.num_foods):
@@ -371,7 +372,9 @@ class SignalForaging(Walkers[SignalForagingState]):
             known = seat is None or self.knows(seat, food)
             if cell != NOWHERE and (known or seen is None or seen[cell]):
                 worth = str(int(state.worth[food])) if known or not self.ordered else "?"
-                pieces[cell] = Piece(worth, 3, label=f"food {food + 1}, {worth}")
+                pieces[cell] = Piece(
+                    worth, "red", "tile", f"food {food + 1}, {worth}", "apple", badge=worth
+                )
         for shown in self.seats_shown(state, seat):
             pieces[int(state.cell[shown])] = self.disc(shown)
         lines = [

@@ -42,6 +42,7 @@ from palestra.grids.windows import (
     unseen_mask,
 )
 from palestra.grids.words import quantity
+from palestra.scene import Facing
 
 from palestra_envs.grid.social_dilemmas.options import (
     AnyDilemmaState,
@@ -75,16 +76,17 @@ BEAM_IN_VAIN = {
     CLEAN: "Your cleaning beam clears no waste.",
 }
 PAIRS = ((APPLE, ORCHARD), (WASTE, RIVER))  # what is on a cell, and the ground below it
-WATER = Piece("~", 4, label="water")
+COMPASS: tuple[Facing, ...] = ("north", "east", "south", "west")
+WATER = Piece("~", 4, label="water", sprite="water")
 LOOKS = {
-    WALL: Piece("@", label="wall"),
-    APPLE: Piece("A", 2, label="apple"),
-    WASTE: Piece("H", 5, label="waste"),
+    WALL: Piece("@", label="wall", sprite="wall"),
+    APPLE: Piece("A", "red", label="apple", sprite="apple"),
+    WASTE: Piece("H", "brown", label="waste", sprite="waste"),
     RIVER: WATER,
     STREAM: WATER,
 }
 BY_GLYPH = {piece.glyph: piece for piece in LOOKS.values()} | {
-    "*": Piece("*", shape="mark", label="beam")
+    "*": Piece("*", "yellow", "mark", "beam", "beam")
 }
 
 
@@ -259,7 +261,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         ]
         if state.absent[seat]:
             return "\n".join([*lines, "You are out of the game and see nothing."])
-        obs = self.observe(state, seat)
+        obs = self.seen(state, seat)
         lines += ["What you see; ^ is you, and up is ahead of you:"]
         lines += draw_window(self._glyphs(obs))
         listing = self.listing(obs).items()
@@ -310,7 +312,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         events = []
         for seat, action in sorted(actions.items()):
             text = self._result(before, after, seat, action)
-            same = np.array_equal(self.observe(before, seat), self.observe(after, seat))
+            same = np.array_equal(self.seen(before, seat), self.seen(after, seat))
             kind = "move" if same and text == self._routine(before, seat, action) else "reveal"
             data = {"player": seat, "action": int(action)}
             events.append(Event(kind, text, data, only(seat)))
@@ -378,7 +380,7 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         """The whole map for a spectator; for a player the window they see, themselves in it."""
         cells = self._whole(state) if seat is None else self._window(state, seat)
         caption = f"Step {int(state.turn)} of {self.max_steps}"
-        return Scene(caption, grid=Grid(tuple(map(tuple, cells))))
+        return Scene(caption, grid=Grid(tuple(map(tuple, cells)), style="floor"))
 
     def _whole(self, state: AnyDilemmaState) -> list[list[Piece | None]]:
         cells: list[list[Piece | None]] = []
@@ -398,14 +400,15 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         if beams:
             kinds = ((FINING, "fining"), (CLEANING, "cleaning"))
             kind = " and ".join(name for bit, name in kinds if beams & bit)
-            return Piece("*", shape="mark", label=f"{kind} beam")
+            return Piece("*", "yellow", "mark", f"{kind} beam", "beam")
         return LOOKS.get(int(state.cells[row, column]))
 
     def _disc(self, seat: int, way: int, facing: str) -> Piece:
-        return Piece(f"{seat}{'^>v<'[way]}", seat, "disc", f"{self.players[seat]}, facing {facing}")
+        label = f"{self.players[seat]}, facing {facing}"
+        return Piece(f"{seat}{'^>v<'[way]}", seat, "disc", label, "person", COMPASS[way])
 
     def _window(self, state: AnyDilemmaState, seat: int) -> list[list[Piece | None]]:
-        obs = self.observe(state, seat)
+        obs = self.seen(state, seat)
         glyphs = {**self._glyphs(obs), "*": self.beams_in(obs)}
         cells = [[BY_GLYPH.get(kind) for kind in line] for line in draw_window(glyphs)]
         places = [(p, w) for w in range(4) for p in cells_of(obs[PLAYERS + w])]

@@ -35,7 +35,7 @@ import numpy as np
 from palestra import InvalidOption, Piece, Rng, Scene, Vocabulary, environment
 from palestra.grids.compass import EAST, MOVES, NORTH, STAY
 from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
-from palestra.grids.windows import on_map
+from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, truncate
 
 from palestra_envs.grid.walkers import WALL, plane_lines
@@ -72,7 +72,7 @@ from palestra_envs.grid.xland.rules import (
 GRAB, DROP = len(MOVES), len(MOVES) + 1
 ACTIONS = (*MOVES, "grab", "drop")
 COLOURS = ("white", "grey", "brown")
-FLOOR = tuple(Piece(name[0], shape="mark", label=f"{name} floor") for name in COLOURS)
+FLOOR = tuple(Piece(name[0], name, "small", f"{name} floor") for name in COLOURS)
 OBJECT = 3  # the colour of objects in pictures
 WORDS = ("", "near", "hold", "see", "on")
 OWN_ROW, OWN_COLUMN, HELD, MET, OPPOSITE, GOAL = range(6)  # of an observation
@@ -396,7 +396,7 @@ class XLand(XLandOptions):
 
     def describe(self, state: XLandState, seat: int) -> str:
         """The observation in words, and the number of steps played."""
-        obs = self.observe(state, seat)
+        obs = self.seen(state, seat)
         walls, floor, players, objects = obs[WINDOW:].reshape(4, self.side, self.side)
         lines = [self.header(state, seat), f"Your goal: {self.goal_text(state, seat)}."]
         lines.append(f"It is {'true' if obs[MET] else 'not true'} now.")
@@ -409,12 +409,13 @@ class XLand(XLandOptions):
         lines += plane_lines(marks, kinds)
         row, column = self.place(state.cell[seat])
         under = []
-        for (i, j), value in np.ndenumerate(objects):
+        for i, j in cells_in((players != 0) | (objects != 0)):
             where = f"row {row + i - self.sight + 1}, column {column + j - self.sight + 1}"
             if players[i, j]:
                 name = self.players[players[i, j] - 1]
                 under.append(f"- {name} in {where}, on {COLOURS[floor[i, j] - 1]} floor")
-            names = [name for bit, name in enumerate(OBJECTS) if int(value) >> bit & 1]
+            held = int(objects[i, j])
+            names = [name for bit, name in enumerate(OBJECTS) if held >> bit & 1]
             under += [f"- {name} in {where}" for name in names]
         return "\n".join([*lines, *under])
 

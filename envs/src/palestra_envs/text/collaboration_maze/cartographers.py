@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from palestra import ScriptedAgent, TextAction, Turn, agent
 
 from palestra_envs.text.collaboration_maze.game import (
     GLYPHS,
-    MOVES,
     WALL,
     Agree,
-    Cell,
     CollaborationMaze,
+    Finish,
     Propose,
     Say,
-    beside,
     distances,
 )
+from palestra_envs.text.collaboration_maze.routes import MOVES, Cell, Talk, beside, follow
 
 MAP = re.compile(r"Map from row (\d+): ([.#?/]+)")
 
@@ -51,13 +50,31 @@ class Cartographer(ScriptedAgent[CollaborationMaze]):
             walls |= set(walls_in(data["text"]))
         row, column, goal_row, goal_column, _, proposal, *_ = seen[size:]
         ways = distances(game.cells, walls, (goal_row, goal_column))
-        here = ways.get((row, column), 0)
-        good = [move for move in MOVES if ways.get(beside((row, column), move), here) < here]
+        if game.protocol == "dialogue":
+            dialogue = [(int(d["player"]), str(d["text"])) for d in said]
+            return self._talk(follow(dialogue, (row, column), game.num_players), ways)
+        good = shorter((row, column), ways)
         if not good:
             return Say(text="I see no way to the goal.")
         if proposal and MOVES[proposal - 1] in good:
             return Agree()
         return Propose(move=good[0])
+
+    def _talk(self, talk: Talk, ways: Mapping[Cell, int]) -> TextAction:
+        """Agree to the next step in words, or propose one; finish at the goal."""
+        if ways.get(talk.here) == 0:
+            return Finish()
+        good = shorter(talk.here, ways)
+        if not good:
+            return Say(text="I see no way to the goal.")
+        agrees = len(talk.standing) == 1 and talk.standing[0] in good
+        return Say(text="Agreed." if agrees else f"Move: {good[0]}")
+
+
+def shorter(here: Cell, ways: Mapping[Cell, int]) -> list[str]:
+    """The moves that lead closer to the goal."""
+    length = ways.get(here, 0)
+    return [move for move in MOVES if ways.get(beside(here, move), length) < length]
 
 
 def map_messages(codes: Sequence[int], game: CollaborationMaze) -> Iterator[str]:

@@ -19,6 +19,10 @@ and columns; each other cell is a wall with chance `wall_density`, drawn anew un
 
 Checked: distances against networkx; the distributions of mazes and of hidden cells against a count
 of all mazes; two players who tell each other their maps always walk a shortest way.
+
+With `protocol="dialogue"` the players talk freely, as in the study, and the route they agreed on is
+read off at the end: by rule (`routes.py`), or from the record by a language model. `solo_maps`
+gives one player the partial maps of several, and `starts` is the seat that opens.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -35,6 +39,7 @@ from palestra import (
     Event,
     Grammar,
     Grid,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
@@ -51,10 +56,10 @@ from palestra import (
     environment,
 )
 from palestra.grids.paths import routes
+from palestra.scene import marked
 
-Cell = tuple[int, int]  # row and column, from 0
-WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
-MOVES = tuple(WAYS)
+from palestra_envs.text.collaboration_maze.routes import MOVES, Cell, beside, read_route
+
 UNKNOWN, OPEN, WALL = range(3)
 GLYPHS = "?.#"
 SHORTEST, LONGEST, MAX_SEATS = 2, 20, 8
@@ -78,6 +83,10 @@ class Agree(TextAction, frozen=True):
     """Agree to the standing proposal."""
 
 
+class Finish(TextAction, frozen=True):
+    """Say that all is agreed; once everybody says so in turn, the dialogue is over."""
+
+
 LINES = (
     *(Say(text=f"The cell to the {move} is open.") for move in MOVES),
     *(Say(text=f"The cell to the {move} is a wall.") for move in MOVES),
@@ -86,6 +95,21 @@ LINES = (
 )
 PROPOSALS = tuple(Propose(move=move) for move in MOVES)
 MENU: tuple[TextAction, ...] = (*PROPOSALS, Agree(), *LINES)
+DIALOGUE_LINES = (*LINES, *(Say(text=f"Move: {move}") for move in MOVES), Say(text="Agreed."))
+DIALOGUE_RULES = """
+    You and the other players lead one marker through a maze. Each of you sees another part.
+
+    Start and goal are known to all, and every other cell is shown to exactly one player. Talk, in
+    turn, about what you see, and agree on every step from the start to the goal: write
+    Say(text='Row 2, column 3 is a wall. Move: north'). A step is agreed on once all of you have
+    said so; name the steps as 'Move: north' or 'Moves: north, east', and say 'Agreed.' to those of
+    another. Write Finish() when you have agreed on the whole route; the dialogue is over when
+    everybody has done so one after the other, or when time is up. Rows are counted from 1 in the
+    north, columns from 1 in the west. On your map . is open, # a wall, ? a cell you do not see, M
+    the marker and G the goal. The marker then walks the route that you agreed on. All are paid the
+    same: 1 for the goal, otherwise the share of the shortest way from the start to the goal that
+    lies behind the marker where it is then.
+"""
 
 
 @dataclass(slots=True)
@@ -103,7 +127,9 @@ class MazeState:
     proposal: str = ""  # a move, or none
     votes: int = 0  # players who agree to it
     turn: int = 0
-    ended: str = ""  # "goal", "wall" or "time"
+    ended: str = ""  # "goal", "wall", "time", or "agreed" where a dialogue ends off the goal
+    bumped: tuple[Cell, ...] = ()  # walls that the marker was led into: known to all
+    dialogue: tuple[tuple[int, str], ...] = ()  # with `protocol="dialogue"`, seats and words
 
 
 @environment(
@@ -113,6 +139,8 @@ class MazeState:
     paper="Davidson et al. (2025), The Collaboration Gap",
     splits={
         "solo": {"num_players": 1},
+        "solo-two-maps": {"num_players": 1, "solo_maps": 2},
+        "dialogue": {"protocol": "dialogue"},
         "3p-10x10": {"num_players": 3, "rows": 10, "columns": 10, "max_turns": 200},
         "held-out-8x8-dense": {"rows": 8, "columns": 8, "wall_density": 0.4, "max_turns": 150},
     },
@@ -159,14 +187,64 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         int, Meta(ge=1, le=30_000, description="most turns in an episode, of all players together")
     ] = 100
     message_limit: Annotated[int, Meta(ge=60, description="longest message, in characters")] = 500
+    protocol: Annotated[
+        Literal["steps", "dialogue"],
+        Meta(
+            description="how players agree: steps, by proposing and agreeing to one step at a "
+            "time; dialogue, in free words, from which the route is read off (the paper's)"
+        ),
+    ] = "steps"
+    starts: Annotated[
+        int, Meta(ge=0, le=MAX_SEATS - 1, description="the seat that has the first turn")
+    ] = 0
+    solo_maps: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_SEATS,
+            description="partial maps that one player alone is given; 1 for the whole map",
+        ),
+    ] = 1
+    walls: Annotated[
+        Literal["end", "stay"],
+        Meta(
+            description="what a step into a wall does: end the game, or leave the marker where it "
+            "is, and show the wall to all"
+        ),
+    ] = "end"
 
     order = "sequential"
     payoffs = "common"
     deterministic = True
     reward_terms = ("progress",)
     payoff_bounds = (0.0, 1.0)
-    action_types = (Say, Propose, Agree)
-    menu = MENU
+    action_types = (Say, Propose, Agree, Finish)
+
+    def validate(self) -> None:
+        if self.starts >= self.num_players:
+            raise InvalidOption(
+                f"starts must be a seat from 0 to {self.num_players - 1}, not {self.starts}"
+            )
+        if self.solo_maps > 1 and self.num_players > 1:
+            raise InvalidOption(
+                f"solo_maps={self.solo_maps} is for one player alone, not for {self.num_players}; "
+                "set num_players=1"
+            )
+
+    @cached_property
+    def lines(self) -> tuple[Say, ...]:
+        """The lines that a program may say."""
+        return LINES if self.protocol == "steps" else DIALOGUE_LINES
+
+    @cached_property
+    def menu(self) -> tuple[TextAction, ...]:
+        """The numbered actions: proposals, `Agree` and lines, or `Finish` and the dialogue's."""
+        return MENU if self.protocol == "steps" else (Finish(), *DIALOGUE_LINES)
+
+    @property
+    def maps(self) -> int:
+        """The number of partial maps that the cells are dealt to."""
+        return int(max(self.num_players, self.solo_maps))
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
@@ -187,7 +265,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         while walls is None:
             walls = self._build(rng, start, goal, inner)
         rng.shuffle(inner)
-        seats = {cell: number % self.num_players for number, cell in enumerate(inner)}
+        seats = {cell: number % self.maps for number, cell in enumerate(inner)}
         shown = self._by_row(seats)
         said = [0] * self.num_players
         return MazeState(rng, walls, shown, start, goal, start, (start,), said)
@@ -225,9 +303,11 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         return still
 
     def to_act(self, state: MazeState) -> tuple[int, ...]:
-        return () if state.ended else (state.turn % self.num_players,)
+        return () if state.ended else ((self.starts + state.turn) % self.num_players,)
 
     def legal(self, state: MazeState, seat: int) -> Grammar:
+        if self.protocol == "dialogue":
+            return dialogue_grammar(self.message_limit)
         inside = tuple(move for move in MOVES if beside(state.marker, move) in self.cells)
         return grammar(inside, bool(state.proposal), self.message_limit)
 
@@ -239,12 +319,19 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             state.votes += 1
         elif isinstance(action, Propose):
             state.proposal, state.votes = action.move, 1
+        elif isinstance(action, Finish):
+            state.votes += 1
         else:
             state.proposal, state.votes = "", 0
-            state.said[seat] = line_number(action)
-        if state.votes == self.num_players:
+            state.said[seat] = line_number(action, self.lines)
+            if self.protocol == "dialogue":
+                state.dialogue += ((seat, action.text),)
+        if state.votes == self.num_players and self.protocol == "steps":
             events += self._move(state)
-        if not state.ended and state.turn >= self.max_turns:
+        late = state.turn >= self.max_turns
+        if self.protocol == "dialogue" and (late or state.votes == self.num_players):
+            events += self._walk(state)
+        elif not state.ended and late:
             state.ended = "time"
             events.append(Event("end", "Time is up."))
         if not state.ended:
@@ -261,12 +348,17 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         if isinstance(action, Propose):
             data = {"player": seat, "move": action.move}
             return Event("proposal", f"{name} proposes to go {action.move}.", data)
+        if isinstance(action, Finish):
+            return Event("finish", f"{name} says that all is agreed.", {"player": seat})
         return Event("answer", f"{name} agrees.", {"player": seat})
 
     def _move(self, state: MazeState) -> list[Event]:
         """Make the step that all have agreed to."""
         move, there = state.proposal, beside(state.marker, state.proposal)
         state.proposal, state.votes, state.said = "", 0, [0] * self.num_players
+        if there in state.walls and self.walls == "stay":
+            state.bumped = tuple(sorted({*state.bumped, there}))
+            return [Event("reveal", f"{place_text(there)}, is a wall. The marker stays.")]
         if there in state.walls:
             state.ended = "wall"
             return [Event("reveal", f"{place_text(there)}, is a wall. The game is over.")]
@@ -278,6 +370,35 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             state.ended = "goal"
             events.append(Event("end", "The marker has reached the goal."))
         return events
+
+    def _walk(self, state: MazeState) -> list[Event]:
+        """Lead the marker along the route that was agreed on in a dialogue, and end the game."""
+        route = read_route(state.dialogue, state.start, self.num_players)
+        done = self.walked(state, route)
+        state.marker, state.trail, state.bumped = done.marker, done.trail, done.bumped
+        state.ended = done.ended or ("agreed" if state.votes == self.num_players else "time")
+        steps = ", ".join(route) or "none"
+        text = f"Agreed steps: {steps}. The marker ends in {place_text(state.marker).lower()}."
+        return [Event("reveal", text, {"route": route})]
+
+    def walked(self, state: MazeState, route: Sequence[str]) -> MazeState:
+        """A copy in which the marker has walked a route, up to the goal or what stops it."""
+        copy = self.clone(state)
+        for move in route:
+            there = beside(copy.marker, move)
+            blocked = there in copy.walls or there not in self.cells
+            if blocked and self.walls == "stay":
+                copy.bumped = tuple(sorted({*copy.bumped, there} & set(copy.walls)))
+            elif blocked:
+                copy.ended = "wall"
+                return copy
+            else:
+                copy.marker = there
+                copy.trail = tuple(dict.fromkeys((*copy.trail, there)))
+            if copy.marker == copy.goal:
+                copy.ended = "goal"
+                return copy
+        return copy
 
     def progress(self, state: MazeState) -> float:
         """The share of the shortest path from start to goal that the marker has covered."""
@@ -293,6 +414,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             "goal": "The marker reached the goal.",
             "wall": "The marker was led into a wall.",
             "time": "Time ran out.",
+            "agreed": "The route that was agreed on does not lead to the goal.",
         }[state.ended]
         return Outcome((result,) * self.num_players, (score,) * self.num_players, reason)
 
@@ -308,8 +430,8 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     def knows(self, state: MazeState, seat: int, cell: Cell) -> bool:
         """Whether a player sees a cell, or knows it because the marker has been there."""
         row, column = cell
-        shown: bool = state.shown[row][column] == seat
-        return shown or cell == state.goal or cell in state.trail
+        shown: bool = self.num_players == 1 or state.shown[row][column] == seat
+        return shown or cell == state.goal or cell in state.trail or cell in state.bumped
 
     def determinize(self, state: MazeState, seat: int, rng: Rng) -> MazeState:
         """Draw unknown cells as mazes are drawn, so that there is a way, and which seat sees them.
@@ -335,8 +457,14 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     # What a player sees
 
     def rules_for(self, seat: int) -> str:
+        rules = super().rules_for(seat)
+        if self.protocol == "dialogue":
+            rules = paragraphs(DIALOGUE_RULES)
+        if self.walls == "stay":
+            rules = rules.replace("when it is led into a wall, or ", "or ")
+            rules += "\nA step into a wall leaves the marker where it is and shows the wall to all."
         return (
-            f"{super().rules_for(seat)}\nThe maze has {self.rows} rows and {self.columns} columns; "
+            f"{rules}\nThe maze has {self.rows} rows and {self.columns} columns; "
             f"time is up after {self.max_turns} turns of all players together. There are "
             f"{self.num_players} players."
         )
@@ -350,36 +478,57 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         ]
 
     def describe(self, state: MazeState, seat: int) -> str:
-        glyphs = [GLYPHS[code] for code in self.codes(state, seat)]
-        for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
-            glyphs[cell[0] * self.columns + cell[1]] = glyph
-        wide = len(str(self.rows))
         lines = [
             f"You are {self.players[seat]}. Turn {state.turn} of {self.max_turns}.",
             f"The marker is in {place_text(state.marker).lower()}, the goal in "
-            f"{place_text(state.goal).lower()}. Your map:",
-            *(
-                f"row {row + 1:{wide}}  {''.join(glyphs[row * self.columns :][: self.columns])}"
-                for row in range(self.rows)
-            ),
+            f"{place_text(state.goal).lower()}.{self._map_text(state, seat)}",
             *self._said(state),
-            self._standing(state),
         ]
+        if self.protocol == "steps":
+            lines.append(self._standing(state))
         return "\n".join(lines)
+
+    def _map_text(self, state: MazeState, seat: int) -> str:
+        """The player's map, or maps."""
+        codes = self.codes(state, seat)
+        if self.solo_maps == 1:
+            return f" Your map:\n{self._drawn(state, codes)}"
+        texts = [" You have the maps of several players; each shows another part."]
+        for part in range(self.solo_maps):
+            seen = [
+                code if self._is_on(state, part, cell) else UNKNOWN
+                for cell, code in zip(self.cells, codes, strict=True)
+            ]
+            texts.append(f"Map {part + 1}:\n{self._drawn(state, seen)}")
+        return "\n".join(texts)
+
+    def _is_on(self, state: MazeState, part: int, cell: Cell) -> bool:
+        """Whether a partial map shows a cell."""
+        return state.shown[cell[0]][cell[1]] == part or cell in (*state.trail, *state.bumped)
+
+    def _drawn(self, state: MazeState, codes: Sequence[int]) -> str:
+        glyphs = [GLYPHS[code] for code in codes]
+        for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
+            glyphs[cell[0] * self.columns + cell[1]] = glyph
+        wide = len(str(self.rows))
+        return "\n".join(
+            f"row {row + 1:{wide}}  {''.join(glyphs[row * self.columns :][: self.columns])}"
+            for row in range(self.rows)
+        )
 
     def _said(self, state: MazeState) -> Iterator[str]:
         """What each player said last since the last step, as far as the observation has it."""
         for name, index in zip(self.players, state.said, strict=True):
             if index:
-                known = index <= len(LINES)
-                words = self.quoted(LINES[index - 1].text) if known else "something else"
+                known = index <= len(self.lines)
+                words = self.quoted(self.lines[index - 1].text) if known else "something else"
                 yield f"{name}: {words}"
 
     def _standing(self, state: MazeState) -> str:
         if not state.proposal:
             return "There is no proposal."
         backers = [
-            self.players[(state.turn - 1 - back) % self.num_players]
+            self.players[(self.starts + state.turn - 1 - back) % self.num_players]
             for back in reversed(range(state.votes))
         ]
         return f"Proposed: go {state.proposal}. For it so far: {', '.join(backers)}."
@@ -391,7 +540,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     def _space(self) -> spaces.Box:
         top = [WALL] * len(self.cells) + [self.rows - 1, self.columns - 1] * 2
         top += [self.num_players - 1 or 1, len(MOVES), self.num_players]
-        top += [len(LINES) + 1] * self.num_players + [self.max_turns]
+        top += [len(self.lines) + 1] * self.num_players + [self.max_turns]
         return spaces.Box(np.zeros(len(top), np.int16), np.array(top, np.int16), dtype=np.int16)
 
     def observe(self, state: MazeState, seat: int) -> NDArray[np.int16]:
@@ -414,17 +563,17 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             ),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
-            highlighted=frozenset(state.trail),
+            marks=marked("last", sorted(set(state.trail))),
             shaded=frozenset(unknown),
         )
         caption = f"Turn {state.turn} of {self.max_turns}"
-        return Scene(caption, grid=grid, lines=(*self._said(state), self._standing(state)))
+        standing = (self._standing(state),) if self.protocol == "steps" else ()
+        return Scene(caption, grid=grid, lines=(*self._said(state), *standing))
 
 
-def beside(cell: Cell, move: str) -> Cell:
-    """The next cell in a direction."""
-    south, east = WAYS[move]
-    return cell[0] + south, cell[1] + east
+def paragraphs(text: str) -> str:
+    """A text with one line a paragraph."""
+    return "\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
 def place_text(cell: Cell) -> str:
@@ -445,9 +594,16 @@ def distances(cells: Sequence[Cell], walls: Iterable[Cell], goal: Cell) -> dict[
     return {cell: route.length for cell, route in routes(goal, steps).items()}
 
 
-def line_number(action: TextAction) -> int:
+def line_number(action: TextAction, lines: Sequence[TextAction]) -> int:
     """The number of a line in the observation; one more than there are lines for other words."""
-    return LINES.index(action) + 1 if action in LINES else len(LINES) + 1
+    return lines.index(action) + 1 if action in lines else len(lines) + 1
+
+
+@lru_cache(maxsize=64)
+def dialogue_grammar(message_limit: int) -> Grammar:
+    """Say something, or say that all is agreed."""
+    text = Text(message_limit, tuple(line.text for line in DIALOGUE_LINES))
+    return Grammar((Option(Say, {"text": text}), Option(Finish)))
 
 
 @lru_cache(maxsize=256)

@@ -34,6 +34,7 @@ from palestra import (
     Integer,
     InvalidOption,
     Meta,
+    OneOf,
     Option,
     Outcome,
     Result,
@@ -41,6 +42,7 @@ from palestra import (
     Scene,
     Step,
     Talking,
+    Text,
     TextAction,
     TextGame,
     environment,
@@ -64,6 +66,16 @@ def words_in(language: str) -> dict[str, Any]:
     return tomllib.loads(text.read_text("utf-8"))
 
 
+class Address(TextAction, frozen=True):
+    """Say something to everybody, and name who speaks next; 'nobody' ends the talk."""
+
+    text: str
+    next: str
+
+
+NOBODY = "nobody"
+
+
 class Harvest(TextAction, frozen=True):
     """Take this much: tons of fish, flocks that graze, pallets that pollute."""
 
@@ -83,6 +95,7 @@ class CommonsState:
     talking: bool = False
     ended: str = ""  # "survived" or "collapsed"
     before: list[int] = field(default_factory=list)  # tons by seat when the newcomer joined
+    named: int = -1  # the seat that was named to speak next; -1 for whose turn it is
 
 
 @environment(
@@ -151,6 +164,23 @@ class Commons(Talking, TextGame[CommonsState]):
         int,
         Meta(ge=0, description="rounds before the last player joins; 0 if all play from the start"),
     ] = 0
+    newcomer_aim: Annotated[
+        Literal["greedy", "none"],
+        Meta(
+            description="what a newcomer is told to aim at: greedy, to take as much as possible "
+            "whatever it means for the others (the paper's arm); none, nothing"
+        ),
+    ] = "greedy"
+    speakers: Annotated[
+        Literal["in-turn", "named"],
+        Meta(
+            description="who speaks next: in-turn, by seat; named, whom the speaker names, who may "
+            "also end the talk (the paper's rule)"
+        ),
+    ] = "in-turn"
+    whispers: Annotated[
+        bool, Meta(description="whether players may talk to one other alone (not in the paper)")
+    ] = True
     language: Annotated[
         Literal["en", "de", "ja"], Meta(description="the language of all that players read")
     ] = "en"
@@ -160,7 +190,7 @@ class Commons(Talking, TextGame[CommonsState]):
     payoffs = "general"
     deterministic = False  # allocation if the players ask for more than the stock
     reward_terms = ("catch",)
-    action_types = (Harvest, Say, Pass)
+    action_types = (Harvest, Say, Address, Pass)
 
     def validate(self) -> None:
         if self.newcomer >= self.rounds:
@@ -196,8 +226,15 @@ class Commons(Talking, TextGame[CommonsState]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        """Every harvest, then the lines a program may say, then `Pass`."""
-        return (*(Harvest(n) for n in range(self.capacity + 1)), *self.lines, Pass())
+        """Every harvest, then the lines a program may say, then `Pass`.
+
+        Where the next speaker is named, each line comes once for each player and for nobody.
+        """
+        said: tuple[TextAction, ...] = self.lines
+        if self.speakers == "named":
+            names = (*self.players, NOBODY)
+            said = tuple(Address(line.text, name) for line in self.lines for name in names)
+        return (*(Harvest(n) for n in range(self.capacity + 1)), *said, Pass())
 
     # The rules
 
@@ -209,7 +246,8 @@ class Commons(Talking, TextGame[CommonsState]):
             return ()
         members = self.members(state)
         if state.talking:
-            return ((state.round + state.spoken) % members,)
+            turn = (state.round + state.spoken) % members
+            return (turn if state.named < 0 else state.named,)
         return tuple(range(members))
 
     def members(self, state: CommonsState) -> int:
@@ -221,7 +259,9 @@ class Commons(Talking, TextGame[CommonsState]):
         if not state.talking:
             return harvest_grammar(self.capacity)
         members = self.players[: self.members(state)]
-        return talk_grammar(members, seat, self.message_limit, self.lines)
+        if self.speakers == "named":
+            return address_grammar(members, seat, self.message_limit, self.lines)
+        return talk_grammar(members, seat, self.message_limit, self.lines, self.whispers)
 
     def step(self, state: CommonsState, actions: Mapping[int, Any]) -> Step:
         there = self._hearers(state)
@@ -238,7 +278,7 @@ class Commons(Talking, TextGame[CommonsState]):
             state.ended = "collapsed"
             events.append(Event("end", self.tell("dead", stock=state.stock)))
         elif self.talk:
-            state.talking, state.spoken = True, 0
+            state.talking, state.spoken, state.named = True, 0, -1
         else:
             events += self._regrow(state)
         return Step(rewards={p: {"catch": float(n)} for p, n in enumerate(got) if n}, events=events)
@@ -254,10 +294,12 @@ class Commons(Talking, TextGame[CommonsState]):
             return list(asked)
         if self.allocation == "pro-rata":
             return proportional_shares(asked, stock)
-        got = [0] * len(asked)
+        got, wanting = [0] * len(asked), [p for p, n in enumerate(asked) if n > 0]
         for _ in range(stock):
-            wanting = [p for p, n in enumerate(asked) if got[p] < n]
-            got[rng.choice(wanting)] += 1
+            player = rng.choice(wanting)
+            got[player] += 1
+            if got[player] == asked[player]:
+                wanting.remove(player)
         return got
 
     def _hearers(self, state: CommonsState) -> frozenset[int] | None:
@@ -289,8 +331,19 @@ class Commons(Talking, TextGame[CommonsState]):
                 said = self.quoted(action.text)
                 text = self.tell("whispers", name=name, to=action.to, text=said)
                 events.append(Event("message", text, data, only(seat, hearer)))
+        elif isinstance(action, Address):
+            data = {"player": seat, "text": action.text, "next": action.next}
+            told = {"name": self.players[seat], "text": self.quoted(action.text)}
+            ends = action.next == NOBODY
+            text = self.tell("ends" if ends else "hands", **told, next=action.next)
+            events.append(Event("message", text, data, there))
         state.spoken += 1
-        if state.spoken >= self.utterances:
+        named = action.next if isinstance(action, Address) else ""
+        if self.speakers == "named":
+            members = self.members(state)
+            follows = self.players[(seat + 1) % members]  # where somebody says nothing
+            state.named = self.players.index(named or follows) if named != NOBODY else -1
+        if state.spoken >= self.utterances or named == NOBODY:
             state.talking = False
             events += self._regrow(state)
         return events
@@ -333,9 +386,14 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def rules_for(self, seat: int) -> str:
         rules = self.words.get("rules", "").strip() or super().rules_for(seat)
+        if self.speakers == "named" or not self.whispers:
+            talk = self.words["naming" if self.speakers == "named" else "aloud"]
+            rules = rules.replace(self.words["talking"], talk)
         lines = [rules, self.words["intro"]]
         if self.newcomer:
             lines.append(self.tell("newcomer", name=self.players[-1], rounds=self.newcomer))
+            if self._is_newcomer(seat) and self.newcomer_aim == "greedy":
+                lines.append(self.tell("greedy"))
         return "\n".join(lines)
 
     def describe(self, state: CommonsState, seat: int) -> str:
@@ -414,6 +472,9 @@ class Commons(Talking, TextGame[CommonsState]):
         mask = np.zeros(len(self.menu), np.int8)
         if state.talking:
             mask[self.capacity + 1 :] = 1
+            if self.speakers == "named":
+                said = mask[self.capacity + 1 : -1].reshape(len(self.lines), -1)
+                said[:, [seat, *range(self.members(state), self.num_players)]] = 0
         else:
             mask[: self.capacity + 1] = 1
         return mask
@@ -427,6 +488,18 @@ class Commons(Talking, TextGame[CommonsState]):
             for own, (name, n) in enumerate(zip(self.players, caught, strict=True))
         ]
         return Scene(bars=tuple(bars), lines=(f"{self._phase(state)} of {self.rounds}.",))
+
+
+@lru_cache(maxsize=256)
+def address_grammar(
+    players: tuple[str, ...], seat: int, message_limit: int, lines: tuple[Say, ...]
+) -> Grammar:
+    """Say something and name another player, or nobody, as the next speaker; or say nothing."""
+    others = tuple(name for other, name in enumerate(players) if other != seat)
+    text = Text(message_limit, tuple(line.text for line in lines))
+    return Grammar(
+        (Option(Address, {"text": text, "next": OneOf((*others, NOBODY))}), Option(Pass))
+    )
 
 
 @lru_cache(maxsize=64)

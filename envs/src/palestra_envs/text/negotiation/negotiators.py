@@ -12,6 +12,8 @@ from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 from palestra_envs.text.negotiation.game import (
     WORTH,
     Accept,
+    Claim,
+    Done,
     Items,
     Negotiation,
     Propose,
@@ -44,6 +46,8 @@ class Negotiator(ScriptedAgent[Negotiation]):
     def choose(self, turn: Turn[Negotiation]) -> TextAction:
         seen = np.asarray(turn.observation).tolist()
         counts, values = tuple(seen[0:3]), tuple(seen[3:6])
+        if turn.game.closing == "split":
+            return self._close(seen, counts, values)
         aim = self._aim(seen[11], seen[12])
         if seen[6]:
             rest = [c - t for c, t in zip(counts, seen[8:11], strict=True)]
@@ -53,6 +57,19 @@ class Negotiator(ScriptedAgent[Negotiation]):
                 return Accept()
             if last:
                 return Walk()
+        return Propose(*smallest_share(counts, values, aim))
+
+    def _close(
+        self, seen: Sequence[int], counts: Sequence[int], values: Sequence[int]
+    ) -> TextAction:
+        """As with acceptance, but end the talk and claim what the last proposal leaves."""
+        aim = self._aim(seen[11], seen[12])
+        rest = tuple(c - t for c, t in zip(counts, seen[8:11], strict=True))
+        if seen[13]:
+            mine = rest if seen[6] else tuple(seen[8:11]) if seen[7] else tuple(counts)
+            return Claim(*mine)
+        if seen[6] and value_of(rest, values) >= aim:
+            return Done()
         return Propose(*smallest_share(counts, values, aim))
 
     def _aim(self, turn: int, most: int) -> int:

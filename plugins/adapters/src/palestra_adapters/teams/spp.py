@@ -23,7 +23,7 @@ FORM = (
     "Critique: what each of them says about the draft, a line each\n"
     "Final: the move"
 )
-_FINAL = re.compile(r"^\W*final(?: answer)?\W*:", re.IGNORECASE | re.MULTILINE)
+_FINAL = re.compile(r"^[^\w\n]*+final(?: answer)?[^\w:\n]*+:", re.IGNORECASE | re.MULTILINE)
 
 
 @agent(

@@ -86,6 +86,7 @@ class Breakthrough(ArrayGame[BreakthroughState]):
         way.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
@@ -170,7 +171,7 @@ class Breakthrough(ArrayGame[BreakthroughState]):
 
     def scene(self, state: BreakthroughState, seat: int | None = None) -> Scene:
         labels = number_labels(self.rows)[::-1]
-        return Scene(grid=disc_grid(state.board[::-1].tolist(), labels, checkered=True))
+        return Scene(grid=disc_grid(state.board[::-1].tolist(), labels, style="checkered"))
 
 
 def seen_from(config: Breakthrough, seat: int, row: int) -> int:

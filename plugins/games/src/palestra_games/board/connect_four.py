@@ -158,7 +158,7 @@ class ConnectFour(ArrayGame[ConnectFourState]):
 
     def scene(self, state: ConnectFourState, seat: int | None = None) -> Scene:
         cells = disc_cells(state.board[::-1].tolist())
-        return Scene(grid=Grid(cells, column_labels=number_labels(self.columns)))
+        return Scene(grid=Grid(cells, column_labels=number_labels(self.columns), style="rack"))
 
 
 def completes_line(

@@ -31,6 +31,7 @@ from palestra.rules import draw, mover, pass_turn, turn_to, win
 from palestra_games.board.marks import (
     LETTERS,
     MARKS,
+    STONES,
     column_letters,
     disc_grid,
     number_labels,
@@ -86,6 +87,7 @@ class Gomoku(ArrayGame[GomokuState]):
         point, such as c2.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
@@ -160,7 +162,8 @@ class Gomoku(ArrayGame[GomokuState]):
 
     def scene(self, state: GomokuState, seat: int | None = None) -> Scene:
         labels = number_labels(self.board_size)[::-1]
-        return Scene(grid=disc_grid(state.board[::-1].tolist(), labels))
+        rows = state.board[::-1].tolist()
+        return Scene(grid=disc_grid(rows, labels, pieces=STONES, ground="counter"))
 
 
 def makes_line(config: Gomoku, state: GomokuState, row: int, column: int) -> bool:

@@ -11,6 +11,7 @@ and compare whole games, move by move, with OpenSpiel's `hex`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import mover, turn_to, win
+from palestra.scene import Hex as Tile
+from palestra.scene import HexEdge, Hexes
 
-from palestra_games.board.marks import LETTERS, MARKS, disc_grid, number_labels
+from palestra_games.board.marks import DISCS, LETTERS, MARKS
 
 LARGEST = 19
 NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
@@ -86,6 +89,7 @@ class Hex(ArrayGame[HexState]):
         Write a move as a cell, such as c2.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
@@ -153,7 +157,7 @@ class Hex(ArrayGame[HexState]):
         lines = [f"You are {MARKS[seat + 1]} and join {goal}."]
         lines.append(" " * (width + 1) + " ".join(LETTERS[: self.board_size]))
         for row, marks in enumerate(state.board.reshape(self.board_size, -1).tolist()):
-            cells = " ".join(MARKS[mark] for mark in marks)
+            cells = " ".join(map(MARKS.__getitem__, marks))
             lines.append(f"{' ' * row}{str(row + 1).rjust(width)} {cells}")
         return "\n".join(lines)
 
@@ -166,7 +170,24 @@ class Hex(ArrayGame[HexState]):
     def scene(self, state: HexState, seat: int | None = None) -> Scene:
         rows = state.board.reshape(self.board_size, -1).tolist()
         note = "X joins top and bottom, O left and right; a cell also touches up-right, down-left."
-        return Scene(grid=disc_grid(rows, number_labels(self.board_size)), lines=(note,))
+        return Scene(lines=(note,), parts=(rhombus(rows),))
+
+
+def rhombus(rows: Sequence[Sequence[int]]) -> Hexes:
+    """The board with its sides in the colours of those who join them."""
+    last = len(rows) - 1
+    tiles = tuple(
+        Tile(column, row, "", DISCS[mark], f"{LETTERS[column]}{row + 1}")
+        for row, marks in enumerate(rows)
+        for column, mark in enumerate(marks)
+    )
+    rim = [
+        *(HexEdge(n, 0, side, 0) for n in range(last + 1) for side in (5, 0)),
+        *(HexEdge(n, last, side, 0) for n in range(last + 1) for side in (2, 3)),
+        *(HexEdge(0, n, side, 1) for n in range(last + 1) for side in (3, 4)),
+        *(HexEdge(last, n, side, 1) for n in range(last + 1) for side in (0, 1)),
+    ]
+    return Hexes(tiles, tuple(rim))
 
 
 def remove_only_stone(config: Hex, state: HexState) -> int:

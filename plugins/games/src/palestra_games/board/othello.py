@@ -18,12 +18,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
+from palestra import ArrayGame, ArrayState, Grid, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import draw, mover, turn_to, win
 
 from palestra_games.board.marks import (
     LETTERS,
     MARKS,
+    STONES,
     column_letters,
     disc_grid,
     number_labels,
@@ -83,6 +84,7 @@ class Othello(ArrayGame[OthelloState]):
         write pass to pass.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
@@ -146,7 +148,11 @@ class Othello(ArrayGame[OthelloState]):
         return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"
 
     def scene(self, state: OthelloState, seat: int | None = None) -> Scene:
-        return Scene(self.count(state), disc_grid(self.board(state), number_labels(self.size)))
+        return Scene(self.count(state), self._picture(state))
+
+    def _picture(self, state: OthelloState) -> Grid:
+        labels = number_labels(self.size)
+        return disc_grid(self.board(state), labels, pieces=STONES, ground="felt")
 
     def board(self, state: OthelloState) -> list[list[int]]:
         """Rows of marks from the top."""
@@ -158,8 +164,8 @@ class Othello(ArrayGame[OthelloState]):
 
     def count(self, state: OthelloState) -> str:
         """How many discs each player has, in words."""
-        marks = [mark for row in self.board(state) for mark in row]
-        return f"Discs: X {marks.count(1)}, O {marks.count(2)}."
+        black, white = (sum(map(int.bit_count, rows)) for rows in state.discs.tolist())
+        return f"Discs: X {black}, O {white}."
 
 
 def find_placements(config: Othello, state: OthelloState, seat: int) -> bool:

@@ -25,7 +25,6 @@ from palestra import (
     Event,
     InvalidOption,
     Meta,
-    Piece,
     Rng,
     Scene,
     ScriptedAgent,
@@ -36,8 +35,9 @@ from palestra import (
     environment,
 )
 from palestra.rules import DRAW, LOSS, WIN, finish, randint, turn_to
+from palestra.scene import Card, Cards
 
-from palestra_games.card.display import FACE_DOWN, word_list
+from palestra_games.card.display import word_list
 
 STICK, HIT = 0, 1
 RANKS = 13
@@ -214,14 +214,15 @@ class Blackjack(ArrayGame[BlackjackState]):
 
     def scene(self, state: BlackjackState, seat: int | None = None) -> Scene:
         """Both hands; the dealer's second card face down while the player is to move."""
-        hands = []
+        rows = []
         for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
             cards = state.hands[owner, : state.held[owner]].tolist()
-            pieces = [Piece(GLYPHS[card], owner, "card", NAMES[card]) for card in cards]
+            held = [Card(GLYPHS[card], label=NAMES[card]) for card in cards]
             if owner == DEALER and seat is not None and not is_shown(state):
-                pieces[1] = FACE_DOWN
-            hands.append((name, tuple(pieces)))
-        return Scene(hands=tuple(hands), lines=tuple(self.describe(state, 0).splitlines()))
+                held[1] = Card(hidden=True)
+            rows.append(Cards(name, tuple(held)))
+        lines = tuple(self.describe(state, 0).splitlines())
+        return Scene(lines=lines, parts=tuple(rows))
 
     def determinize(self, state: BlackjackState, seat: int, rng: Rng) -> BlackjackState:
         """Redraw the dealer's second card from the cards the player has not seen."""

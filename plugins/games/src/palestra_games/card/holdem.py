@@ -4,8 +4,11 @@ The first two seats post blinds and everybody gets two hole cards. Betting round
 and the flop (three board cards), the turn and the river (one each). In limit play a bet or raise
 is one big blind in the first two rounds and two in the last two, with at most four bets a round;
 in no-limit play it is at least as large as the last one, up to all chips. At a showdown the best
-five of a player's seven cards win. All stacks are equal, so that there are no side pots, and a
-hand is an episode, as in the deals of Agent-Pro (Zhang et al., 2024). Chips are split exactly.
+five of a player's seven cards win. By default all stacks are equal and a hand is an episode, as in
+the deals of Agent-Pro (Zhang et al., 2024). With `stacks` of their own, players who are all in
+compete for what they could match, and the others for side pots; with `hands` a match goes on with
+the chips that are left, the blinds moving on. Chips are split exactly; in a match odd chips go to
+the first winners from the small blind on.
 
 The ranking of hands is checked with the published counts of all 2,598,960 hands of five cards, and
 betting and payment, move by move, with OpenSpiel's `universal_poker`, whose limit game is the one
@@ -26,7 +29,6 @@ from palestra import (
     Event,
     InvalidOption,
     Meta,
-    Piece,
     Rng,
     Scene,
     Shape,
@@ -36,11 +38,11 @@ from palestra import (
     only,
 )
 from palestra.rules import DRAW, LOSS, WIN, finish, mover, randint, turn_to
-
-from palestra_games.card.display import FACE_DOWN
+from palestra.scene import Card, Person, RoundTable
 
 FOLD, CALL, RAISE = 0, 1, 2  # in no-limit play 1 + n bets, or raises to, n chips
 RANKS, SUITS = "23456789TJQKA", "cdhs"
+SUIT_NAMES = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
 DECK, BOARD, HOLE = 52, 5, 2
 ROUNDS = ("before the flop", "flop", "turn", "river")
 SHOWN_CARDS = (0, 3, 4, 5)  # board cards by round
@@ -48,6 +50,7 @@ LAST_ROUND = 3
 MAX_BETS = 4  # a round, in limit play; the big blind is the first
 MAX_SEATS = 6
 MAX_STACK = 10_000
+MAX_CHIPS = 30_000  # of all players together, in a match
 HIGH_CARD, PAIR, TWO_PAIR, TRIPS, STRAIGHT, FLUSH, FULL_HOUSE, QUADS, STRAIGHT_FLUSH = range(9)
 HANDS = (
     "high card",
@@ -76,6 +79,16 @@ class HoldemState(ArrayState):
     raised: Annotated[int, np.int8]  # bets and raises in this round
     stage: Annotated[int, np.int8]  # the round, from 0
     shown: Annotated[int, np.uint8]  # 1 once the cards have been shown
+    chips: Annotated[NDArray[np.int16], Shape("num_players")]  # of each seat before this hand
+    faced: Annotated[NDArray[np.int16], Shape("num_players")]  # the highest bet when it last acted
+    small: Annotated[int, np.int8]  # the seat that posted the small blind
+    hand: Annotated[int, np.int16]  # hands that are over
+    # the last hand that was over before this one, for those who look back
+    past_deck: Annotated[NDArray[np.int8], Shape(DECK)]
+    past_folded: Annotated[NDArray[np.uint8], Shape("num_players")]
+    past_paid: Annotated[NDArray[np.float64], Shape("num_players")]
+    past_stage: Annotated[int, np.int8]
+    past_shown: Annotated[int, np.uint8]
 
 
 @environment(
@@ -126,6 +139,23 @@ class Holdem(ArrayGame[HoldemState]):
             description="chips that player_1 posts; at least small_blind",
         ),
     ] = 2
+
+    stacks: Annotated[
+        tuple[int, ...],
+        Meta(
+            description="chips of each player at the start, one number a seat, each at least two "
+            "big blinds; empty for `stack` each (the paper's)"
+        ),
+    ] = ()
+    hands: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="most hands of an episode, each played with the chips that are left; it "
+            "ends before if one player has them all",
+        ),
+    ] = 1
 
     vocabulary = Vocabulary(
         words=(
@@ -179,21 +209,41 @@ class Holdem(ArrayGame[HoldemState]):
     """
     order = "sequential"
     payoffs = "zero-sum"
-    deterministic = True
     perfect_information = False
     observation_dtype = np.int16
 
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        return self.hands == 1
+
+    def _check_stacks(self) -> None:
+        """Refuse stacks that do not fit the seats, and more chips than can be counted."""
+        if self.stacks and len(self.stacks) != self.num_players:
+            raise InvalidOption(
+                f"stacks must have one number for each of the {self.num_players} players, not "
+                f"{len(self.stacks)}: {self.stacks}"
+            )
+        if max(self.start_chips) > MAX_STACK or self.most_chips > MAX_CHIPS:
+            raise InvalidOption(
+                f"stacks must be at most {MAX_STACK} each, and {MAX_CHIPS} together where there "
+                f"are several hands, not {self.start_chips}"
+            )
+
     def validate(self) -> None:
+        self._check_stacks()
         if self.small_blind > self.big_blind:
             raise InvalidOption(
                 f"small_blind must be at most big_blind, not {self.small_blind} with a big_blind "
                 f"of {self.big_blind}"
             )
         least = self.big_blind * (6 * MAX_BETS if self.limit else 2)
-        if self.stack < least:
+        if self.stacks:
+            least = 2 * self.big_blind  # who runs out of chips is all in
+        if min(self.start_chips) < least:
+            name = "stacks" if self.stacks else "stack"
             raise InvalidOption(
-                f"stack must be from {least} to {MAX_STACK} with a big blind of {self.big_blind} "
-                f"in {self.betting} play, not {self.stack}"
+                f"{name} must be from {least} to {MAX_STACK} with a big blind of {self.big_blind} "
+                f"in {self.betting} play, not {min(self.start_chips)}"
             )
 
     # Derived from the options
@@ -203,56 +253,67 @@ class Holdem(ArrayGame[HoldemState]):
         """Whether the sizes of bets are fixed."""
         return self.betting == "limit"
 
+    @constant
+    def start_chips(self) -> tuple[int, ...]:
+        """The chips of each seat at the start."""
+        return self.stacks or (self.stack,) * self.num_players
+
+    @constant
+    def is_match(self) -> bool:
+        """Whether stacks can differ, and observations have them."""
+        return bool(self.stacks) or self.hands > 1
+
+    @constant
+    def most_chips(self) -> int:
+        """The most chips that a player can have."""
+        return sum(self.start_chips) if self.hands > 1 else max(self.start_chips)
+
     @property
     def num_actions(self) -> int:
         """Fold, call or check, and raise: one action in limit play, else one for every amount."""
-        return 3 if self.limit else 2 + self.stack
+        return 3 if self.limit else 2 + int(self.most_chips)
 
     @property
     def observation_shape(self) -> tuple[int]:
-        return (2 * DECK + 4 + 7 * self.num_players,)
+        more = 2 * self.num_players + 1 if self.is_match else 0
+        return (2 * DECK + 4 + 7 * self.num_players + more,)
 
     @property
     def observation_bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        return (0, self.stack)
+        return (0, max(int(self.most_chips), self.hands))
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        return (-float(self.stack), float(self.stack * (self.num_players - 1)))
+        chips = self.start_chips
+        return (-float(max(chips)), float(sum(chips) - min(chips)))
 
     # The rules
 
     @staticmethod
     def init_state(config: Holdem, state: HoldemState) -> None:
-        for card in range(DECK):
-            state.deck[card] = card
-        for place in range(HOLE * config.num_players + BOARD):
-            other = place + randint(state, DECK - place)
-            card = state.deck[other]
-            state.deck[other] = state.deck[place]
-            state.deck[place] = card
-        state.bets[0, 0] = config.small_blind
-        state.bets[0, 1] = config.big_blind
-        state.step, state.raised = config.big_blind, 1
-        turn_to(state, 2 % config.num_players)
+        for seat in range(config.num_players):
+            state.chips[seat] = config.start_chips[seat]
+        turn_to(state, begin_hand(config, state))
 
     @staticmethod
     def apply_actions(config: Holdem, state: HoldemState, actions: Any, out: Any) -> None:
         seat = mover(state)
         action = actions[seat]
         high = highest(config, state)
+        most = most_bet(config, state, seat)
         state.acted[seat] = 1
         if action == FOLD:
             state.folded[seat] = 1
         elif action == CALL:
-            state.bets[state.stage, seat] = high
+            state.bets[state.stage, seat] = min(high, most)
         else:
-            to = high + bet_size(config, state) if config.limit else action - 1
-            state.step = to - high
+            to = min(most, high + bet_size(config, state)) if config.limit else action - 1
+            state.step = max(to - high, state.step)  # a raise that is too small is all in
             state.raised += 1
             state.bets[state.stage, seat] = to
             for other in range(config.num_players):
                 state.acted[other] = other == seat
+        state.faced[seat] = highest(config, state)
         go_on(config, state, seat, out)
 
     @staticmethod
@@ -260,11 +321,12 @@ class Holdem(ArrayGame[HoldemState]):
         high = highest(config, state)
         mask[FOLD] = state.bets[state.stage, seat] < high
         mask[CALL] = 1
+        most = most_bet(config, state, seat)
+        if most <= high or not may_raise(config, state, seat):
+            return
         if config.limit:
             mask[RAISE] = state.raised < MAX_BETS
-            return
-        most = most_bet(config, state, seat)
-        if most > high:
+        else:
             for to in range(min(most, high + state.step), most + 1):
                 mask[1 + to] = 1
 
@@ -284,6 +346,11 @@ class Holdem(ArrayGame[HoldemState]):
             obs[start + 2 * seats + other] = state.folded[other]
             for stage in range(4):
                 obs[start + (3 + stage) * seats + other] = state.bets[stage, other]
+        if config.is_match:
+            for other in range(seats):
+                obs[start + 7 * seats + other] = state.chips[other]
+                obs[start + 8 * seats + other] = state.small == other
+            obs[start + 9 * seats] = state.hand
 
     def scores(self, state: HoldemState) -> tuple[float, ...]:
         return tuple(state.paid.tolist())
@@ -293,7 +360,12 @@ class Holdem(ArrayGame[HoldemState]):
     def rules_for(self, seat: int) -> str:
         small, big = self.small_blind, self.big_blind
         lines = [super().rules_for(seat)]
-        lines.append(f"Everybody starts with {self.stack} chips; the blinds are {small} and {big}.")
+        if self.is_match:
+            lines += self._match_rules()
+        else:
+            lines.append(
+                f"Everybody starts with {self.stack} chips; the blinds are {small} and {big}."
+            )
         if self.limit:
             lines.append(
                 f'- "raise": bet {big} more than the highest bet, {2 * big} more from the turn '
@@ -304,11 +376,36 @@ class Holdem(ArrayGame[HoldemState]):
                 '- "raise to 12": bring your bet in this round to 12 chips. You must raise by as '
                 f"much as the last bet or raise of the round and at least by {big}, or go all in."
             )
-        if self.num_players == 2:
+        if self.hands > 1:
+            lines.append(
+                "The player after the big blind acts first before the flop, in later rounds the "
+                "small blind; between two, the small blind first, later the big blind."
+            )
+        elif self.num_players == 2:
             lines.append("player_0 acts first before the flop, player_1 in the later rounds.")
         else:
             lines.append("player_2 acts first before the flop, player_0 in the later rounds.")
         return "\n".join(lines)
+
+    def _match_rules(self) -> list[str]:
+        """What differs where stacks do, or where there are several hands."""
+        chips = ", ".join(
+            f"{name} {n}" for name, n in zip(self.players, self.start_chips, strict=True)
+        )
+        lines = [f"Chips at the start: {chips}. Blinds: {self.small_blind} and {self.big_blind}."]
+        lines[0] = f"Not everybody need have the same number of chips. {lines[0]}"
+        lines.append(
+            "Whoever has fewer chips than a call takes goes all in with them, and can win from "
+            "each other player only as much as they put in themselves; the others play for the "
+            "rest, in side pots. A raise of less than the least, all in, does not let those raise "
+            "again who have acted since the last full raise."
+        )
+        if self.hands > 1:
+            lines.append(
+                f"You play up to {self.hands} hands, each with the chips that are left. The blinds "
+                "move on by one player with chips after every hand; whoever has none is out."
+            )
+        return lines
 
     def narrate(
         self, before: HoldemState | None, actions: Mapping[int, int], after: HoldemState
@@ -319,12 +416,44 @@ class Holdem(ArrayGame[HoldemState]):
         for seat, action in actions.items():
             text = f"{self.players[seat]}: {self.action_text(before, seat, action)}."
             events.append(Event("move", text, {"player": seat, "action": int(action)}))
+        if after.hand > before.hand and not after.over:
+            return [*events, *self._next_hand_events(before, after)]
+        events += self._board_events(before, after)
+        if after.over:
+            events += self._end_events(after)
+        return events
+
+    def _next_hand_events(self, before: HoldemState, after: HoldemState) -> list[Event]:
+        """How a hand ended, and the next deal."""
+        past: HoldemState = self.clone(after)
+        past.deck[:], past.folded[:] = after.past_deck, after.past_folded
+        past.paid[:] = after.past_paid
+        past.stage, past.shown = after.past_stage, after.past_shown
+        text = f"Hand {after.hand + 1} of {self.hands}. {self._blinds_text(after)}"
+        return [
+            *self._board_events(before, past),
+            *self._end_events(past),
+            Event("hand", text, {"hand": int(after.hand), "chips": after.chips.tolist()}),
+            *(
+                self._deal_event(after, seat)
+                for seat in range(self.num_players)
+                if after.chips[seat]
+            ),
+        ]
+
+    def _blinds_text(self, state: HoldemState) -> str:
+        big = self.players[next_with_chips(self.config, state, state.small)]
+        chips = ", ".join(
+            f"{name} {n}" for name, n in zip(self.players, state.chips.tolist(), strict=True)
+        )
+        return f"Chips: {chips}. {self.players[state.small]} posts the small blind, {big} the big."
+
+    def _board_events(self, before: HoldemState, after: HoldemState) -> list[Event]:
+        events = []
         for stage in range(before.stage + 1, after.stage + 1):
             board = self.board(after)[: SHOWN_CARDS[stage]]
             text = f"The {ROUNDS[stage]}: the board is {cards_text(board)}."
             events.append(Event("reveal", text, {"board": board}))
-        if after.over:
-            events += self._end_events(after)
         return events
 
     def _deal_event(self, state: HoldemState, seat: int) -> Event:
@@ -339,7 +468,7 @@ class Holdem(ArrayGame[HoldemState]):
                 best = HANDS[strength(self.config, state, seat) // BASE**5]
                 text = f"{self.players[seat]} shows {cards_text(cards)}: {best}."
                 events.append(Event("reveal", text, {"player": seat, "cards": cards}))
-        paid = state.paid.tolist()
+        paid = (state.past_paid if self.hands > 1 else state.paid).tolist()
         amounts = ", ".join(
             f"{name} {amount:+g}" for name, amount in zip(self.players, paid, strict=True)
         )
@@ -349,11 +478,17 @@ class Holdem(ArrayGame[HoldemState]):
         board = cards_text(self.board(state)[: SHOWN_CARDS[state.stage]]) or "none"
         lines = [
             f"You are {self.players[seat]} and hold {cards_text(sorted(self.hole(state, seat)))}.",
-            f"Round: {ROUNDS[state.stage]}. Board: {board}.",
+            f"{self._hand_text(state)}Round: {ROUNDS[state.stage]}. Board: {board}.",
             *self._chips(state),
         ]
         lines += [f"{self.players[other]} is to act." for other in self.to_act(state)]
         return "\n".join(lines)
+
+    def _hand_text(self, state: HoldemState) -> str:
+        if self.hands == 1:
+            return ""
+        number = min(int(state.hand) + 1, self.hands)
+        return f"Hand {number} of {self.hands}, small blind {self.players[state.small]}. "
 
     def _chips(self, state: HoldemState) -> list[str]:
         """The chips each seat has put in, by round, and has left."""
@@ -362,7 +497,11 @@ class Holdem(ArrayGame[HoldemState]):
             put_in = state.bets[: state.stage + 1, seat].tolist()
             folded = ", has folded" if state.folded[seat] else ""
             by_round = " + ".join(map(str, put_in))
-            lines.append(f"{name} has put in {by_round}, has {self.stack - sum(put_in)}{folded}.")
+            if not state.chips[seat]:
+                lines.append(f"{name} is out of chips.")
+                continue
+            left = int(state.chips[seat]) - sum(put_in)
+            lines.append(f"{name} has put in {by_round}, has {left}{folded}.")
         return lines
 
     def action_text(self, state: HoldemState, seat: int, action: int) -> str:
@@ -382,17 +521,22 @@ class Holdem(ArrayGame[HoldemState]):
 
     def scene(self, state: HoldemState, seat: int | None = None) -> Scene:
         """All hands and the board, face down where `seat` may not see them."""
-        hands = []
+        people, acting = [], self.to_act(state)
         for owner, name in enumerate(self.players):
-            seen = seat in (None, owner) or bool(state.shown and not state.folded[owner])
-            cards = [card_piece(card, seen) for card in self.hole(state, owner)]
-            hands.append((f"{name} (folded)" if state.folded[owner] else name, tuple(cards)))
+            out = bool(state.folded[owner])
+            seen = seat in (None, owner) or bool(state.shown and not out)
+            cards = tuple(drawn_card(card, seen) for card in self.hole(state, owner))
+            left = int(state.chips[owner]) - int(state.bets[:, owner].sum())
+            detail = f"folded, {left} chips" if out else f"{left} chips"
+            now = int(state.bets[state.stage, owner])
+            if now and not out:
+                detail += f", bet {now}"
+            turn = owner in acting
+            people.append(Person(name, owner, "", detail, cards, out=out, acting=turn))
         count = SHOWN_CARDS[state.stage]
-        board = [card_piece(card, i < count) for i, card in enumerate(self.board(state))]
-        hands.append(("board", tuple(board)))
-        return Scene(
-            f"Pot: {state.bets.sum()}", hands=tuple(hands), lines=tuple(self._chips(state))
-        )
+        board = [drawn_card(card, i < count) for i, card in enumerate(self.board(state))]
+        pot = f"Pot: {state.bets.sum()}"
+        return Scene(parts=(RoundTable(tuple(people), tuple(board), pot),))
 
     # States
 
@@ -423,7 +567,22 @@ class Holdem(ArrayGame[HoldemState]):
         rng.shuffle(cards)
         copy: HoldemState = self.clone(state)
         copy.deck[hidden] = cards
+        if state.hand and not state.over:
+            self._redraw_past(copy, seat, rng)
         return copy
+
+    def _redraw_past(self, copy: HoldemState, seat: int, rng: Rng) -> None:
+        """Shuffle the cards of the last hand that this player has not seen."""
+        start = HOLE * self.num_players
+        seen = {HOLE * seat, HOLE * seat + 1}
+        seen |= set(range(start, start + SHOWN_CARDS[copy.past_stage]))
+        for owner in range(self.num_players) if copy.past_shown else ():
+            if not copy.past_folded[owner]:
+                seen |= {HOLE * owner, HOLE * owner + 1}
+        hidden = [place for place in range(DECK) if place not in seen]
+        cards = copy.past_deck[hidden].tolist()
+        rng.shuffle(cards)
+        copy.past_deck[hidden] = cards
 
     def deal(self, cards: str) -> HoldemState:
         """The start with these cards, such as "AsKd 7c7h 2c3c4c5d6d": holes by seat, board."""
@@ -453,7 +612,7 @@ def bet_size(config: Holdem, state: HoldemState) -> int:
 
 def most_bet(config: Holdem, state: HoldemState, seat: int) -> int:
     """What a seat can bet in this round with all its chips."""
-    chips = config.stack
+    chips = int(state.chips[seat])
     for stage in range(state.stage):
         chips -= int(state.bets[stage, seat])
     return chips
@@ -466,53 +625,187 @@ def go_on(config: Holdem, state: HoldemState, seat: int, out: Any) -> None:
     for other in range(seats):
         remaining += 1 - int(state.folded[other])
     if remaining == 1:
-        settle(config, state, out)
+        end_hand(config, state, out)
         return
-    for offset in range(1, seats):
-        other = (seat + offset) % seats
-        if not state.folded[other] and not state.acted[other]:
-            turn_to(state, other)
-            return
-    if highest(config, state) == most_bet(config, state, seat):
-        state.stage = LAST_ROUND  # everybody is all in
-    if state.stage == LAST_ROUND:
+    following = next_to_act(config, state, (seat + 1) % seats)
+    if following >= 0:
+        turn_to(state, following)
+    elif state.stage == LAST_ROUND or able(config, state) < 2:
+        state.stage = LAST_ROUND  # if all but one are all in, the board is dealt out
         state.shown = 1
-        settle(config, state, out)
+        end_hand(config, state, out)
     else:
         start_round(config, state)
 
 
+def able(config: Holdem, state: HoldemState) -> int:
+    """How many players have not folded and have chips to bet."""
+    count = 0
+    for seat in range(config.num_players):
+        if not state.folded[seat] and put_in(state, seat) < state.chips[seat]:
+            count += 1
+    return count
+
+
+def may_raise(config: Holdem, state: HoldemState, seat: int) -> bool:
+    """Whether a player may raise: somebody has chips to call, and the bet has risen enough since
+    the player last acted."""
+    high, callers = highest(config, state), 0
+    for other in range(config.num_players):
+        if other != seat and not state.folded[other] and most_bet(config, state, other) > high:
+            callers += 1
+    return callers > 0 and (state.faced[seat] == 0 or high - state.faced[seat] >= state.step)
+
+
+def next_to_act(config: Holdem, state: HoldemState, start: int) -> int:
+    """The next seat from `start` on that has something to decide; -1 if nobody has."""
+    high, alone = highest(config, state), able(config, state) == 1
+    for offset in range(config.num_players):
+        seat = (start + offset) % config.num_players
+        if state.folded[seat] or state.acted[seat] or put_in(state, seat) == state.chips[seat]:
+            continue
+        if not (alone and state.bets[state.stage, seat] >= high):
+            return seat
+    return -1
+
+
+def next_with_chips(config: Holdem, state: HoldemState, seat: int) -> int:
+    """The next seat after this one that plays in this hand."""
+    other = (seat + 1) % config.num_players
+    while not state.chips[other]:
+        other = (other + 1) % config.num_players
+    return other
+
+
+def players_with_chips(config: Holdem, state: HoldemState) -> int:
+    """How many players have chips."""
+    count = 0
+    for seat in range(config.num_players):
+        count += state.chips[seat] > 0
+    return count
+
+
+def begin_hand(config: Holdem, state: HoldemState) -> int:
+    """Deal, post the blinds and return who acts first; -1 if all are all in with the blinds."""
+    for card in range(DECK):
+        state.deck[card] = card
+    for place in range(HOLE * config.num_players + BOARD):
+        other = place + randint(state, DECK - place)
+        card = state.deck[other]
+        state.deck[other] = state.deck[place]
+        state.deck[place] = card
+    for seat in range(config.num_players):
+        state.folded[seat] = state.chips[seat] == 0
+        state.acted[seat] = 0
+        state.faced[seat] = 0
+        for stage in range(4):
+            state.bets[stage, seat] = 0
+    big = next_with_chips(config, state, state.small)
+    state.bets[0, state.small] = min(config.small_blind, int(state.chips[state.small]))
+    state.bets[0, big] = min(config.big_blind, int(state.chips[big]))
+    state.step, state.raised, state.stage, state.shown = config.big_blind, 1, 0, 0
+    return next_to_act(config, state, (big + 1) % config.num_players)
+
+
 def start_round(config: Holdem, state: HoldemState) -> None:
-    """Show the next board cards; the first seat after the button that has not folded acts first."""
+    """Show the next board cards; the first seat after the button that can act does so."""
     state.stage += 1
     state.step, state.raised = config.big_blind, 0
     for seat in range(config.num_players):
         state.acted[seat] = 0
-    first = 1 if config.num_players == 2 else 0
-    while state.folded[first]:
-        first += 1
-    turn_to(state, first)
+        state.faced[seat] = 0
+    first = int(state.small)
+    if players_with_chips(config, state) == 2:
+        first = next_with_chips(config, state, first)
+    turn_to(state, next_to_act(config, state, first))
+
+
+def end_hand(config: Holdem, state: HoldemState, out: Any) -> None:
+    """Pay the hand, and begin the next one, or end the episode after the last."""
+    settle(config, state, out)
+    acting = -1
+    while acting < 0 and state.hand < config.hands and players_with_chips(config, state) > 1:
+        state.small = next_with_chips(config, state, state.small)
+        acting = begin_hand(config, state)
+        if acting < 0:
+            state.stage, state.shown = LAST_ROUND, 1
+            settle(config, state, out)
+    if acting >= 0:
+        turn_to(state, acting)
+        return
+    for seat in range(config.num_players):
+        paid = state.paid[seat]
+        state.result[seat] = WIN if paid > 0 else LOSS if paid < 0 else DRAW
+    finish(state)
 
 
 def settle(config: Holdem, state: HoldemState, out: Any) -> None:
-    """Split the pot among the best hands that have not folded, and end the hand."""
-    best, winners, pot = -1, 0, 0
+    """Split every pot among the best hands that compete for it, and keep the hand for a look back.
+
+    Players compete for what each put in, up to what they put in themselves; so the pots lie between
+    the amounts that those who have not folded put in.
+    """
+    seats = config.num_players
+    won = state.past_paid
+    for seat in range(seats):
+        won[seat] = 0.0
+    low, level = 0, next_level(config, state, 0)
+    while level > 0:
+        following = next_level(config, state, level)
+        pot = 0
+        for seat in range(seats):
+            chips = put_in(state, seat)
+            pot += (chips if following == 0 else min(chips, level)) - min(chips, low)
+        share_pot(config, state, pot, level)
+        low, level = level, following
+    for seat in range(seats):
+        won[seat] -= put_in(state, seat)
+        state.paid[seat] += won[seat]
+        out.rewards[seat, 0] += won[seat]
+    state.hand += 1
+    if config.hands > 1:
+        keep_past(config, state)
+
+
+def next_level(config: Holdem, state: HoldemState, low: int) -> int:
+    """The least that a player who has not folded put in, above `low`; 0 if nobody did."""
+    level = 0
     for seat in range(config.num_players):
-        pot += put_in(state, seat)
-        if state.folded[seat]:
+        chips = put_in(state, seat)
+        if not state.folded[seat] and chips > low and (level == 0 or chips < level):
+            level = chips
+    return level
+
+
+def share_pot(config: Holdem, state: HoldemState, pot: int, level: int) -> None:
+    """Split a pot among the best hands of those who put in `level`."""
+    best, winners = -1, 0
+    for seat in range(config.num_players):
+        if state.folded[seat] or put_in(state, seat) < level:
             continue
         value = strength(config, state, seat)
         if value > best:
             best, winners = value, 1
         elif value == best:
             winners += 1
+    odd = pot % winners if config.hands > 1 else 0  # chips that cannot be split in a match
+    share = (pot - odd) / winners
+    for offset in range(config.num_players):
+        seat = (state.small + offset) % config.num_players
+        competes = not state.folded[seat] and put_in(state, seat) >= level
+        if competes and strength(config, state, seat) == best:
+            state.past_paid[seat] += share + (1 if odd > 0 else 0)
+            odd -= 1
+
+
+def keep_past(config: Holdem, state: HoldemState) -> None:
+    """Remember the hand that is over, and count the chips that are left."""
+    for place in range(DECK):
+        state.past_deck[place] = state.deck[place]
+    state.past_stage, state.past_shown = state.stage, state.shown
     for seat in range(config.num_players):
-        won = not state.folded[seat] and strength(config, state, seat) == best
-        paid = (pot / winners if won else 0.0) - put_in(state, seat)
-        state.paid[seat] = paid
-        out.rewards[seat, 0] = paid
-        state.result[seat] = WIN if paid > 0 else LOSS if paid < 0 else DRAW
-    finish(state)
+        state.past_folded[seat] = state.folded[seat]
+        state.chips[seat] += round(state.past_paid[seat])
 
 
 def put_in(state: HoldemState, seat: int) -> int:
@@ -635,8 +928,9 @@ def read_card(text: tuple[str, ...]) -> int:
     return 4 * RANKS.index(rank) + SUITS.index(suit)
 
 
-def card_piece(card: int, seen: bool) -> Piece:
-    """A card, with red suits in another colour, face down unless it is seen."""
+def drawn_card(card: int, seen: bool) -> Card:
+    """A card as a picture, face down unless it is seen."""
     if not seen:
-        return FACE_DOWN
-    return Piece(card_text(card), 1 if SUITS[card % 4] in "dh" else 0, "card", card_text(card))
+        return Card(hidden=True)
+    text = card_text(card)
+    return Card(text[0], SUIT_NAMES[text[1]], label=text)

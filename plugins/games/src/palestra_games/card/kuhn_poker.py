@@ -20,7 +20,6 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Event,
-    Piece,
     Rng,
     Scene,
     Shape,
@@ -29,6 +28,7 @@ from palestra import (
     only,
 )
 from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
+from palestra.scene import Card, Person, RoundTable
 
 PASS, BET = 0, 1
 CARDS = ("jack", "queen", "king")
@@ -174,14 +174,15 @@ class KuhnPoker(ArrayGame[KuhnState]):
         return dealt
 
     def scene(self, state: KuhnState, seat: int | None = None) -> Scene:
-        hands = []
+        people = []
         for owner in range(2):
             hidden = seat not in (None, owner)
-            card = CARDS[state.deck[owner]]
-            piece = Piece("?" if hidden else card[0].upper(), -1 if hidden else owner, "card")
-            hands.append((f"player_{owner}", (piece,)))
+            name = CARDS[state.deck[owner]]
+            card = Card(hidden=True) if hidden else Card(name[0].upper(), "spades", label=name)
+            people.append(Person(self.players[owner], owner, cards=(card,)))
         moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
-        return Scene(hands=tuple(hands), lines=(f"Moves: {', '.join(moves) or 'none'}",))
+        words = f"Moves: {', '.join(moves) or 'none'}"
+        return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 
 def settle(state: KuhnState, winner: int, stake: float, out: Any) -> None:

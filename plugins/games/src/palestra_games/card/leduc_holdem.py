@@ -24,7 +24,6 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Event,
-    Piece,
     Rng,
     Scene,
     Shape,
@@ -33,8 +32,7 @@ from palestra import (
     only,
 )
 from palestra.rules import LOSS, WIN, draw, finish, mover, shuffle, turn_to
-
-from palestra_games.card.display import FACE_DOWN
+from palestra.scene import Card, Person, RoundTable
 
 FOLD, CALL, RAISE = 0, 1, 2
 CARDS = ("jack", "queen", "king")
@@ -202,15 +200,14 @@ class LeducHoldem(ArrayGame[LeducState]):
 
     def scene(self, state: LeducState, seat: int | None = None) -> Scene:
         """Both hands and the public card, face down where `seat` may not see them."""
-        hands = []
-        for owner in range(2):
+        people = []
+        for owner, name in enumerate(self.players):
             seen = seat in (None, owner) or is_shown(state)
-            hands.append((f"player_{owner}", (card_piece(state.deck[owner], owner, seen),)))
-        seen = seat is None or state.stage == 1
-        hands.append(("public card", (card_piece(state.deck[PUBLIC], -1, seen),)))
-        return Scene(
-            f"Pot: {state.paid.sum()}", hands=tuple(hands), lines=tuple(round_lines(state))
-        )
+            card = drawn_card(state.deck[owner], seen)
+            people.append(Person(name, owner, detail=f"put in {state.paid[owner]}", cards=(card,)))
+        public = drawn_card(state.deck[PUBLIC], seat is None or state.stage == 1)
+        table = RoundTable(tuple(people), (public,), f"Pot: {state.paid.sum()}")
+        return Scene(lines=tuple(round_lines(state)), parts=(table,))
 
     # States
 
@@ -292,8 +289,8 @@ def round_lines(state: LeducState) -> list[str]:
     return lines
 
 
-def card_piece(card: int, seat: int, seen: bool) -> Piece:
-    """A card in a seat's colour, face down unless it is seen."""
+def drawn_card(card: int, seen: bool) -> Card:
+    """A card, face down unless it is seen; suits do not count, so that it shows none."""
     if not seen:
-        return FACE_DOWN
-    return Piece(CARDS[card][0].upper(), seat, "card", CARDS[card])
+        return Card(hidden=True)
+    return Card(CARDS[card][0].upper(), label=CARDS[card])

@@ -32,7 +32,6 @@ from palestra import (
     Event,
     InvalidOption,
     Meta,
-    Piece,
     Rng,
     Scene,
     Shape,
@@ -42,6 +41,7 @@ from palestra import (
     only,
 )
 from palestra.rules import LOSS, WIN, finish, leave, mover, pass_turn, randint, turn_to
+from palestra.scene import Dice
 
 MAX_SEATS, MAX_DICE, MAX_FACES = 6, 6, 6
 MAX_DEALS = 10_000  # most first rolls that `deals` lists
@@ -110,6 +110,7 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
         the player who said "liar" loses the call; otherwise the bidder does.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     perfect_information = False
 
@@ -298,12 +299,13 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
 
     def scene(self, state: LiarsDiceState, seat: int | None = None) -> Scene:
         """The dice of every player; those that `seat` may not see are hidden."""
-        hands = []
+        cups = []
         for owner in range(self.num_players):
             seen = seat in (None, owner) or bool(state.over)
-            pieces = tuple(die_piece(die, owner, seen) for die in dice_of(state, owner))
-            hands.append((self.players[owner], pieces))
-        return Scene(hands=tuple(hands), lines=(f"Bids: {', '.join(self._bids(state)) or 'none'}",))
+            values = tuple(die if seen else 0 for die in dice_of(state, owner))
+            cups.append(Dice(self.players[owner], values, owner))
+        lines = (f"Bids: {', '.join(self._bids(state)) or 'none'}",)
+        return Scene(lines=lines, parts=tuple(cups))
 
     # States
 
@@ -414,8 +416,3 @@ def orders(hand: tuple[int, ...]) -> int:
 
 def dice_text(dice: list[int]) -> str:
     return ", ".join(map(str, dice))
-
-
-def die_piece(face: int, seat: int, seen: bool) -> Piece:
-    """A die in a seat's colour, hidden unless it is seen."""
-    return Piece(str(face), seat) if seen else Piece("?", -1, label="a hidden die")

@@ -7,8 +7,8 @@ recipients change sides every round. After the rounds of a generation the richer
 others are replaced by newcomers, who read the survivors' strategies and write their own, and
 everybody starts with the same resources again. With punishment, a donor may instead spend a share,
 and the recipient loses twice as much. After Vallinder and Hughes, "Cultural Evolution of
-Cooperation among LLM Agents", 2024. There, donors know only the trace of a recipient; here all acts
-are public, and the text view shows a donor the trace.
+Cooperation among LLM Agents", 2024. As there, a donor knows of others' acts only the trace of a
+recipient, and of others' strategies only those that were handed down; options show more or less.
 
 If everybody always gives the share f, both sides of the population are multiplied by the matrices
 ((1 - f, 0), (2f, 1)) and ((1, 2f), (0, 1 - f)) in turn: with f = 0 nothing changes, and with f = 1
@@ -18,10 +18,10 @@ initial resources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -46,7 +46,10 @@ from palestra import (
     Turn,
     agent,
     environment,
+    only,
 )
+
+T = TypeVar("T")
 
 GROWTH = 2  # what a recipient gets, or loses, for every unit a donor gives or spends
 UNKNOWN = -101  # in an observation: no such act
@@ -85,6 +88,10 @@ class Act:
     recipient: int
     percent: int
     round: int
+
+
+ShownActs = Literal["trace", "partners", "everybody"]
+ShownStrategies = Literal["nobody", "newcomers", "everybody"]
 
 
 @dataclass(slots=True)
@@ -127,8 +134,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         donor writes how many hundredths of their resources they give, such as Donate(percent=40);
         the recipient gets twice what is given. Who gives and who gets changes every round, and so
         do the pairs. At the end of a generation everybody is paid what they have; the richer half
-        lives on, the others are replaced by newcomers who read the strategies of those who lived
-        on, and all start again with the same resources.
+        lives on, the others are replaced by newcomers, and all start again with the same resources.
     """
 
     num_players: Annotated[
@@ -151,6 +157,21 @@ class DonorGame(Talking, TextGame[DonorState]):
             "from recipient to recipient",
         ),
     ] = 3
+    acts: Annotated[
+        ShownActs,
+        Meta(
+            description="who learns what a donor did: trace, only later donors, through the chain "
+            "of past acts (the paper's rule); partners, the recipient too; everybody"
+        ),
+    ] = "trace"
+    strategies: Annotated[
+        ShownStrategies,
+        Meta(
+            description="who reads the strategy that somebody wrote: nobody, so that nothing is "
+            "handed down; newcomers, those of the players who lived on (the paper's rule); "
+            "everybody, as soon as it is written"
+        ),
+    ] = "newcomers"
     message_limit: Annotated[
         int, Meta(ge=60, le=100_000, description="most characters of a strategy")
     ] = 600
@@ -158,6 +179,7 @@ class DonorGame(Talking, TextGame[DonorState]):
     order = "phased"
     payoffs = "general"
     deterministic = False
+    perfect_information = False
     reward_terms = ("resources",)
     action_types = (Write, Donate, Punish)
 
@@ -204,7 +226,9 @@ class DonorGame(Talking, TextGame[DonorState]):
     def step(self, state: DonorState, actions: Mapping[int, Any]) -> Step:
         if state.newcomers:
             return Step(events=self._write(state, actions))
-        events = [self._settle(state, pair, actions[pair[0]]) for pair in state.pairs]
+        events: list[Event] = []
+        for pair in state.pairs:
+            events += self._settle(state, pair, actions[pair[0]])
         state.round += 1
         if state.round < self.rounds:
             self._pair(state)
@@ -226,6 +250,7 @@ class DonorGame(Talking, TextGame[DonorState]):
                 "strategy",
                 f"{self.players[seat]} writes: {self.quoted(written[seat])}",
                 {"player": seat, "strategy": written[seat]},
+                None if self.strategies == "everybody" else only(seat),
             )
             for seat in sorted(actions)
         ]
@@ -239,8 +264,11 @@ class DonorGame(Talking, TextGame[DonorState]):
         state.rng.shuffle(others)
         state.pairs = tuple(zip(donors, others, strict=True))
 
-    def _settle(self, state: DonorState, pair: tuple[int, int], action: Donate | Punish) -> Event:
+    def _settle(
+        self, state: DonorState, pair: tuple[int, int], action: Donate | Punish
+    ) -> list[Event]:
         donor, recipient = pair
+        before = state.resources[recipient]
         has = list(state.resources)
         spent = has[donor] * action.percent / 100
         harm = isinstance(action, Punish)
@@ -255,7 +283,15 @@ class DonorGame(Talking, TextGame[DonorState]):
             f"{self.players[donor]} {did} {action.percent}%, {spent:.4g} units, "
             f"{'to punish' if harm else 'to'} {self.players[recipient]}."
         )
-        return Event("act", text, {"donor": donor, "recipient": recipient, "percent": percent})
+        data = {"donor": donor, "recipient": recipient, "percent": percent}
+        told = {"trace": only(donor), "partners": only(*pair), "everybody": None}[self.acts]
+        return [Event("act", text, data, told), self._received(recipient, before, has[recipient])]
+
+    def _received(self, seat: int, before: float, after: float) -> Event:
+        """What a recipient learns of an act even if nobody tells them: their own resources."""
+        did = "loses" if after < before else "receives"
+        text = f"{self.players[seat]} {did} {abs(after - before):.4g} units."
+        return Event("reveal", text, {"player": seat, "units": after - before}, only(seat))
 
     def _succeed(self, state: DonorState) -> list[Event]:
         """Pay everybody and replace the poorer half; on ties the lower seats survive."""
@@ -265,8 +301,13 @@ class DonorGame(Talking, TextGame[DonorState]):
         state.paid = tuple(a + b for a, b in zip(state.paid, has, strict=True))
         state.generation += 1
         mean = sum(has) / len(has)
-        text = f"Generation {state.generation} is over, with {mean:.4g} units on average."
-        events = [Event("generation", text, {"resources": list(has)})]
+        over = f"Generation {state.generation} is over"
+        text = f"{over}, with {mean:.4g} units on average."
+        told = None if self.acts == "everybody" else only()
+        events = [
+            Event("reveal", f"{over}.", {"generation": state.generation}),
+            Event("generation", text, {"resources": list(has)}, told),
+        ]
         if state.generation >= self.generations:
             return events
         state.newcomers = tuple(sorted(ranked[half:]))
@@ -290,21 +331,65 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Outcome((result,) * self.num_players, state.paid, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
-        """For newcomers, redraw the payments from before they came."""
-        copy = self.clone(state)
-        if state.generation and state.born[seat] == state.generation:
-            paid = list(state.paid)
-            rng.shuffle(paid)
-            copy.paid = tuple(paid)
+        """Redraw others' resources, acts and strategies, and the payments from before one came."""
+        copy, seats = self.clone(state), range(self.num_players)
+        new = state.generation > 0 and state.born[seat] == state.generation
+        if new:
+            copy.paid = redrawn(state.paid, seats, rng)
+        others = [other for other in seats if other != seat]
+        if self.strategies != "everybody":
+            unread = [other for other in others if not self._has_read(state, seat, other)]
+            copy.strategies = redrawn(state.strategies, unread, rng)
+        if self.acts == "everybody":
+            return copy
+        if not new:
+            copy.paid = redrawn(state.paid, others, rng)
+        if state.round:
+            hidden = [other for other in others if (seat, other) not in state.pairs]
+            copy.resources = redrawn(state.resources, hidden, rng)
+            copy.acts = self._other_acts(state, seat, rng)
         return copy
+
+    def _has_read(self, state: DonorState, seat: int, author: int) -> bool:
+        """Whether a player has read another's strategy: that of whoever was there before."""
+        if state.strategies[author] == "":
+            return True  # there is none
+        return self.strategies == "newcomers" and state.born[author] < state.born[seat]
+
+    def _other_acts(self, state: DonorState, seat: int, rng: Rng) -> tuple[Act, ...]:
+        """The acts of this generation, those drawn anew that a player has not heard of."""
+        heard = self.heard_of(state, seat)
+        secret = [place for place, act in enumerate(state.acts) if act not in heard]
+        percents = redrawn(tuple(act.percent for act in state.acts), secret, rng)
+        return tuple(
+            replace(act, percent=percent) for act, percent in zip(state.acts, percents, strict=True)
+        )
+
+    def heard_of(self, state: DonorState, seat: int) -> set[Act]:
+        """The acts a player knows: their own, those of traces they saw, and with `partners`
+        what was done to them."""
+        own = [act for act in state.acts if act.donor == seat]
+        heard = set(own)
+        if self.acts == "partners":
+            heard |= {act for act in state.acts if act.recipient == seat}
+        for act in own:
+            heard |= set(self.history(state, act.recipient, act.round))
+        for donor, recipient in state.pairs:
+            if donor == seat:
+                heard |= set(self.history(state, recipient))
+        return heard
 
     def noop(self, state: DonorState, seat: int) -> TextAction:
         return LINES[-1] if state.newcomers else Donate(0)
 
-    def history(self, state: DonorState, seat: int) -> list[Act]:
-        """A player's last act as a donor, then the last earlier act of its recipient, and so on."""
+    def history(self, state: DonorState, seat: int, before: int | None = None) -> list[Act]:
+        """A player's last act as a donor before a round, by default the current one; then the last
+        earlier act of its recipient, and so on.
+
+        The result is at most `trace` acts long, and is shorter where the chain begins.
+        """
         found: list[Act] = []
-        before = state.round
+        before = state.round if before is None else before
         while len(found) < self.trace:
             acts = [a for a in state.acts if a.donor == seat and a.round < before]
             if not acts:
@@ -326,7 +411,28 @@ class DonorGame(Talking, TextGame[DonorState]):
             f"There are {self.generations} generations of {self.rounds} rounds; everybody starts "
             f"each with {self.endowment:g} units."
         )
-        return "\n".join(lines)
+        lines += [self._told_of_acts(), self._told_of_strategies()]
+        return "\n".join(filter(None, lines))
+
+    def _told_of_acts(self) -> str:
+        if self.acts == "everybody":
+            return "Everybody sees what every donor does."
+        seen = "The recipient sees what a donor does" if self.acts == "partners" else ""
+        if not self.trace:
+            return f"{seen or 'Nobody sees what a donor does'}; donors learn nothing else."
+        chain = (
+            "Donors are told what share their recipient gave when they last were a donor, and to "
+            "whom; what that player had given when they last were a donor before that; and so on, "
+            f"up to {self.trace} steps back."
+        )
+        return f"{chain} {seen or 'Nobody else sees what a donor does'}."
+
+    def _told_of_strategies(self) -> str:
+        if self.strategies == "everybody":
+            return "Everybody reads every strategy that is written."
+        if self.strategies == "nobody":
+            return "Nobody reads another's strategy."
+        return "Newcomers read the strategies of those who lived on; nobody else reads them."
 
     def describe(self, state: DonorState, seat: int) -> str:
         if state.generation >= self.generations:
@@ -341,7 +447,8 @@ class DonorGame(Talking, TextGame[DonorState]):
         ((donor, recipient),) = (pair for pair in state.pairs if seat in pair)
         lines.append(f"Round {state.round + 1} of {self.rounds}.")
         if seat != donor:
-            lines.append(f"You may be given something by {self.players[donor]}.")
+            by = "" if self.acts == "trace" else f" by {self.players[donor]}"
+            lines.append(f"You may be given something{by}.")
             return "\n".join(lines)
         name, has = self.players[recipient], state.resources[recipient]
         lines.append(f"You are a donor. Your recipient is {name}, who has {has:.4g} units.")
@@ -354,6 +461,8 @@ class DonorGame(Talking, TextGame[DonorState]):
             own = self.quoted(state.strategies[seat])
             return [f"Your strategy: {own}", "Newcomers write theirs."]
         lines = ["You are new: write a strategy."]
+        if self.strategies == "nobody":
+            return lines
         for other, strategy in enumerate(state.strategies):
             if other not in state.newcomers:
                 said = self.quoted(strategy)
@@ -398,14 +507,32 @@ class DonorGame(Talking, TextGame[DonorState]):
         return mask
 
     def scene(self, state: DonorState, seat: int | None = None) -> Scene:
-        full = max(self.endowment, *state.resources)
+        if seat is None or self.acts == "everybody":
+            return self._picture(state, range(self.num_players), state.acts)
+        met = [recipient for donor, recipient in state.pairs if donor == seat]
+        heard = self.heard_of(state, seat)
+        acts = [act for act in state.acts if act in heard]
+        return self._picture(state, sorted({seat, *met}), acts)
+
+    def _picture(self, state: DonorState, shown: Sequence[int], acts: Sequence[Act]) -> Scene:
+        """The resources of these seats, and the latest of these acts."""
+        full = max(self.endowment, *(state.resources[other] for other in shown))
         bars = tuple(
-            Bar(name, has, full, place)
-            for place, (name, has) in enumerate(zip(self.players, state.resources, strict=True))
+            Bar(self.players[other], state.resources[other], full, other) for other in shown
         )
         line = f"Generation {state.generation + 1}, round {state.round + 1}"
-        acts = [self._act_sentence(act) for act in state.acts[-self.num_players // 2 :]]
-        return Scene(bars=bars, lines=(line, *acts))
+        latest = acts[-self.num_players // 2 :]
+        return Scene(bars=bars, lines=(line, *map(self._act_sentence, latest)))
+
+
+def redrawn(values: tuple[T, ...], places: Sequence[int], rng: Rng) -> tuple[T, ...]:
+    """The values with those at some places in another order."""
+    drawn = [values[place] for place in places]
+    rng.shuffle(drawn)
+    changed = list(values)
+    for place, value in zip(places, drawn, strict=True):
+        changed[place] = value
+    return tuple(changed)
 
 
 @lru_cache(maxsize=64)

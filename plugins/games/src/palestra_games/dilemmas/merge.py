@@ -220,11 +220,13 @@ class Merge(ArrayGame[MergeState]):
         lanes: list[list[Piece | None]] = [[None] * (self.length + 1) for _ in range(2)]
         for driver, cell in enumerate(state.cars.tolist()):
             row = 0 if cell >= self.merge else driver
-            glyph = "X" if state.crashed else ""
-            lanes[row][cell] = Piece(glyph, driver, "square", self.players[driver])
+            glyph = "X" if state.crashed else str(driver)
+            car = Piece(glyph, driver, "square", self.players[driver], "car")
+            lanes[row][cell] = replace(car, badge="X") if state.crashed else car
         shaded = frozenset((1, cell) for cell in range(self.merge, self.length + 1))
         labels = tuple(map(str, range(self.length + 1)))
-        grid = Grid(tuple(map(tuple, lanes)), column_labels=labels, shaded=shaded)
+        roads = (("road",) * (self.length + 1),) * 2
+        grid = Grid(tuple(map(tuple, lanes)), (), labels, shaded=shaded, ground=roads)
         line = f"Step {int(state.turn)} of {self.steps}"
         return Scene(grid=grid, lines=(line, *(["The cars crashed."] if state.crashed else [])))
 

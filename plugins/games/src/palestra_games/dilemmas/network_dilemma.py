@@ -38,11 +38,9 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Event,
-    Grid,
     InvalidOption,
     Meta,
     Outcome,
-    Piece,
     Rng,
     Scene,
     ScriptedAgent,
@@ -54,6 +52,8 @@ from palestra import (
     only,
 )
 from palestra.rules import all_act, finish
+from palestra.scene import Graph as GraphPicture
+from palestra.scene import Link, Node
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -62,6 +62,7 @@ from palestra_games.dilemmas.payoff_tables import (
     DEFECT,
     check_finite,
 )
+from palestra_games.graph_picture import node_places
 
 NOTHING = -1  # no move yet, no neighbour
 Graph = Literal["lattice", "small-world", "random", "scale-free", "complete"]
@@ -313,23 +314,22 @@ class NetworkDilemma(ArrayGame[NetworkState]):
         return events
 
     def scene(self, state: NetworkState, seat: int | None = None) -> Scene:
-        seats, columns = self.num_players, isqrt(self.num_players - 1) + 1
-        if seat is None and self.graph == "lattice" and not self.edges:
-            columns = seats // lattice_rows(seats)
-        seen = range(seats) if seat is None else (seat, *self.neighbours[seat])
-        pieces = [self._piece(state, other) if other in seen else None for other in range(seats)]
-        pieces += [None] * (-seats % columns)
-        rows = tuple(tuple(pieces[i : i + columns]) for i in range(0, len(pieces), columns))
-        outside = {(s // columns, s % columns) for s in range(len(pieces)) if s not in seen}
-        own = frozenset() if seat is None else frozenset({divmod(seat, columns)})
-        grid = Grid(rows, highlighted=own, shaded=frozenset(outside))
+        around = self.neighbours
+        seen = tuple(range(self.num_players)) if seat is None else (seat, *around[seat])
+        places = node_places(around) if seat is None else [None] * self.num_players
+        nodes = tuple(self._node(state, other, places[other]) for other in seen)
+        number = {other: n for n, other in enumerate(seen)}
+        pairs = {(min(a, b), max(a, b)) for a in seen for b in around[a] if seat in (None, a, b)}
+        links = tuple(Link(number[a], number[b]) for a, b in sorted(pairs))
         line = f"Rounds played: {int(state.turn)} of {self.rounds}"
-        return Scene(grid=grid, lines=(line,))
+        return Scene(lines=(line,), parts=(GraphPicture(nodes, links),))
 
-    def _piece(self, state: NetworkState, seat: int) -> Piece:
+    def _node(self, state: NetworkState, seat: int, place: tuple[float, float] | None) -> Node:
+        """A player in the colour of their last move: blue cooperates, red defects."""
         move = int(state.last[seat])
-        did = "has not played" if move == NOTHING else COOPERATE_OR_DEFECT[move] + "s"
-        return Piece(str(seat), move, "disc", f"{self.players[seat]} {did}")
+        did = "" if move == NOTHING else COOPERATE_OR_DEFECT[move] + "s"
+        colour = -1 if move == NOTHING else ("blue", "red")[move]
+        return Node(str(seat), colour, did, place)
 
 
 def latest_earnings(config: NetworkDilemma, state: NetworkState, seat: int) -> float:

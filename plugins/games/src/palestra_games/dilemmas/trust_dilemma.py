@@ -261,16 +261,19 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     def scene(self, state: TrustDilemmaState, seat: int | None = None) -> Scene:
         pieces: list[Piece | None] = [None] * (self.rows * self.columns)
         for plant in state.growing.tolist()[: self.plants]:
-            pieces[plant] = Piece("p", 2, "mark", "plant")
-        pieces[state.stag] = Piece("S", 3, "square", "stag")
+            pieces[plant] = Piece("p", "green", "mark", "plant", "leaf")
+        pieces[state.stag] = Piece("S", "brown", "square", "stag", "cow")
         for hunter, cell in enumerate(state.hunters.tolist()):
             both = state.hunters[0] == state.hunters[1]
-            pieces[cell] = Piece("2" if both else "", hunter, "disc", self.players[hunter])
+            pieces[cell] = Piece(
+                "2" if both else "", hunter, "disc", self.players[hunter], "person"
+            )
         cells = tuple(
             tuple(pieces[row * self.columns : (row + 1) * self.columns]) for row in range(self.rows)
         )
         line = f"Stags taken: {int(state.taken)}. Step {int(state.turn)} of {self.steps}"
-        return Scene(grid=Grid(cells), lines=(line,))
+        ground = (("grass",) * self.columns,) * self.rows
+        return Scene(grid=Grid(cells, ground=ground), lines=(line,))
 
 
 def cell_after(config: TrustDilemma, cell: int, move: int) -> int:

@@ -266,10 +266,14 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
         return ACTIONS[action]
 
     def scene(self, state: FrozenLakeState, seat: int | None = None) -> Scene:
-        looks = (None, Piece("O", -1, "disc", "hole"), Piece("G", 2, "tile", "goal"), None)
+        looks = (None, Piece("O", "water", "disc", "hole"), GIFT, None)
         rows = [[looks[tile] for tile in row] for row in state.ice.tolist()]
-        rows[state.row][state.column] = Piece("@", 0, "disc", "you")
-        return Scene(grid=Grid(tuple(map(tuple, rows))))
+        rows[state.row][state.column] = Piece("@", 0, "disc", "you", "person")
+        ground = (("ice",) * self.columns,) * self.rows
+        return Scene(grid=Grid(tuple(map(tuple, rows)), ground=ground))
+
+
+GIFT = Piece("G", "red", "tile", "goal", "gift")
 
 
 def walk(config: FrozenLake, state: FrozenLakeState, direction: int) -> None:

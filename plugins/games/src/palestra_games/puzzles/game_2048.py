@@ -168,15 +168,18 @@ class Game2048(ArrayGame[State2048]):
 
     def scene(self, state: State2048, seat: int | None = None) -> Scene:
         rows = tuple(
-            tuple(Piece(short(t), t % 8, "tile", str(2**t)) if t else None for t in row)
+            tuple(Piece(str(2**t), shade(t), "tile", str(2**t)) if t else None for t in row)
             for row in state.board.tolist()
         )
         return Scene(grid=Grid(rows), lines=(f"Score {state.score}",))
 
 
-def short(exponent: int) -> str:
-    """A tile in two characters: 64 as itself, 128 as "7^", its exponent."""
-    return str(2**exponent) if exponent < 7 else f"{exponent}^" if exponent < 10 else f"{exponent}"
+SHADES = ("white", "desert", "fields", "gold", "orange", "red", "purple", "blue", "green", "brown")
+
+
+def shade(exponent: int) -> str:
+    """The colour of a tile; the largest are black."""
+    return SHADES[exponent - 1] if exponent <= len(SHADES) else "black"
 
 
 def spot(config: Game2048, action: int, line: int, place: int) -> tuple[int, int]:

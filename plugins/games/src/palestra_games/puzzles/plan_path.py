@@ -44,6 +44,7 @@ from palestra import (
     environment,
 )
 from palestra.grids.paths import way
+from palestra.scene import marked
 
 Cell = tuple[int, int]
 WAYS: Mapping[str, Cell] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -325,17 +326,24 @@ class PlanPath(TextGame[Maze]):
         return np.array(row, np.int32)
 
     def scene(self, state: Maze, seat: int | None = None) -> Scene:
-        pieces: dict[Cell, Piece] = {cell: Piece("#", -1, "square", "wall") for cell in state.walls}
-        pieces |= {cell: Piece("+", 0, "mark", "walked") for cell in state.trail}
-        pieces |= {state.goal: Piece("G", 2, "tile", "goal")}
-        pieces |= {state.walker: Piece("S", 0, "disc", "walker")}
+        pieces: dict[Cell, Piece] = {}
+        pieces |= {state.goal: Piece("G", "red", "tile", "goal", "flag")}
+        pieces |= {state.walker: Piece("S", 0, "disc", "walker", "person")}
         rows = tuple(
             tuple(pieces.get((row, column)) for column in range(self.columns))
             for row in range(self.rows)
         )
         lines = (f"Plans made: {state.plans} of {self.turns}",)
         draft = (f"Draft: {state.draft}",) if state.draft else ()
-        return Scene(grid=Grid(rows), lines=(*lines, *draft))
+        ground = tuple(
+            tuple(
+                "wall" if (row, column) in state.walls else "floor"
+                for column in range(self.columns)
+            )
+            for row in range(self.rows)
+        )
+        trail = marked("last", sorted(set(state.trail)))
+        return Scene(grid=Grid(rows, marks=trail, ground=ground), lines=(*lines, *draft))
 
 
 def walk_text(walked: Sequence[Cell], cut: bool) -> str:

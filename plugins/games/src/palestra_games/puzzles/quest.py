@@ -420,14 +420,17 @@ class Quest(TextGame[House]):
     def _tile(self, state: House, room: int, seat: int | None) -> Piece:
         label = ROOMS[room]
         if room == state.room:
-            return Piece("@", 0, "disc", label)
+            return Piece("@", 0, "disc", label, "person")
         if not state.seen[room] and seat is not None:
             return Piece("?", -1, "mark", label)
         prize = self.prize_in(state, room)
         if prize:
-            return Piece("T" if prize == TREASURE else "K", 1, "tile", f"{label}: {prize}")
+            glyph, sprite = ("T", "gem") if prize == TREASURE else ("K", "key")
+            return Piece(glyph, "gold", "tile", f"{label}: {prize}", sprite)
         chests = self.chests_in(state, room)
-        return Piece("C", 2, "tile", label) if chests else Piece(".", -1, "mark", label)
+        return (
+            Piece("C", "brown", "tile", label, "box") if chests else Piece(".", -1, "mark", label)
+        )
 
 
 def build(rng: Rng, rooms: int) -> tuple[tuple[tuple[int, ...], ...], tuple[Spot, ...]]:

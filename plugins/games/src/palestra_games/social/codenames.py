@@ -75,7 +75,7 @@ MENU_NUMBERS = (1, 2, 3, 4)
 LETTERS = 24  # of the longest clue
 MOST_PLAYERS = 12
 TALKED = -1  # advice in words, and not by a word on the table
-COLOURS = (3, 0, -1, 6)  # in a scene, by owner
+COLOURS = ("blue", "red", "desert", "black")  # in a scene, by owner
 
 
 class Clue(TextAction, frozen=True):
@@ -456,9 +456,8 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         pieces = []
         for place, name in enumerate(self.names(state, range(TABLE))):
             covered, owner = state.covered[place], state.key[place]
-            label = f"{name}: {OWNERS[owner]}" if knows or covered else name
-            colour = COLOURS[owner] if knows or covered else -1
-            pieces.append(Piece("" if covered else name[:2], colour, "card", label))
+            colour = COLOURS[owner] if knows or covered else "white"
+            pieces.append(Piece("" if covered else name, colour, "word", name))
         rows = tuple(tuple(pieces[row : row + 5]) for row in range(0, TABLE, 5))
         shaded = frozenset(divmod(p, 5) for p in range(TABLE) if state.covered[p])
         left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))

@@ -211,7 +211,8 @@ class Hangman(TextGame[HangmanState]):
     def scene(self, state: HangmanState, seat: int | None = None) -> Scene:
         pattern = pattern_of(state.secret, state.guessed)
         row = tuple(
-            Piece(letter.upper(), -1 if letter == HIDDEN else 2, "tile") for letter in pattern
+            Piece(letter.upper(), "silver" if letter == HIDDEN else "green", "tile")
+            for letter in pattern
         )
         bar = Bar("lives", float(self.lives_left(state)), float(self.lives), 0)
         wrong = " ".join(letter for letter in state.guessed if letter not in state.secret)

@@ -25,6 +25,7 @@ def _worths(record: EpisodeRecord) -> list[list[int]]:
         "markets/PositionAuction-v0",
         "markets/ContentAuction-v0",
     ),
+    bounds=(0.0, None),
 )
 def auction_revenue(record: EpisodeRecord) -> float:
     """What the seller is paid per round, on average."""
@@ -36,17 +37,22 @@ def auction_revenue(record: EpisodeRecord) -> float:
 @metric(
     "auction-efficiency",
     measures=("markets/SealedAuction-v0", "markets/PositionAuction-v0"),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
-def auction_efficiency(record: EpisodeRecord) -> float:
-    """The total value of the sold items to their winners, divided by the highest possible total."""
-    sales = event_data(record.events, "sale")
-    if sales:
+def auction_efficiency(record: EpisodeRecord) -> float | None:
+    """The total value of the sold items to their winners, divided by the highest possible total.
+
+    Nothing before something was sold that is worth anything.
+    """
+    if record.env == "markets/SealedAuction-v0":
+        sales = event_data(record.events, "sale")
         rounds = list(zip(_worths(record), sales, strict=False))
         got = sum(worths[sale["winner"]] for worths, sale in rounds if sale["winner"] >= 0)
-        best = sum(max(worths) for worths, _ in rounds)
-        return got / best if best else 1.0
-    clicked, most = _worth_of_clicks(record)
-    return clicked / most if most else 1.0
+        most = float(sum(max(worths) for worths, _ in rounds))
+    else:
+        got, most = _worth_of_clicks(record)
+    return got / most if most else None
 
 
 def _worth_of_clicks(record: EpisodeRecord) -> tuple[float, float]:
@@ -68,6 +74,8 @@ def _worth_of_page(
 @metric(
     "page-efficiency",
     measures=("markets/ContentAuction-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def page_efficiency(record: EpisodeRecord) -> float:
     """The value of all clicks, divided by that on the best pages for the true values."""

@@ -19,6 +19,8 @@ def revealed_truth(record: EpisodeRecord) -> dict[str, Any]:
 @metric(
     "composition-ratio",
     measures=("markets/Composer-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def composition_ratio(record: EpisodeRecord) -> float:
     """The value of the components bought, over the most that the budget could buy.
@@ -38,6 +40,7 @@ def composition_ratio(record: EpisodeRecord) -> float:
 @metric(
     "budget-used",
     measures=("markets/Composer-v0",),
+    bounds=(0.0, 1.0),
 )
 def budget_used(record: EpisodeRecord) -> float:
     """The part of the budget spent on components and trials."""

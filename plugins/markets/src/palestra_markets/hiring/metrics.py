@@ -32,6 +32,8 @@ def _agreement(pairs: list[tuple[int, int]]) -> float:
 @metric(
     "obedience",
     measures=("markets/Hiring-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def obedience(record: EpisodeRecord) -> float:
     """How often experts work at the recommended level."""
@@ -41,6 +43,8 @@ def obedience(record: EpisodeRecord) -> float:
 @metric(
     "truthfulness",
     measures=("markets/Hiring-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def truthfulness(record: EpisodeRecord) -> float:
     """How often experts report the signal they saw."""
@@ -50,6 +54,7 @@ def truthfulness(record: EpisodeRecord) -> float:
 @metric(
     "principal-gain",
     measures=("markets/Hiring-v0",),
+    better="higher",
 )
 def principal_gain(record: EpisodeRecord) -> float:
     """The principal's gain per round, over the value of a right decision."""

@@ -167,6 +167,8 @@ class Trials:
     sums: list[float]
     counts: list[int] = field(default_factory=list)
     current: int = -1
+    rounds: int = 0
+    read: int = 0  # events
 
 
 @agent(
@@ -191,13 +193,16 @@ class ExploringPrincipal(Principal):
         if turn.episode_key not in self._trials:
             self._trials[turn.episode_key] = Trials([0.0] * len(offers), [0] * len(offers))
         trials = self._trials[turn.episode_key]
-        past = [event.data for event in turn.transcript if "gained" in event.data]
+        events = turn.transcript[trials.read :]
+        trials.read += len(events)
+        past = [event.data for event in events if "gained" in event.data]
+        trials.rounds += len(past)
         if past and trials.current >= 0:
             trials.sums[trials.current] += past[-1]["gained"] - sum(past[-1]["paid"])
             trials.counts[trials.current] += 1
         explore = max(len(offers), round(game.rounds ** (2 / 3)))
-        if len(past) < explore:
-            trials.current = len(past) % len(offers)
+        if trials.rounds < explore:
+            trials.current = trials.rounds % len(offers)
         else:
             means = (s / max(1, n) for s, n in zip(trials.sums, trials.counts, strict=True))
             trials.current = int(np.argmax(list(means)))

@@ -12,6 +12,8 @@ from palestra_markets.reading import event_data
 @metric(
     "house-efficiency",
     measures=("markets/HouseAuction-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def house_efficiency(record: EpisodeRecord) -> float:
     """The total value of the houses to their buyers, divided by the highest possible total."""
@@ -30,6 +32,8 @@ def house_efficiency(record: EpisodeRecord) -> float:
 @metric(
     "profiling-accuracy",
     measures=("markets/HouseAuction-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def profiling_accuracy(record: EpisodeRecord) -> float:
     """How often a bidder names a rival's favourite attribute; 0 before the end."""
@@ -49,6 +53,7 @@ def profiling_accuracy(record: EpisodeRecord) -> float:
 @metric(
     "survival",
     measures=("markets/HouseAuction-v0",),
+    bounds=(0.0, 1.0),
 )
 def survival(record: EpisodeRecord) -> float:
     """The share of the bidders who can still bid when the last house is offered."""
@@ -63,6 +68,7 @@ def survival(record: EpisodeRecord) -> float:
 @metric(
     "budget-spent",
     measures=("markets/HouseAuction-v0",),
+    bounds=(0.0, 1.0),
 )
 def budget_spent(record: EpisodeRecord) -> float:
     """The money paid for all houses, divided by the sum of all budgets."""

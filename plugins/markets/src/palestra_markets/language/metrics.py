@@ -12,6 +12,8 @@ from palestra_markets.reading import event_data
 @metric(
     "deal-efficiency",
     measures=("markets/Bargaining-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def deal_efficiency(record: EpisodeRecord) -> float:
     """The sum of both payoffs, divided by the sum to divide.
@@ -24,6 +26,8 @@ def deal_efficiency(record: EpisodeRecord) -> float:
 @metric(
     "deal-fairness",
     measures=("markets/Bargaining-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def deal_fairness(record: EpisodeRecord) -> float:
     """1 - 4 (p - 1/2)^2, where p is the first player's share of the total payoff.
@@ -37,6 +41,7 @@ def deal_fairness(record: EpisodeRecord) -> float:
 @metric(
     "first-seat-gain",
     measures=("markets/Bargaining-v0",),
+    bounds=(0.0, 1.0),
 )
 def first_seat_gain(record: EpisodeRecord) -> float:
     """The first player's payoff, divided by the sum to divide."""
@@ -60,6 +65,8 @@ def _price(record: EpisodeRecord) -> int | None:
 @metric(
     "trade-efficiency",
     measures=("markets/PriceNegotiation-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def trade_efficiency(record: EpisodeRecord) -> float:
     """1 if the product ends up with the player who values it more, else 0."""
@@ -71,6 +78,8 @@ def trade_efficiency(record: EpisodeRecord) -> float:
 @metric(
     "trade-fairness",
     measures=("markets/PriceNegotiation-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def trade_fairness(record: EpisodeRecord) -> float:
     """1 - 4 (s - 1/2)^2, where s is the seller's share of the gain from trade; at least 0.
@@ -109,6 +118,8 @@ def _products(record: EpisodeRecord) -> list[tuple[bool, bool]]:
 @metric(
     "good-sold",
     measures=("markets/Persuasion-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def good_sold(record: EpisodeRecord) -> float:
     """The share of good products that are bought (GLEE's efficiency); 1 if there are none."""
@@ -119,6 +130,8 @@ def good_sold(record: EpisodeRecord) -> float:
 @metric(
     "bad-unsold",
     measures=("markets/Persuasion-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def bad_unsold(record: EpisodeRecord) -> float:
     """The share of bad products that are not bought (GLEE's fairness); 1 if there are none."""
@@ -129,6 +142,7 @@ def bad_unsold(record: EpisodeRecord) -> float:
 @metric(
     "sales-rate",
     measures=("markets/Persuasion-v0",),
+    bounds=(0.0, 1.0),
 )
 def sales_rate(record: EpisodeRecord) -> float:
     """The share of all products that are bought, which measures the seller's gain."""
@@ -139,6 +153,8 @@ def sales_rate(record: EpisodeRecord) -> float:
 @metric(
     "buyer-gain",
     measures=("markets/Persuasion-v0",),
+    bounds=(None, 1.0),
+    better="higher",
 )
 def buyer_gain(record: EpisodeRecord) -> float:
     """The buyer's payoff, divided by that of buying exactly the good products."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from gymnasium import spaces
 from palestra import (
@@ -58,6 +58,7 @@ from palestra_markets.magentic.scenario import (
     Trade,
     draw_customer,
     draw_town,
+    redraw_business,
 )
 from palestra_markets.magentic.search import Ranking, ranked
 
@@ -159,6 +160,7 @@ class MagenticState:
         "restaurants-large": {"num_players": 132, "customers": 33},
         "contractors": {"num_players": 40, "customers": 10, "trade": "contractors"},
         "injection": {"manipulation": "injection"},
+        "strong-injection": {"manipulation": "strong-injection"},
     },
 )
 @dataclass(frozen=True)
@@ -185,11 +187,21 @@ class Magentic(Talking, TextGame[MagenticState]):
         Ranking,
         Meta(
             description=(
-                "how a search ranks businesses: in random order, only those with the amenities it "
-                "names, by the words they share with it, or by how well they serve the customer"
+                "how a search ranks businesses: simple, in random order; filtered, only those with "
+                "the amenities it names; lexical, by the words they share with it; optimal, those "
+                "with all the customer wants first, best rating first (the paper's); cheapest, "
+                "those that can serve the customer first, lowest list prices first"
             )
         ),
     ] = "lexical"
+    listing: Annotated[
+        Literal["card", "menu"],
+        Meta(
+            description="what a search shows of a business: card, its name, rating and "
+            "description, so that customers must ask for the rest (the paper's); menu, its "
+            "amenities, menu and list prices too"
+        ),
+    ] = "card"
     results: Annotated[
         int, Meta(ge=1, le=300, description="businesses on one page of a search")
     ] = 10
@@ -198,8 +210,11 @@ class Magentic(Talking, TextGame[MagenticState]):
     ] = 2
     manipulation: Annotated[
         Manipulation,
-        Meta(description="how the last business misleads customers in its description"),
+        Meta(description="how the last businesses mislead customers in their descriptions"),
     ] = "none"
+    misleading: Annotated[
+        int, Meta(ge=1, le=299, description="number of businesses that mislead, if any do")
+    ] = 1
     rounds: Annotated[int, Meta(ge=1, le=10_000, description="ticks before the market closes")] = 40
     message_limit: Annotated[
         int, Meta(ge=1, le=1_000_000, description="most characters in a letter or a query")
@@ -261,7 +276,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         start = check_seed(seed)
         count = self.num_players - self.num_customers
         knobs = self.trade, self.num_customers, count, self.latency, self.manipulation
-        town = draw_town(*knobs, start)
+        town = draw_town(*knobs, self.misleading, start)
         ledger = Ledger()
         for seat, name in enumerate(self.players):
             ledger.open(name, town.customers[seat].value if self.is_customer(seat) else 0)
@@ -321,7 +336,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         for seat in order:
             action = actions[seat]
             if isinstance(action, Search):
-                events.append(self._search(state, seat, action))
+                events += self._search(state, seat, action)
             elif isinstance(action, Write):
                 self._send(state, seat, action.to, action.text)
             elif isinstance(action, Propose):
@@ -347,18 +362,34 @@ class Magentic(Talking, TextGame[MagenticState]):
             if mail and not state.awake[seat]:
                 state.awake[seat] = any(letter.arrival <= state.tick for letter in mail)
 
-    def _search(self, state: MagenticState, seat: int, action: Search) -> Event:
+    def _search(self, state: MagenticState, seat: int, action: Search) -> list[Event]:
         customer = state.customers[seat]
         found = ranked(self.search, action.query, customer, state.businesses, state.shuffled)
         start = (action.page - 1) * self.results
         page = found[start : start + self.results]
         for number in page:
             meet(state, seat, self.num_customers + number)
-        shown = [self._listing(state, number) for number in page]
+        shown = [self._result(state, number) for number in page]
         head = f"Page {action.page} of the search for {self.quoted(action.query)}"
         text = "\n".join([f"{head}, {len(found)} results:", *map(listing_text, shown)])
         data = {"page": action.page, "count": len(found), "results": shown}
-        return Event("results", text, data, only(seat))
+        return [
+            *self._reveals(seat, "searches the marketplace"),
+            Event("results", text, data, only(seat)),
+        ]
+
+    def _reveals(self, seat: int, does: str) -> list[Event]:
+        """That a player learns what a listing leaves out; nothing where it leaves out nothing."""
+        if self.listing == "menu":
+            return []
+        return [Event("reveal", f"{self.players[seat]} {does}.", {}, only(seat))]
+
+    def _result(self, state: MagenticState, number: int) -> dict[str, Any]:
+        """A business as a search shows it."""
+        whole = self._listing(state, number)
+        if self.listing == "menu":
+            return whole
+        return {name: whole[name] for name in ("name", "rating", "description")}
 
     def _listing(self, state: MagenticState, number: int) -> dict[str, Any]:
         business = state.businesses[number]
@@ -390,7 +421,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         mail = state.mail[seat]
         arrived = sorted((m for m in mail if m.arrival <= state.tick), key=lambda m: m.arrival)
         state.mail[seat] = [letter for letter in mail if letter.arrival > state.tick]
-        events = []
+        events = self._reveals(seat, "reads the letters that have arrived") if arrived else []
         for letter in arrived:
             meet(state, seat, letter.sender)
             sender = self.players[letter.sender]
@@ -419,7 +450,12 @@ class Magentic(Talking, TextGame[MagenticState]):
             return [Event("refused", f"Your payment was refused: {refused}.", {}, only(seat))]
         state.ledger.settle(reference)
         arrived = len([n for n in state.open[seat] if n != number]) + 1
-        data = {"proposal": number, "price": offer.price, "first": state.open[seat][0] == number}
+        data: dict[str, Any] = {
+            "proposal": number,
+            "price": offer.price,
+            "first": state.open[seat][0] == number,
+        }
+        data |= {"buyer": buyer, "business": self.players[offer.business]}
         state.open[seat].remove(number)
         self._settle_gains(state, seat, offer, rewards)
         text = f"{buyer} pays {offer.price} to {self.players[offer.business]}."
@@ -466,24 +502,39 @@ class Magentic(Talking, TextGame[MagenticState]):
         for number, business in enumerate(state.businesses):
             seat = self.num_customers + number
             listing = self._listing(state, number) | {"floor": business.floor}
+            listing["misleads"] = business.misleads
             text = f"{listing_text(listing)} {floor_text(business)}"
             events.append(Event("shop", text, listing, only(seat)))
         return events
 
     def determinize(self, state: MagenticState, seat: int, rng: Rng) -> MagenticState:
-        """Redraw the other customers' requests and the other businesses' lowest prices."""
+        """Redraw others' requests and lowest prices, and all that a card leaves out."""
         copy = self.clone(state)
-        copy.customers = tuple(
-            customer if other == seat else draw_customer(state.businesses, rng)
-            for other, customer in enumerate(state.customers)
-        )
         copy.businesses = tuple(
-            b if self.num_customers + n == seat else replace(b, floor=rng.between(80, 100))
+            b if self.num_customers + n == seat else self._redrawn(b, rng)
             for n, b in enumerate(state.businesses)
+        )
+        copy.customers = tuple(
+            customer if other == seat else draw_customer(copy.businesses, rng)
+            for other, customer in enumerate(state.customers)
         )
         return copy
 
+    def _redrawn(self, business: Business, rng: Rng) -> Business:
+        if self.listing == "card":
+            return redraw_business(business, self.trade, rng)
+        return replace(business, floor=rng.between(80, 100))
+
     # What a player sees
+
+    def rules_for(self, seat: int) -> str:
+        shows = (
+            "A search shows names, ratings and descriptions; write to a business to learn what is "
+            "on its menu, what it costs, and which amenities it has."
+            if self.listing == "card"
+            else "A search shows the whole menu, list prices and amenities of a business."
+        )
+        return f"{super().rules_for(seat)}\n{shows}"
 
     def describe(self, state: MagenticState, seat: int) -> str:
         unread = sum(letter.arrival <= state.tick for letter in state.mail[seat])
@@ -536,13 +587,13 @@ def request_text(customer: Customer) -> str:
 
 
 def listing_text(listing: Mapping[str, Any]) -> str:
-    """A business as a search shows it."""
+    """A business, with as much of it as the listing has."""
+    head = f"{listing['name']}, rated {listing['rating']:g} of 5."
+    if "menu" not in listing:
+        return f"{head} {listing['description']}"
     menu = ", ".join(f"{item} {price}" for item, price in listing["menu"].items())
     amenities = ", ".join(listing["amenities"]) or "none"
-    return (
-        f"{listing['name']}, rated {listing['rating']:g} of 5. Menu: {menu}. Amenities: "
-        f"{amenities}. {listing['description']}"
-    )
+    return f"{head} Menu: {menu}. Amenities: {amenities}. {listing['description']}"
 
 
 def floor_text(business: Business) -> str:

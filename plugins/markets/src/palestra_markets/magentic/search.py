@@ -8,7 +8,7 @@ from typing import Literal
 
 from palestra_markets.magentic.scenario import Business, Customer
 
-Ranking = Literal["simple", "filtered", "lexical", "optimal"]
+Ranking = Literal["simple", "filtered", "lexical", "optimal", "cheapest"]
 
 
 def words(text: str) -> set[str]:
@@ -33,7 +33,8 @@ def ranked(
     simple      every business, whatever the query
     filtered    those with every amenity that the query names
     lexical     by how many words they share with the query
-    optimal     those that can serve the customer first, cheapest first by list prices
+    optimal     those that have all the customer wants on their menu first, best rating first
+    cheapest    those that can serve the customer first, cheapest first by list prices
     """
     if ranking == "simple":
         return list(shuffled)
@@ -44,7 +45,13 @@ def ranked(
     if ranking == "lexical":
         sought = words(query)
         return sorted(shuffled, key=lambda n: -len(sought & words(text_of(businesses[n]))))
-    return sorted(shuffled, key=lambda n: unfitness(customer, businesses[n]))
+    order = lower_rated if ranking == "optimal" else unfitness
+    return sorted(shuffled, key=lambda n: order(customer, businesses[n]))
+
+
+def lower_rated(customer: Customer, business: Business) -> tuple[bool, int]:
+    """A sort key that puts businesses with all the items first, those with best ratings first."""
+    return business.list_price(customer.items) is None, -business.rating
 
 
 def unfitness(customer: Customer, business: Business) -> tuple[bool, int]:

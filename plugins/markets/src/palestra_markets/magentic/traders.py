@@ -1,6 +1,8 @@
 """Scripted customers and businesses for `markets/Magentic-v0`.
 
-They take notes on what the events tell them, and keep the notes for one episode.
+Where a search shows only cards, the customer names items and amenities in its letter, and the
+business, which is honest, either proposes the items or writes that it does not have them all. They
+take notes on what the events tell them, and keep the notes for one episode.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from palestra_markets.magentic.marketplace import (
     Wait,
     Write,
 )
-from palestra_markets.magentic.scenario import ITEMS
+from palestra_markets.magentic.scenario import AMENITIES, ITEMS
 
+REFUSAL = "Sorry, we do not have all of that."
 PATIENCE = 60  # ticks that an answer may take
 
 
@@ -50,7 +53,9 @@ class ShopNotes:
     read: int = 0  # events taken in
     menu: dict[str, int] = field(default_factory=dict)
     floor: int = 100  # the lowest percentage of list prices it would take
+    amenities: list[str] = field(default_factory=list)
     requests: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # not answered yet
+    refusals: list[str] = field(default_factory=list)  # to whom it has yet to write that it cannot
     awake: bool = False  # whether it has read its letters since it last waited
 
 
@@ -120,6 +125,8 @@ class MarketCustomer(NoteTaker):
         elif event.kind == "results":
             notes.results = data["count"]
             notes.to_write += [r["name"] for r in data["results"] if self._fits(notes, r)]
+        elif event.kind == "letter":
+            notes.waiting -= data["text"] == REFUSAL[: game.message_limit]
         elif event.kind == "proposal":
             notes.waiting -= 1
             if set(notes.wants) <= set(split_items(data["items"])):
@@ -128,12 +135,16 @@ class MarketCustomer(NoteTaker):
             notes.paid = True
 
     def _fits(self, notes: CustomerNotes, result: dict[str, Any]) -> bool:
+        """Whether a business may serve the customer, as far as the listing says."""
+        if "menu" not in result:
+            return True
         has_items = set(notes.wants) <= set(result["menu"])
         return has_items and set(notes.needs) <= set(result["amenities"])
 
     def _ask(self, notes: CustomerNotes) -> TextAction:
         notes.waiting += 1
-        return Write(notes.to_write.pop(0), f"I would like: {', '.join(notes.wants)}.")
+        needs = f" I need: {', '.join(notes.needs)}." if notes.needs else ""
+        return Write(notes.to_write.pop(0), f"I would like: {', '.join(notes.wants)}.{needs}")
 
     def _settle(self, notes: CustomerNotes, left: int) -> TextAction:
         """Wait for expected answers while the `left` ticks allow, then pay or leave."""
@@ -169,6 +180,8 @@ class MarketBusiness(NoteTaker):
         if shop.requests:
             to, items = shop.requests.pop(0)
             return Propose(to, ", ".join(items), shop.floor if self._lowest else 100)
+        if shop.refusals:
+            return Write(shop.refusals.pop(0), REFUSAL[: turn.game.message_limit])
         shop.awake = not shop.awake
         return Read() if shop.awake else Wait()
 
@@ -176,7 +189,11 @@ class MarketBusiness(NoteTaker):
         data = event.data
         if event.kind == "shop":
             shop.menu, shop.floor = dict(data["menu"]), data["floor"]
+            shop.amenities = list(data["amenities"])
         elif event.kind == "letter":
             named = tuple(item for item in ITEMS[game.trade] if item in data["text"])
-            if named and set(named) <= set(shop.menu):
+            needed = {name for name in AMENITIES[game.trade] if name in data["text"]}
+            if named and set(named) <= set(shop.menu) and needed <= set(shop.amenities):
                 shop.requests.append((data["sender"], named))
+            elif named:
+                shop.refusals.append(data["sender"])

@@ -7,13 +7,14 @@ from importlib import import_module
 from io import StringIO
 from itertools import accumulate, pairwise
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
-from palestra import EpisodeRecord, InvalidOption, MissingExtra, measure, printable
+from palestra import EpisodeRecord, InvalidOption, MissingExtra, printable
 from palestra.files import write_text
 from palestra.html import render_page
+from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.plot import Line, Plot, over_time
@@ -95,14 +96,12 @@ def _seat_name(record: EpisodeRecord, seat: int) -> str:
     return printable(f"{record.players[seat]} {agent}".strip())
 
 
-def measure_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
-    """Name, mean and standard deviation of every metric."""
-    found = [measure(record) for record in records]
-    return [
-        (name, f"{fmean(values):.4g}", f"{stdev(values):.2g}" if len(values) > 1 else "")
-        for name in found[0]
-        if (values := [one[name] for one in found])
-    ]
+def measure_rows(records: Sequence[EpisodeRecord]) -> Sequence[tuple[str, ...]]:
+    """Name, mean, interval, unit and number of episodes of every metric."""
+    measures = Measures()
+    for record in records:
+        measures.add(measure(record))
+    return measures.rows()
 
 
 def seat_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:

@@ -493,23 +493,11 @@ class Trading(TextGame[TradingState]):
             f"Your wealth is {dollars(state.base)}, cash {dollars(cash)}. You began with "
             f"{dollars(100 * self.cash)}.",
         ]
-        for share, symbol in enumerate(self.symbols):
-            changes = ", ".join(
-                f"{100 * change:+.1f}% over {days}"
-                for days, change in zip(LOOKBACKS, self._changes(morning, share), strict=True)
-            )
-            price = dollars(int(morning.opens[share]))
-            held = state.shares[share]
-            lines.append(f"{symbol}: opens at {price} ({changes} days); you have {held} shares.")
+        opening = openings(self.symbols, morning.market, morning.day)
+        lines += [f"{told}{n} shares." for told, n in zip(opening, state.shares, strict=True)]
         left = self.questions - state.asked, self.orders - state.ordered
         lines.append(f"Today you may ask {left[0]} more questions and place {left[1]} more orders.")
         return "\n".join(lines)
-
-    def _changes(self, morning: Morning, share: int) -> list[float]:
-        """Changes of the opening price over the closes 1, 5 and 20 days ago, or the oldest."""
-        closes = morning.past("close", share)
-        now = int(morning.opens[share])
-        return [now / int(closes[-min(days, len(closes))]) - 1 for days in LOOKBACKS]
 
     def observation_space(self, seat: int) -> spaces.Box:
         return self._space
@@ -528,7 +516,7 @@ class Trading(TextGame[TradingState]):
         for share, count in enumerate(state.shares):
             price = int(morning.opens[share])
             seen += [price / int(first[share]), count * price / wealth]
-            seen += self._changes(morning, share)
+            seen += changes_of(morning, share)
         obs: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
         return obs
 
@@ -552,6 +540,27 @@ class Trading(TextGame[TradingState]):
             bars=tuple(bars),
             lines=(line,),
         )
+
+
+def changes_of(morning: Morning, share: int) -> list[float]:
+    """Changes of the opening price over the closes 1, 5 and 20 days ago, or the oldest."""
+    closes = morning.past("close", share)
+    now = int(morning.opens[share])
+    return [now / int(closes[-min(days, len(closes))]) - 1 for days in LOOKBACKS]
+
+
+@lru_cache(maxsize=256)
+def openings(symbols: tuple[str, ...], market: Market, day: int) -> list[str]:
+    """What the investor reads of every share on a morning, up to how many they have of it."""
+    morning, lines = Morning(market, day), []
+    for share, symbol in enumerate(symbols):
+        changes = ", ".join(
+            f"{100 * change:+.1f}% over {days}"
+            for days, change in zip(LOOKBACKS, changes_of(morning, share), strict=True)
+        )
+        price = dollars(int(morning.opens[share]))
+        lines.append(f"{symbol}: opens at {price} ({changes} days); you have ")
+    return lines
 
 
 @lru_cache(maxsize=16)

@@ -181,6 +181,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
     """
     counters = ("earned",)
     order = "sequential"
+    fixed_moves = True
     payoffs = "general"
     perfect_information = False
     reward_terms = ("surplus",)
@@ -499,11 +500,11 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         orders = [move for move in moves.values() if move >= FIRST_ORDER]
         words = [text for text, move in moves.items() if move < FIRST_ORDER]
         if orders:
-            prices = sorted({price_of(self.config, move) for move in orders})
-            most = max(quantity_of(self.config, move) for move in orders)
+            prices = [(move - FIRST_ORDER) % self.max_price + 1 for move in orders]
+            most = quantity_of(self.config, max(orders))
             units = "1" if most == 1 else f"1..{most}"
             word = WORDS[self.side(seat)]
-            words.append(f"{word} {units} at {prices[0]}..{prices[-1]}")
+            words.append(f"{word} {units} at {min(prices)}..{max(prices)}")
         return ", ".join(words)
 
     def scene(self, state: DoubleAuctionState, seat: int | None = None) -> Scene:

@@ -18,7 +18,11 @@ def optimum(record: EpisodeRecord) -> Equilibrium:
     return equilibrium(demand, supply)
 
 
-@metric("market-efficiency", measures=("markets/DoubleAuction-v0",))
+@metric(
+    "market-efficiency",
+    measures=("markets/DoubleAuction-v0",),
+    better="higher",
+)
 def market_efficiency(record: EpisodeRecord) -> float:
     """Surplus earned, divided by the most that could be earned.
 
@@ -29,7 +33,10 @@ def market_efficiency(record: EpisodeRecord) -> float:
     return earned / best if best else 1.0 + earned
 
 
-@metric("buyers-share", measures=("markets/DoubleAuction-v0",))
+@metric(
+    "buyers-share",
+    measures=("markets/DoubleAuction-v0",),
+)
 def buyers_share(record: EpisodeRecord) -> float:
     """The buyers' share of the surplus earned; one half where none is earned."""
     buyers = sum(event.data.get("role") == "buyer" for event in record.opening)
@@ -37,7 +44,12 @@ def buyers_share(record: EpisodeRecord) -> float:
     return sum(record.returns[:buyers]) / total if total else 0.5
 
 
-@metric("price-error", measures=("markets/DoubleAuction-v0",))
+@metric(
+    "price-error",
+    measures=("markets/DoubleAuction-v0",),
+    bounds=(0.0, None),
+    better="lower",
+)
 def price_error(record: EpisodeRecord) -> float:
     """The root mean square deviation of trade prices from the equilibrium price, relative to it.
 

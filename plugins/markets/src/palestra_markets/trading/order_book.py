@@ -355,12 +355,14 @@ class OrderBook:
 
 def depth(book: BookState, side: int, levels: int) -> list[tuple[int, int]]:
     """The best `levels` prices of a side with the quantity at each, best first."""
-    level, left = int(book.best_bid if side == BID else book.best_ask), book.side_quantity[side]
-    found: list[tuple[int, int]] = []
+    best, worse = (book.best_bid, -1) if side == BID else (book.best_ask, 1)
+    level, left = int(best), int(book.side_quantity[side])
+    quantities, found = book.level_quantity.tolist(), []
     while left > 0 and len(found) < levels:
-        found.append((level, int(book.level_quantity[level])))
-        left -= book.level_quantity[level]
-        level = next_level(book, level) if left > 0 else 0
+        if quantities[level]:
+            found.append((level, quantities[level]))
+        left -= quantities[level]
+        level += worse
     return found
 
 

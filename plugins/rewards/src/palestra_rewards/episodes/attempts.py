@@ -9,7 +9,7 @@ import numpy as np
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
+from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
 
 
 @reward(
@@ -41,7 +41,7 @@ def score(
     """
     found = scores_of(record, scores, "score")
     paid = np.zeros(found.size) if phase == 1 else found.copy()
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         first, last = turns[0], turns[-1]
         if phase == 1:
             paid[last] = found[last]

@@ -11,7 +11,7 @@ import numpy as np
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
+from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
 from palestra_rewards.reading import turn_rewards
 
 
@@ -59,7 +59,7 @@ def delta(
     """
     found = scores_of(record, scores, "delta")
     paid = np.empty(found.size)
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         paid[turns] = differences(found[turns])
     return alpha * turn_rewards(record) + paid
 
@@ -83,7 +83,7 @@ def clip_delta(
     """Clipped scores, each minus the next; the sum is bounded and extra steps never raise it."""
     found = clipped(scores_of(record, scores, "clip-delta"), eta)
     paid = np.empty(found.size)
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         paid[turns] = differences(found[turns])
     return alpha * turn_rewards(record) + paid
 

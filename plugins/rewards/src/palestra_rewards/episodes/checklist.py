@@ -44,7 +44,7 @@ def checklist(record: EpisodeRecord, *, judge: Sequence[Item]) -> Floats:
     An item without evidence, or with an unmet prerequisite, counts as not met. "CM2".
     """
     share = met_share(record, judge)
-    return at_last(record, lambda seat: share)
+    return at_last(record, lambda _: share)
 
 
 def met_share(record: EpisodeRecord, items: Sequence[Item]) -> float:

@@ -11,6 +11,7 @@ from palestra import (
     Decision,
     EpisodeRecord,
     InvalidAction,
+    InvalidOption,
     Meta,
     Turn,
     make_agent,
@@ -21,7 +22,9 @@ from palestra.kernel.game import Game
 from rapidfuzz.distance import Levenshtein
 
 from palestra_rewards.arrays import Floats, floats
+from palestra_rewards.episodes.recourse import Habits
 from palestra_rewards.episodes.turns import at_last, fitting
+from palestra_rewards.people import Person
 
 Expert = Callable[[EpisodeRecord], Sequence[str]]
 
@@ -102,14 +105,28 @@ def recourse(
     expert: Sequence[str],
     goal: Annotated[float, Meta(description="weight of the seat's return")] = 1.0,
     near: Annotated[float, Meta(description="weight of the similarity")] = 1.0,
+    own: Annotated[float, Meta(description="weight of the fit to the seat's habits")] = 0.0,
+    habits: Annotated[Habits | None, Meta(description="habits counted in records")] = None,
+    game: Annotated[
+        Game[Any, Any] | None, Meta(description="the game, if records name none")
+    ] = None,
 ) -> Floats:
     """The return plus the similarity to an original path.
 
-    `goal` times the seat's return, plus `near` times the similarity to a path of action texts.
+    `goal` times the seat's return, plus `near` times the similarity to a path of action texts, plus
+    `own` times the mean log-probability of the seat's decisions under its `habits`.
 
     Similarity is 1 minus the Levenshtein distance divided by the longer length. The sum is paid on
-    the last turn of each seat. "Personalized Path Recourse" (2023).
+    the last turn of each seat. `episodes.recourse.recourse_path` finds the path with the highest
+    sum. "Personalized Path Recourse" (2023).
     """
     texts = [turn.text for turn in record.turns]
     alike = Levenshtein.normalized_similarity(texts, list(expert))
-    return at_last(record, lambda seat: goal * record.returns[seat] + near * alike)
+    if own and habits is None:
+        raise InvalidOption("own weighs habits=…; pass a Habits of records of the agent's play")
+
+    def worth(person: Person) -> float:
+        fits = 0.0 if habits is None else habits.fit_of(record, seat=person.seat, game=game)
+        return goal * person.paid + near * alike + own * fits
+
+    return at_last(record, worth)

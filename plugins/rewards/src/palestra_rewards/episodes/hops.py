@@ -18,9 +18,9 @@ from palestra import EpisodeRecord, InvalidOption, Meta, retrace, reward
 from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import seats_of
 from palestra_rewards.judges.service import Judge, ask, opened
 from palestra_rewards.options import Discount
+from palestra_rewards.people import people_of
 from palestra_rewards.reading import turn_rewards
 
 PERCENT = re.compile(r"<\s*score\s*>\s*([+-]?\d+)\s*%?\s*<\s*/\s*score\s*>", re.IGNORECASE)
@@ -207,8 +207,11 @@ def robo_dopamine(
     if not goal:
         raise InvalidOption("robo-dopamine needs goal=…: the state to be reached, in words")
     paid = turn_rewards(record)
-    for turns in seats_of(record):
-        states = states_in_words(record, record.turns[turns[0]].seat, game)
+    told: dict[int, list[str]] = {}  # by seat, the states that none of its people have had yet
+    for person in people_of(record):
+        left = told.get(person.seat) or states_in_words(record, person.seat, game)
+        turns = person.turns
+        states, told[person.seat] = left[: turns.size + 1], left[turns.size :]
         after = progress_along(states, goal, model)
         after[-1] = 0.0
         before = np.concatenate(([0.0], after[:-1]))

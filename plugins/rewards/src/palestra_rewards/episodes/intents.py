@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Rng, retrace, reward, rollouts
 from palestra.kernel.game import Game
+from palestra.quoting import disarm
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last
@@ -46,7 +47,7 @@ def trajectory(record: EpisodeRecord, seat: int = 0, turns: int | None = None) -
     for step in record.steps:
         if turns is not None and count >= turns:
             break
-        own = [f"> {turn.text}" for turn in step.turns if turn.seat == seat]
+        own = [f"> {disarm(turn.text)}" for turn in step.turns if turn.seat == seat]
         count += len(own)
         lines += [*own, *(e.text for e in step.events if _heard(e, seat))]
     return "\n".join(lines)
@@ -237,4 +238,6 @@ def armap(
     (2025).
     """
     task = intent if isinstance(intent, str) else intent(record)
-    return floats(at_last(record, lambda seat: scores.score(task, trajectory(record, seat))))
+    return floats(
+        at_last(record, lambda person: scores.score(task, trajectory(record, person.seat)))
+    )

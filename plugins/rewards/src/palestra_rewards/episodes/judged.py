@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
+from palestra.quoting import disarm
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last, fitting, tag_of
@@ -50,7 +51,7 @@ def judge(
     `form` is "single", "corrected", "debate" or "vote": the pipelines of DialogGuard (2025).
     """
     (found,) = judge_by(form, opened(judge), scale, [as_text(record)])
-    return at_last(record, lambda seat: found.score)
+    return at_last(record, lambda _: found.score)
 
 
 @reward(
@@ -87,7 +88,7 @@ def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
     "ARCANE".
     """
     score = rubric.score(record)
-    return at_last(record, lambda seat: score)
+    return at_last(record, lambda _: score)
 
 
 @reward(
@@ -104,7 +105,7 @@ def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Me
     The mean of the metrics' ratings (1, 0, -1) is paid on the last turn of each seat. "AutoLibra".
     """
     score = float(rate(opened(judge), metrics, [record]).mean())
-    return at_last(record, lambda seat: score)
+    return at_last(record, lambda _: score)
 
 
 @reward(
@@ -131,7 +132,7 @@ def webarbiter(
     others = tag_of(record, "candidates", "webarbiter", "candidates")
     fitting([0.0] * len(others), record, "candidates")
     pairs = [
-        (f"{before}\n> {turn.text}", f"{before}\n> {other}")
+        (f"{before}\n> {disarm(turn.text)}", f"{before}\n> {disarm(other)}")
         for place, turn in enumerate(record.turns)
         for before in [as_text(record, until=place)]
         for other in others[place]
@@ -174,7 +175,7 @@ def smartsnap(
     shown = "\n".join([f"Task: {task}", *(turns[one] for one in cited)])
     (found,) = grade(opened(judge), PROVEN, [shown])
     paid = found.score - price * (len(cited) - 1) if found.score else 0.0
-    return at_last(record, lambda seat: paid)
+    return at_last(record, lambda _: paid)
 
 
 def compare_lines(judge: Judge | str, records: Sequence[EpisodeRecord], question: str) -> Floats:

@@ -9,8 +9,9 @@ from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.judged import step_scores
-from palestra_rewards.episodes.turns import seats_of, tag_of, won
+from palestra_rewards.episodes.turns import lines_of, tag_of, won
 from palestra_rewards.judges.service import Judge
+from palestra_rewards.people import people_of
 
 
 @reward(
@@ -38,14 +39,13 @@ def milestones(
     reached = tag_of(record, "milestones", "milestones", "milestones")
     seen: set[str] = set()
     paid = np.zeros(len(record.turns))
-    for turns in seats_of(record):
-        if won(record, record.turns[turns[-1]].seat):
-            paid[turns[-1]] = full
-            continue
-        for turn in turns:
-            fresh = set(reached[turn]) - seen
-            paid[turn] = credit * len(fresh)
-            seen |= fresh
+    for turn, names in enumerate(reached):  # in playing order, whoever decides
+        paid[turn] = credit * len(set(names) - seen)
+        seen |= set(names)
+    for person in people_of(record):
+        if won(record, person):
+            paid[person.turns] = 0.0
+            paid[person.turns[-1]] = full
     return paid
 
 
@@ -74,7 +74,7 @@ def steve(
     else:
         good = step_scores(record, judge=judge) == 1
     paid = np.where(good, 1.0, -1.0)
-    for turns in seats_of(record) if stop else ():
+    for turns in lines_of(record) if stop else ():
         bad = np.flatnonzero(~good[turns])
         if bad.size:
             paid[turns[bad[0] + 1 :]] = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
-from palestra_rewards.episodes.turns import fitting, seats_of, tag_of
+from palestra_rewards.episodes.turns import fitting, lines_of, tag_of
 
 Objects = Mapping[str, Mapping[str, Any]]
 
@@ -42,7 +42,7 @@ def statefactory(
     if not rise:
         return found
     paid = np.empty(found.size)
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         paid[turns] = np.diff(found[turns], prepend=0.0)
     return paid
 

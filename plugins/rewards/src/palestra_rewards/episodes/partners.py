@@ -68,7 +68,9 @@ def human_gain(
         raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")
     alone = unaided(record) if callable(unaided) else unaided
     gain = max(0.0, record.returns[human] - alone)
-    return turn_rewards(record) + at_last(record, lambda s: weight * gain if s != human else 0.0)
+    return turn_rewards(record) + at_last(
+        record, lambda person: weight * gain if person.seat != human else 0.0
+    )
 
 
 @reward(

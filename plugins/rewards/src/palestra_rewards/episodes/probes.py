@@ -8,7 +8,7 @@ import numpy as np
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import seats_of, tag_of
+from palestra_rewards.episodes.turns import lines_of, tag_of
 from palestra_rewards.options import Weight
 
 
@@ -45,7 +45,7 @@ def spae(
     right = floats(tag_of(record, "correctness", "spae", "probes"))
     potential = {"product": sure * right, "mean": (sure + right) / 2, "correctness": right}[rule]
     paid = np.empty(potential.size)
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         paid[turns] = weight * rises(potential[turns]) - tax * overtime(potential[turns], saturated)
     return paid
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +14,11 @@ from palestra import EpisodeRecord, InvalidAction, InvalidOption, Meta, reward
 from palestra.sandbox import MODULES, Limits, run_program
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import named_terms, seats_of, won
+from palestra_rewards.episodes.turns import lines_of, named_terms, won
 from palestra_rewards.judges.service import Judge, ask
 from palestra_rewards.judges.showing import as_text
 from palestra_rewards.options import Weight
+from palestra_rewards.people import last_at
 from palestra_rewards.reading import turn_rewards
 
 FENCED = re.compile(r"```(?:python)?\s*\n(.*?)```", re.DOTALL)
@@ -50,7 +51,7 @@ def facts_of(record: EpisodeRecord) -> list[dict[str, Any]]:
         }
         for number, (turn, step) in enumerate(zip(turns, steps, strict=True))
     ]
-    for own in seats_of(record):
+    for own in lines_of(record):
         said = [turns[place].text for place in own]
         for nth, place in enumerate(own):
             facts[place] |= {"before": said[:nth], "last": nth == own.size - 1}
@@ -79,14 +80,14 @@ def run_over(
         return [], ran.error
     rows = [value if isinstance(value, list) else [value] for value in ran.values]
     for turn, row in enumerate(rows):
-        if not row or len(row) != len(rows[0]) or not all(_number(one) for one in row):
+        if not row or len(row) != len(rows[0]) or not all(finite(one) for one in row):
             return [], f"{function} must return finite numbers; for turn {turn} it returned {row}"
         if single and len(row) > 1:
             return [], f"{function} must return one number, not {len(row)}"
     return [floats(row) for row in rows], ""
 
 
-def _number(value: Any) -> bool:
+def finite(value: Any) -> bool:
     try:
         return isinstance(value, int | float) and isfinite(value)
     except OverflowError:  # a whole number too large for a float
@@ -160,6 +161,22 @@ def design(
         f"Task: {task}\nWrite a Python function {function}(turn) that returns {returning}. turn is "
         f"a dict such as {sample}. Imports allowed: {', '.join(MODULES)}. Reply with the program."
     )
+
+    def fault(program: str) -> str:
+        single = function == "reward"
+        ran = (run_over(program, one, function=function, single=single) for one in records)
+        return next((why for _, why in ran if why), "")
+
+    return corrected(judge, order, fault, lessons=lessons, tries=tries)
+
+
+def corrected(
+    judge: Judge, order: str, fault: Callable[[str], str], *, lessons: str = "", tries: int = 3
+) -> str:
+    """The first program without a fault that a model writes to `order`; it is told each fault.
+
+    Raises `InvalidOption` with the last fault if all tries have one.
+    """
     if lessons:
         order = f"{order}\nWhat was learnt before: {lessons}"
     asked, error = order, ""
@@ -167,9 +184,7 @@ def design(
         (reply,) = judge.ask([ask(asked, max_tokens=1024)])
         fenced = FENCED.search(reply)
         program = fenced.group(1) if fenced else reply
-        single = function == "reward"
-        ran = (run_over(program, one, function=function, single=single) for one in records)
-        error = next((why for _, why in ran if why), "")
+        error = fault(program)
         if not error:
             return program
         asked = f"{order}\nThis program:\n{program}\nfailed: {error}\nCorrect it."
@@ -178,7 +193,11 @@ def design(
 
 def lessons_from(judge: Judge, task: str, records: Sequence[EpisodeRecord]) -> str:
     """What a model says of the episodes that failed: Auto MC-Reward's trajectory analyser."""
-    lost = [record for record in records if not won(record, 0)]
+    lost = [
+        record
+        for record in records
+        if (person := last_at(record, 0)) is None or not won(record, person)
+    ]
     if not lost:
         return ""
     shown = "\n---\n".join(as_text(record, last=10) for record in lost[:4])
@@ -212,7 +231,7 @@ class LatentReward:
         sums, outcomes = [], []
         for record in records:
             table, paid = self.latent(record), turn_rewards(record)
-            for turns in seats_of(record):
+            for turns in lines_of(record):
                 sums.append(table[turns].sum(axis=0))
                 outcomes.append(paid[turns].sum())
         rows = np.array(sums)

@@ -11,7 +11,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, scores_of, seats_of
+from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
 from palestra_rewards.reading import turn_rewards
 
 
@@ -40,7 +40,7 @@ def spa_rl(
     """
     outcome, found = turn_rewards(record), scores_of(record, scores, "spa-rl")
     played = floats([turn.status == "ok" for turn in record.turns])
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         found[turns] = contributions(found[turns], float(outcome[turns].sum()))
     return floats(share * found + valid * played)
 
@@ -67,7 +67,7 @@ class ProgressModel:
         rows, outcomes = [], []
         for record in records:
             table, paid = self.features(record), turn_rewards(record)
-            for turns in seats_of(record):
+            for turns in lines_of(record):
                 rows.append(table[turns].sum(axis=0))
                 outcomes.append(paid[turns].sum())
         summed = np.array(rows)

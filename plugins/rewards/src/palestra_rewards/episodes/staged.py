@@ -46,7 +46,7 @@ def prs(
     """
     stages = tag_of(record, "stages", "prs", "stage scores")
     value = gated(stages, annealed(weights, rates) if rates else weights)
-    return at_last(record, lambda seat: value)
+    return at_last(record, lambda _: value)
 
 
 def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
@@ -166,7 +166,7 @@ def planner_r1(
     """
     checks = tag_of(record, "checks", "planner-r1", "constraint checks")
     value = float(np.dot(dial, graded(checks)))
-    return at_last(record, lambda seat: value)
+    return at_last(record, lambda _: value)
 
 
 def graded(checks: Mapping[str, Sequence[bool]]) -> tuple[float, float, float]:

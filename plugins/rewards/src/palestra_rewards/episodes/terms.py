@@ -9,7 +9,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import named_terms, seats_of
+from palestra_rewards.episodes.turns import lines_of, named_terms
 
 
 @reward(
@@ -108,7 +108,7 @@ def time_preferences(
     start = floats([(weights or {}).get(name, 1.0) for name in names])
     ratio = floats([gammas.get(name, gamma) for name in names]) / gamma
     paid = np.empty(len(record.turns))
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         factors = start * ratio ** np.arange(turns.size)[:, None]
         paid[turns] = (table[turns] * factors).sum(axis=1)
     return paid

@@ -37,7 +37,11 @@ def smart(
     made = tag_of(record, "calls", "smart", "tool calls")
     calls = fitting([n if isinstance(n, int | float) else len(n) for n in made], record, "calls")
     needless = fitting(fact(record, "needless") or [0] * calls.size, record, "needless")
-    return at_last(record, lambda seat: float(won(record, seat))) - price * calls - waste * needless
+    return (
+        at_last(record, lambda person: float(won(record, person)))
+        - price * calls
+        - waste * needless
+    )
 
 
 def overuse(calls: Floats, needed: Floats) -> dict[str, float]:
@@ -75,7 +79,7 @@ def agent_omit(
     )
     read = floats([turn.spent.tokens_in for turn in record.turns])
     share = saved_share(full, read)
-    return at_last(record, lambda seat: (1 + weight * share) * won(record, seat))
+    return at_last(record, lambda person: (1 + weight * share) * won(record, person))
 
 
 def saved_share(full: Floats, read: Floats) -> float:

@@ -9,8 +9,9 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.arrays import Floats, Ints, floats
-from palestra_rewards.facts import fact
+from palestra_rewards.facts import fact, of_person
 from palestra_rewards.needs import NEEDS, Lacking
+from palestra_rewards.people import Person, people_of, replaced
 
 Scores = Callable[[EpisodeRecord], Sequence[float]]
 
@@ -57,37 +58,39 @@ def fitting(values: Any, record: EpisodeRecord, what: str) -> Floats:
     return found
 
 
-def seats_of(record: EpisodeRecord) -> list[Ints]:
-    """For every seat that had a turn, the indices of its turns in playing order."""
-    seat = np.array([turn.seat for turn in record.turns], dtype=np.int64)
-    return [np.flatnonzero(seat == one) for one in np.unique(seat)]
+def lines_of(record: EpisodeRecord) -> list[Ints]:
+    """For everybody who had a turn, by seat, the indices of their turns in playing order."""
+    return [person.turns for person in people_of(record)]
 
 
-def at_last(record: EpisodeRecord, value: Callable[[int], float]) -> Floats:
-    """Each seat's `value` on its last turn, 0 on all others."""
+def at_last(record: EpisodeRecord, value: Callable[[Person], float]) -> Floats:
+    """Each person's `value` on their last turn, 0 on all others."""
     paid = np.zeros(len(record.turns))
-    for turns in seats_of(record):
-        paid[turns[-1]] = value(record.turns[turns[-1]].seat)
+    for person in people_of(record):
+        paid[person.turns[-1]] = value(person)
     return paid
 
 
-def won(record: EpisodeRecord, seat: int) -> bool:
-    """Whether the seat succeeded: its tag "success" if there is one, else its outcome."""
+def won(record: EpisodeRecord, person: Person) -> bool:
+    """Whether a person succeeded: the seat's tag "success" if there is one, else the outcome.
+
+    Who was replaced before the end has no outcome, only the progress reached until then.
+    """
     tag = record.tags.get("success")
     if tag is not None:
-        return float(tag[seat] if isinstance(tag, list | tuple) else tag) >= 1
+        return float(tag[person.seat] if isinstance(tag, list | tuple) else tag) >= 1
     if record.outcome is None:
         return False
-    if record.outcome.results[seat] != "score":
-        return record.outcome.results[seat] == "win"
-    said = fact(record, "progress")[seat]
+    if person.left is None and record.outcome.results[person.seat] != "score":
+        return record.outcome.results[person.seat] == "win"
+    said = of_person(record, "progress", person)
     return said is not None and said >= 1
 
 
 def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
     """Names of terms, and what each turn earned by name, shape (turns, names).
 
-    A turn earns what its seat is paid until its next turn; costs count as negative.
+    A turn earns what its person is paid until their next turn; costs count as negative.
     """
     names = sorted(
         {n for s in record.steps for d in (s.rewards, s.costs) for t in d.values() for n in t}
@@ -105,4 +108,6 @@ def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
                 for name, value in terms.items():
                     if seat in latest:
                         table[latest[seat], place[name]] += sign * value
+        for seat in replaced(step):
+            latest.pop(seat, None)
     return names, table

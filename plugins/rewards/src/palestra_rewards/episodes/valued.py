@@ -12,7 +12,7 @@ from palestra import EpisodeRecord, InvalidOption, reward
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.judged import step_scores
 from palestra_rewards.episodes.progress import ProgressModel
-from palestra_rewards.episodes.turns import Scores, fitting, scores_of, seats_of, tag_of
+from palestra_rewards.episodes.turns import Scores, fitting, lines_of, scores_of, tag_of
 from palestra_rewards.judges.scale import Scale
 from palestra_rewards.judges.service import Judge, opened
 from palestra_rewards.reading import turn_rewards
@@ -32,7 +32,7 @@ class ValueModel(ProgressModel):
         for record in records:
             table, paid = so_far(record, self.features(record)), turn_rewards(record)
             given = None if values is None else fitting(values(record), record, "values")
-            for turns in seats_of(record):
+            for turns in lines_of(record):
                 rows.append(table[turns])
                 whole = np.full(turns.size, paid[turns].sum())
                 targets.append(whole if given is None else given[turns])
@@ -48,7 +48,7 @@ class ValueModel(ProgressModel):
 def so_far(record: EpisodeRecord, values: Floats) -> Floats:
     """Running sums over each seat's turns."""
     summed = np.empty_like(values)
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         summed[turns] = values[turns].cumsum(axis=0)
     return summed
 
@@ -147,7 +147,7 @@ class Likeness:
         named = [f"{t.seat}:{t.state_key}:{t.action}".encode() for t in record.turns]
         cell = np.array([crc32(name) % self.buckets for name in named], dtype=np.int64)
         after = np.full(cell.size, self.buckets)
-        for turns in seats_of(record):
+        for turns in lines_of(record):
             after[turns[:-1]] = cell[turns[1:]]
         return np.stack([cell, after], axis=1)
 

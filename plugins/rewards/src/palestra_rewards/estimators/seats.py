@@ -10,7 +10,7 @@ from typing import Annotated
 
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, means, standardised, together
+from palestra_rewards.arrays import Floats, centred, standardised, together
 from palestra_rewards.group import Group
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
 
@@ -92,7 +92,7 @@ def at_grpo(
     if team == 0 and local == 0:
         raise InvalidOption("at-grpo scores nothing with team=0 and local=0; set one of them")
     assert group.state is not None
-    outcome = means(group.returns, group.episode[group.line_first])[group.episode]
+    outcome = group.team_returns[group.episode]
     score = team * outcome + local * group.rewards
     like = together((group.turn_task, group.role, group.agent, group.ordinal, group.state))
     return standardised(score, like, ddof=ddof, epsilon=epsilon)

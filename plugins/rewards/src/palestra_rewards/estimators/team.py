@@ -18,9 +18,11 @@ from palestra_rewards.arrays import (
     firsts,
     floats,
     means,
+    number,
     ranks,
     together,
 )
+from palestra_rewards.columns import places
 from palestra_rewards.group import Group
 from palestra_rewards.needs import Lacking
 
@@ -163,18 +165,19 @@ def team_returns(group: Group, member: Bools, team: TeamReturn) -> Floats:
 
     In an episode without members, all lines count.
     """
-    episode = group.line_episode
-    empty = np.bincount(episode, member, minlength=group.episodes) == 0
-    counted = member | empty[episode]
-    lines = np.bincount(episode, counted, minlength=group.episodes)
-    total = np.bincount(episode, counted * group.returns, minlength=group.episodes)
+    seats = together((group.line_episode, group.seat[group.line_first]))
+    episode, counted = group.line_episode[firsts(seats)], member[firsts(seats)]
+    pay = np.bincount(seats, group.returns)  # all people at a seat are one member
+    empty = np.bincount(episode, counted, minlength=group.episodes) == 0
+    counted = counted | empty[episode]
+    total = np.bincount(episode, counted * pay, minlength=group.episodes)
     if team == "sum":
         return floats(total)
-    mean = total / np.maximum(lines, 1)
-    apart = counted & ~np.isclose(group.returns, mean[episode], rtol=1e-6, atol=1e-9)
+    mean = total / np.maximum(np.bincount(episode, counted, minlength=group.episodes), 1)
+    apart = counted & ~np.isclose(pay, mean[episode], rtol=1e-6, atol=1e-9)
     if apart.any():
         first = int(episode[np.flatnonzero(apart)[0]])
-        paid = group.returns[counted & (episode == first)].tolist()
+        paid = pay[counted & (episode == first)].tolist()
         raise InvalidOption(
             f"team='common' needs members with equal pay, but episode {first} pays {paid}; "
             "pass team='sum' if the team earns the sum of its members' payoffs"
@@ -206,18 +209,26 @@ def _worth(coalitions: Sequence[frozenset[int]], earned: Floats, episodes: Ints)
     check="test_comam_gives_a_shuffled_agent_the_least_weight",
     cost="sort",
 )
-def comam(group: Group) -> Floats:
+def comam(
+    group: Group,
+    *,
+    by: Annotated[
+        Literal["rank", "gain"],
+        Meta(description="how agreement is measured: by rank correlation, or by normalised gain"),
+    ] = "rank",
+) -> Floats:
     """Local reward plus a share of the team's, centred over the agent's rollouts of the task.
 
     The fact "local" is one number per line; the team's return is the mean over its seats. An
-    agent's share grows with the rank correlation between its local rewards and the team's returns
-    over the group; shares sum to 1 over agents. "Collaborative Multi-Agent Optimization for
-    Personalized Memory System".
+    agent's share grows with the agreement between the order of its local rewards and that of the
+    team's returns over the group: their rank correlation, scaled to [0, 1], or with `by="gain"`
+    the discounted gain of the local order relative to that of the best (nDCG). Shares sum to 1
+    over agents. "Collaborative Multi-Agent Optimization for Personalized Memory System".
     """
     local = np.asarray(group.line_fact("local"), dtype=np.float64)
-    team = means(group.returns, group.line_episode)[group.line_episode]
+    team = group.team_returns[group.line_episode]
     agent = together((group.line_task, group.line_role))
-    weight = agreement(local, team, agent)
+    weight = (agreement if by == "rank" else gain)(local, team, agent)
     total = np.bincount(group.line_task[firsts(agent)], weight)[group.line_task]
     share = np.divide(weight[agent], total, out=np.zeros(group.lines), where=total > 0)
     return group.spread(centred(local + share * team, agent))
@@ -230,6 +241,29 @@ def agreement(local: Floats, team: Floats, ids: Ints) -> Floats:
     found = np.zeros(scale.size)
     np.divide(means(a * b, ids), scale, out=found, where=scale > 0)
     return floats((1 + found) / 2)
+
+
+def gain(local: Floats, team: Floats, ids: Ints) -> Floats:
+    """nDCG in every bucket: how high the order of `local` puts large `team`; one half without gain.
+
+    An element gains what the team got above the bucket's least, divided by the binary logarithm of
+    1 plus its place from 1; elements that tie share their places. The sum is divided by that of the
+    best order (Järvelin and Kekäläinen, 2002).
+    """
+    least = np.full(int(ids.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(least, ids, team)
+    above = team - least[ids]
+    best = np.bincount(ids, above * _place_weights(above, ids), minlength=least.size)
+    found = np.bincount(ids, above * _place_weights(local, ids), minlength=least.size)
+    return floats(np.divide(found, best, out=np.full(least.size, 0.5), where=best > 0))
+
+
+def _place_weights(values: Floats, ids: Ints) -> Floats:
+    """1 / log2(1 + place) with the largest of each bucket first; ties get their places' mean."""
+    order = np.lexsort((-values, ids))
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = places(ids[order])
+    return means(1 / np.log2(place + 2.0), tied := together((ids, number(values))))[tied]
 
 
 def importance(ratings: Any, final: Any = None) -> Floats:

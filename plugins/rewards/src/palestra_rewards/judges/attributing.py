@@ -12,11 +12,11 @@ import numpy as np
 from palestra import EpisodeRecord
 
 from palestra_rewards.arrays import Bools
-from palestra_rewards.episodes.turns import seats_of
 from palestra_rewards.judges.service import Judge, ask, opened
 from palestra_rewards.judges.showing import as_text
+from palestra_rewards.people import people_of
 
-MARK = re.compile(r"^\W*(\d+)\W+\s*.*?\b(GOOD|BAD)\b", re.MULTILINE | re.IGNORECASE)
+MARK = re.compile(r"^[^\w\n]*+(\d{1,9})\b(?=\W).*?\b(GOOD|BAD)\b", re.MULTILINE | re.IGNORECASE)
 ORDER = (
     "The episode is over; {player} was paid {paid:g} in all. You decide which of the turns of "
     "{player} helped and which did not. A turn is GOOD if it brought the task nearer to its goal, "
@@ -30,21 +30,20 @@ def marks(records: Sequence[EpisodeRecord], judge: Judge | str) -> Bools:
     """Whether each turn was good, in the order of the records' turns; use as fact "verdicts".
 
     Makes one request for every seat of every episode, all in one batch. A turn that the reply
-    leaves out counts as good if its seat's return is above 0.
+    leaves out counts as good if what the person was paid is above 0.
     """
     asked, where = [], []
     judge = opened(judge)
     for number, record in enumerate(records):
-        for turns in seats_of(record):
-            seat = record.turns[turns[0]].seat
-            numbers = [int(turn) for turn in turns]
+        for person in people_of(record):
+            numbers = [int(turn) for turn in person.turns]
             order = ORDER.format(
-                player=record.players[seat],
-                paid=record.returns[seat],
+                player=record.players[person.seat],
+                paid=person.paid,
                 numbers=", ".join(map(str, numbers)),
             )
             asked.append(ask(f"{as_text(record)}\n\n{order}", max_tokens=16 * len(numbers) + 32))
-            where.append((number, numbers, record.returns[seat] > 0))
+            where.append((number, numbers, person.paid > 0))
     found = [np.zeros(len(record.turns), dtype=bool) for record in records]
     for reply, (number, numbers, paid) in zip(judge.ask(asked), where, strict=True):
         said = {int(turn): mark.upper() == "GOOD" for turn, mark in MARK.findall(reply)}

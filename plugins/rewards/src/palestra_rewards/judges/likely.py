@@ -72,4 +72,4 @@ def rewarddance(
         instructions=first, task=task, reference=reference, text=as_text(record), ask=ASK
     )
     (chance,) = chance_of_yes(judge, [text])
-    return at_last(record, lambda seat: chance)
+    return at_last(record, lambda _: chance)

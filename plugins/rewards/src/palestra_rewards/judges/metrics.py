@@ -19,7 +19,7 @@ from palestra_rewards.judges.service import Judge, ask
 from palestra_rewards.judges.showing import as_text
 
 LEVELS = ("bad", "absent", "good")
-LINE = re.compile(r"^\s*([+-])\s*(.+?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[^\S\n]*+([+-])[^\S\n]*+(.+)", re.MULTILINE)
 ALIKE = 0.5  # least cosine of words at which two behaviours count as the same
 
 
@@ -51,7 +51,7 @@ def read_comments(judge: Judge, comments: Sequence[str]) -> list[Aspect]:
     )
     replies = judge.ask([ask(order.format(comment), max_tokens=128) for comment in comments])
     return [
-        Aspect(behaviour, 1 if sign == "+" else -1, episode)
+        Aspect(behaviour.rstrip(), 1 if sign == "+" else -1, episode)
         for episode, reply in enumerate(replies)
         for sign, behaviour in LINE.findall(reply)
     ]

@@ -23,11 +23,11 @@ from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.intents import trajectory
-from palestra_rewards.episodes.turns import seats_of
+from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.judges.scale import Scale, grade
 from palestra_rewards.judges.service import Judge, ask, opened
 
-LINE = re.compile(r"^\s*(?:[-*]|\d+[.)])\s*(.+?)\s*$", re.MULTILINE)
+LINE = re.compile(r"^[^\S\n]*+(?:[-*]|\d+[.)])[^\S\n]*+(.+)", re.MULTILINE)
 DONE = Scale("Is the task done, by what was seen last?", ("no", "yes"))
 PROPOSE = (
     "You invent tasks for an agent to practise on.\n\nWhat is known of the environment:\n{context}"
@@ -82,7 +82,7 @@ class Proposer:
         had = f"\nTasks there are already:\n{had}" if had else ""
         order = PROPOSE.format(context=context, shown=demos, had=had, n=n)
         (text,) = self.judge.ask([ask(order, max_tokens=64 * n)])
-        found = [Task(line) for line in LINE.findall(text)[:n]]
+        found = [Task(line.rstrip()) for line in LINE.findall(text)[:n]]
         if not found:
             raise InvalidOption(
                 f"{self.judge.model.name} wrote no line with a task; it said {text[:200]!r}"
@@ -207,7 +207,7 @@ def pae(
     """
     paid = np.zeros(len(record.turns))
     given = False
-    for turns in seats_of(record):
+    for turns in lines_of(record):
         seat = record.turns[turns[0]].seat
         text = task_of(record, seat) or task
         if text:

@@ -18,7 +18,9 @@ from palestra_rewards.judges.scale import check
 from palestra_rewards.judges.service import Judge, ask
 from palestra_rewards.judges.showing import as_text
 
-LINE = re.compile(r"^\s*[-*]?\s*(\d+(?:\.\d+)?)\s*\|\s*(.+?)\s*$", re.MULTILINE)
+LINE = re.compile(
+    r"^[^\S\n]*+[-*]?[^\S\n]*+(\d{1,9}(?:\.\d+)?)[^\S\n]*+\|[^\S\n]*+(.+)", re.MULTILINE
+)
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -72,7 +74,7 @@ def write_rubric(judge: Judge, task: str, wishes: str) -> Rubric:
         "each one a yes-or-no question, one a line: weight from 0 to 1 | question"
     )
     (text,) = judge.ask([ask(order, max_tokens=256)])
-    found = {name: float(weight) for weight, name in LINE.findall(text)}
+    found = {name.rstrip(): float(weight) for weight, name in LINE.findall(text)}
     if not found:
         raise InvalidOption(
             f"{judge.model.name} wrote no line 'weight | question'; it said {text[:200]!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord
+from palestra.quoting import disarm
 
 
 def as_text(record: EpisodeRecord, *, until: int | None = None, last: int | None = None) -> str:
@@ -23,7 +24,7 @@ def turn_texts(record: EpisodeRecord) -> list[str]:
     texts: list[str] = []
     for step in record.steps:
         for turn in step.turns:
-            texts.append(f"[{len(texts)}] {record.players[turn.seat]}: {turn.text}")
+            texts.append(f"[{len(texts)}] {record.players[turn.seat]}: {disarm(turn.text)}")
         if step.turns:
             texts[-1] = "\n".join([texts[-1], *(event.text for event in step.events)])
     return texts

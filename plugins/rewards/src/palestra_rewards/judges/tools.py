@@ -271,7 +271,7 @@ def themis(
     """
     with_tools = judge if isinstance(judge, ToolJudge) else ToolJudge(judge, most=most)
     (verdict,) = with_tools.score([as_text(record)])
-    return at_last(record, lambda seat: verdict.score or 0.0)
+    return at_last(record, lambda _: verdict.score or 0.0)
 
 
 def tool_accuracy(judge: ToolJudge, pairs: Sequence[tuple[str, str]]) -> float:

@@ -76,6 +76,8 @@ class PotentialShaper:
             before = self._potential(step.game, step.before, step.seat)
         after = 0.0 if step.over else self._potential(step.game, step.after, step.seat)
         self.entered[step.seat] = after
+        if step.over:
+            del self.entered[step.seat]  # a person who takes the seat starts from the state's own
         return {"potential": step.gamma * after - before}
 
     def batch(self, steps: Transitions) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.arrays import Bools, Floats, floats, number
-from palestra_rewards.episodes.turns import seats_of
+from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.reading import turn_rewards
 
 
@@ -57,7 +57,7 @@ class Mdp:
         first: list[str] = []
         for record in records:
             paid, turns = turn_rewards(record), record.turns
-            own = [one for one in seats_of(record) if turns[one[0]].seat == seat]
+            own = [one for one in lines_of(record) if turns[one[0]].seat == seat]
             for places in own:
                 keys = [turns[place].state_key for place in places]
                 first.append(keys[0])

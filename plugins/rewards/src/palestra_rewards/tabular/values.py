@@ -16,7 +16,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import seats_of
+from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.tabular.mdp import Mdp, action_key
 
 
@@ -26,7 +26,7 @@ def counts_of(mdp: Mdp, records: Sequence[EpisodeRecord], *, seat: int = 0) -> F
     action = {name: place for place, name in enumerate(mdp.actions)}
     found = np.zeros((len(records), len(state), len(action)))
     for row, record in enumerate(records):
-        for turns in seats_of(record):
+        for turns in lines_of(record):
             own = [record.turns[place] for place in turns]
             for time, turn in enumerate(own if own[0].seat == seat else ()):
                 if turn.state_key not in state or action_key(turn.action) not in action:

@@ -9,19 +9,35 @@ from palestra import EpisodeRecord, metric
 from palestra.records.record import retrace
 
 
-@metric("documentation-lookups", measures=("web/AppWorld-v0",), unit="pages")
+@metric(
+    "documentation-lookups",
+    measures=("web/AppWorld-v0",),
+    unit="pages",
+    bounds=(0.0, None),
+)
 def documentation_lookups(record: EpisodeRecord) -> float:
     """The number of documentation pages opened."""
     return float(sum(url.startswith("/docs") for url in _urls(record)))
 
 
-@metric("refusals", measures=("web/AppWorld-v0",), unit="forms")
+@metric(
+    "refusals",
+    measures=("web/AppWorld-v0",),
+    unit="forms",
+    bounds=(0.0, None),
+    better="lower",
+)
 def refusals(record: EpisodeRecord) -> float:
     """The number of forms that an app refused."""
     return float(sum(url.startswith("/refused/") for url in _urls(record)))
 
 
-@metric("gave-up", measures=("web/AppWorld-v0",))
+@metric(
+    "gave-up",
+    measures=("web/AppWorld-v0",),
+    bounds=(0.0, 1.0),
+    better="lower",
+)
 def gave_up(record: EpisodeRecord) -> float:
     """1 where the player stopped right after a refusal, else 0."""
     urls = _urls(record)
@@ -29,7 +45,13 @@ def gave_up(record: EpisodeRecord) -> float:
     return float(stopped and urls[-1].startswith("/refused/"))
 
 
-@metric("assumed-values", measures=("web/AppWorld-v0",), unit="values")
+@metric(
+    "assumed-values",
+    measures=("web/AppWorld-v0",),
+    unit="values",
+    bounds=(0.0, None),
+    better="lower",
+)
 def assumed_values(record: EpisodeRecord) -> float:
     """The number of typed addresses, amounts, days and times that no page had shown.
 
@@ -45,7 +67,7 @@ def assumed_values(record: EpisodeRecord) -> float:
     return float(count)
 
 
-_VALUE = re.compile(r"\S+@\S+|\d[\d.:-]*\d")
+_VALUE = re.compile(r"(?<!\S)\S+@\S+|\d[\d.:-]*\d")
 
 
 def _urls(record: EpisodeRecord) -> list[str]:

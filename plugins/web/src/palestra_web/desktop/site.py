@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from palestra import (
-    EpisodeRecord,
     Event,
     InvalidOption,
     Meta,
@@ -29,7 +28,6 @@ from palestra import (
     Step,
     TextAction,
     environment,
-    metric,
     only,
 )
 
@@ -255,9 +253,3 @@ def settings(machine: Machine, front: Window) -> list[Element]:
 def calculator(machine: Machine, front: Window) -> list[Element]:
     shown = [paragraph(front.text)] if front.text else []
     return [textbox("Sum", "sum"), button("=", "do", "equals"), *shown]
-
-
-@metric("desktop-level", measures=("web/Desktop-v0",))
-def level_of(record: EpisodeRecord) -> float:
-    """The level of automation of an episode's job, 1 to 5."""
-    return float(next(e.data["level"] for e in record.opening if e.kind == "job"))

@@ -7,13 +7,14 @@ errors come from the information matrix (McFadden 1974; Allouah et al. 2025 use 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import EpisodeRecord, InvalidOption, retrace
+from palestra import EpisodeRecord, Interval, InvalidOption, retrace, wilson
 
 from palestra_web.shop.shelf import SHELF_SIZE, TAGS, Shelf
 
@@ -54,18 +55,23 @@ def choices_of(records: Iterable[EpisodeRecord]) -> tuple[Array, NDArray[np.int6
 
     Raises `InvalidOption` for records of another environment, or if nothing was bought in any.
     """
-    shown, chosen = [], []
+    trials = _purchases(records)
+    return np.array([features(data) for data in trials]), np.array([t.bought for t in trials])
+
+
+def _purchases(records: Iterable[EpisodeRecord]) -> list[Shelf]:
+    """The shelves of the records in which something was bought."""
+    shelves = []
     for record in records:
         *_, last = retrace(record)
         data = last.state.data
         if not isinstance(data, Shelf):
             raise InvalidOption(f"{record.env} has no shelf; pass records of web/Shelf-v0")
         if data.bought >= 0:
-            shown.append(features(data))
-            chosen.append(data.bought)
-    if not chosen:
+            shelves.append(data)
+    if not shelves:
         raise InvalidOption("nothing was bought in these records, so there are no choices to fit")
-    return np.array(shown), np.array(chosen)
+    return shelves
 
 
 def fit(shown: Array, chosen: Sequence[int] | NDArray[np.int64]) -> Choices:
@@ -97,6 +103,53 @@ def _derivatives(shown: Array, chosen: Any, weights: Array) -> tuple[Array, Arra
     information += RIDGE * np.eye(len(weights))
     value = float(np.log(shares[np.arange(len(chosen)), chosen]).sum())
     return (picked - mean).sum(axis=0), information, value
+
+
+def market_shares(records: Iterable[EpisodeRecord]) -> dict[str, Interval]:
+    """By brand, the share of the purchases with its 95 % interval (Wilson), from 0 to 1.
+
+    records: trials of one fixed assortment (`assortment=1` or more), all of the same.
+
+    Raises `InvalidOption` for other records: where every trial has products of its own, no product
+    has a share.
+    """
+    bought: Counter[str] = Counter()
+    brands: set[str] = set()
+    for data in _purchases(records):
+        shelf = {article.brand for article in data.articles}
+        if data.articles[0].product < 0 or (brands and shelf != brands):
+            raise InvalidOption(
+                "market shares need records of one fixed assortment, and these have products of "
+                "their own in each trial; play web/Shelf-v0 with assortment=1 and trial='choice'"
+            )
+        brands = shelf
+        bought[data.articles[data.bought].brand] += 1
+    trials = bought.total()
+    return {brand: wilson(bought[brand], trials) for brand in sorted(brands)}
+
+
+def share_shift(
+    before: Iterable[EpisodeRecord], after: Iterable[EpisodeRecord]
+) -> tuple[float, float]:
+    """By how much the seller's share of purchases rises, and its standard error.
+
+    before, after: trials without and with the seller's edit, as pairs with the same seeds in the
+    same order. The error is that of the mean of paired differences.
+    """
+    pairs = zip(_sales(before), _sales(after), strict=True)
+    shifts = np.array([new - old for old, new in pairs], dtype=np.float64)
+    if len(shifts) < 2:
+        raise InvalidOption(f"share_shift needs two pairs of trials or more, not {len(shifts)}")
+    return float(shifts.mean()), float(shifts.std(ddof=1) / np.sqrt(len(shifts)))
+
+
+def _sales(records: Iterable[EpisodeRecord]) -> list[int]:
+    return [int(data.bought == data.sellers_place) for data in _purchases(records)]
+
+
+def product_concentration(records: Iterable[EpisodeRecord]) -> float:
+    """The Herfindahl index of products in a fixed assortment: 1/8 if even, 1 if always the same."""
+    return sum(share.value**2 for share in market_shares(records).values())
 
 
 def concentration(records: Iterable[EpisodeRecord]) -> float:

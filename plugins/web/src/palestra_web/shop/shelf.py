@@ -57,6 +57,7 @@ class Article(msgspec.Struct, frozen=True):
     reviews: int  # how many
     tags: tuple[str, ...]
     facts: tuple[str, ...]  # attributes that it has
+    product: int = -1  # its number in a fixed assortment; -1 if it was drawn for this trial
 
 
 @dataclass(slots=True)
@@ -103,6 +104,15 @@ class ShelfChoice(Talking, Website):
     trial: Annotated[
         Trial, Meta(description="what the request asks for; 'choice' accepts any product")
     ] = "choice"
+    assortment: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="number of a fixed set of eight products, which a trial shows at other "
+            "places, prices, ratings, numbers of reviews and tags (the paper's design); 0 draws "
+            "new products for every trial",
+        ),
+    ] = 0
     limit: Limit = 12
     window: Window = 100  # eight articles with every tag
 
@@ -126,12 +136,17 @@ class ShelfChoice(Talking, Website):
     # The trial
 
     def begin(self, rng: Rng) -> Shelf:
-        kind = rng.choice(KINDS)
+        drawn = Rng(self.assortment) if self.assortment else rng
+        kind = drawn.choice(KINDS)
         facts = DEPARTMENTS[kind.department].attributes
-        base = rng.between(kind.low, kind.high) * 100
-        articles = [self._article(rng, base, facts) for _ in range(SHELF_SIZE)]
+        base = drawn.between(kind.low, kind.high) * 100
+        articles = [self._article(drawn, base, facts) for _ in range(SHELF_SIZE)]
+        if self.assortment:
+            articles = self._on_show(rng, base, articles)
         request, right, articles = self._request(rng, kind.query, articles)
         mine = rng.below(SHELF_SIZE)
+        if self.assortment:  # the seller's product is the same in every trial
+            mine = next((n for n, article in enumerate(articles) if article.product == 0), mine)
         own = articles[mine]
         title = f"{own.brand} {kind.query}"
         text = f"In {own.colour}; {own.facts[0]}."
@@ -141,10 +156,24 @@ class ShelfChoice(Talking, Website):
         brand = f"{rng.choice(SYLLABLES)}{rng.choice(SYLLABLES)}{rng.choice(ENDINGS)}".title()
         left = list(facts)
         own = tuple([left.pop(rng.below(len(left))) for _ in range(FACTS)])
+        tags, price, reviews = self._terms(rng, base)
+        return Article(brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, own)
+
+    def _terms(self, rng: Rng, base: int) -> tuple[tuple[str, ...], int, int]:
+        """Tags, a price and a number of reviews."""
         tags = tuple(tag for tag in TAGS if rng.below(SHELF_SIZE) == 0)
         price = base * rng.between(70, 130) // 100
-        reviews = round(10 ** (1 + 3 * rng.random()))
-        return Article(brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, own)
+        return tags, price, round(10 ** (1 + 3 * rng.random()))
+
+    def _on_show(self, rng: Rng, base: int, articles: Sequence[Article]) -> list[Article]:
+        """The products of a fixed assortment as one trial shows them."""
+        shown = []
+        for number, article in enumerate(articles):
+            tags, price, reviews = self._terms(rng, base)
+            terms = {"tags": tags, "price": price, "reviews": reviews, "product": number}
+            shown.append(msgspec.structs.replace(article, rating=rng.between(35, 50), **terms))
+        rng.shuffle(shown)
+        return shown
 
     def _request(
         self, rng: Rng, kind: str, articles: list[Article]

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from palestra import Meta, Rng, Step, TextAction, environment
@@ -41,6 +41,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
+from palestra_web.shop.requests import worded
 from palestra_web.shop.reward import Grade, PurchaseGoal, grade, matches
 from palestra_web.website import (
     Landing,
@@ -86,7 +87,11 @@ class ShoppingErrand:
         "Grounded Language Agents; Yang et al. (2024), Towards Unified Alignment Between "
         "Agents, Humans, and Environment"
     ),
-    splits={"held-out": {"catalogue_seed": 1}, "profile": {"profile": True}},
+    splits={
+        "held-out": {"catalogue_seed": 1},
+        "profile": {"profile": True},
+        "varied": {"phrasing": "varied"},
+    },
 )
 @dataclass(frozen=True)
 class Shop(Website):
@@ -109,6 +114,14 @@ class Shop(Website):
             "(UA²)"
         ),
     ] = False
+    phrasing: Annotated[
+        Literal["template", "varied"],
+        Meta(
+            description="how the instruction is worded: template, one sentence of fixed form; "
+            "varied, in the words of many people, with remarks about what is not wanted, which no "
+            "pattern reads (nearer to the paper's crowd-sourced instructions)"
+        ),
+    ] = "template"
     limit: Limit = 30
 
     rules_text = """
@@ -137,7 +150,11 @@ class Shop(Website):
         over = [cap for cap in CAPS if cap > product.price][:4]
         goal = PurchaseGoal(product, wanted, options, max(rng.choice(over), rng.choice(over)))
         profile = self._profile(rng, wanted[0]) if self.profile else None
-        return ShoppingErrand(goal, instruction_phrases(goal, known=profile is not None), profile)
+        known = profile is not None
+        task, *parts = instruction_phrases(goal, known=known)
+        if self.phrasing == "varied":
+            task = worded(goal, rng, known=known)
+        return ShoppingErrand(goal, (task, *parts), profile)
 
     def _profile(self, rng: Rng, wish: str) -> Profile:
         """A shopper who wants an attribute, with five past orders that have it."""

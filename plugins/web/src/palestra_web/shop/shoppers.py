@@ -83,7 +83,10 @@ def read_instruction(task: str) -> tuple[str, tuple[str, ...], dict[str, str], i
     """The kind, attributes, options and price cap (cents) that an instruction names."""
     match = _TASK.fullmatch(task)
     if match is None:
-        raise InvalidOption(f"{task!r} is not an instruction of web/Shop-v0")
+        raise InvalidOption(
+            f"{task!r} is not an instruction of web/Shop-v0 in its fixed form; play with "
+            "phrasing='template'"
+        )
     attributes = tuple((match["attributes"] or "").split(", ")) if match["attributes"] else ()
     pairs = (match["options"] or "").split(" and ") if match["options"] else []
     options = dict(pair.split(": ", 1) for pair in pairs)

@@ -13,6 +13,8 @@ def _figure(record: EpisodeRecord, name: str) -> float:
 @metric(
     "plan-delivery",
     measures=("web/TravelDesk-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def delivery(record: EpisodeRecord) -> float:
     """1 if a plan for every day was handed in."""
@@ -22,6 +24,8 @@ def delivery(record: EpisodeRecord) -> float:
 @metric(
     "commonsense-micro",
     measures=("web/TravelDesk-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def commonsense_micro(record: EpisodeRecord) -> float:
     """The share of commonsense checks that the plan passes."""
@@ -31,16 +35,9 @@ def commonsense_micro(record: EpisodeRecord) -> float:
 @metric(
     "hard-micro",
     measures=("web/TravelDesk-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
 )
 def hard_micro(record: EpisodeRecord) -> float:
     """The share of wishes that the plan meets; the budget is one of them."""
     return _figure(record, "hard_micro")
-
-
-@metric(
-    "final-pass",
-    measures=("web/TravelDesk-v0",),
-)
-def final_pass(record: EpisodeRecord) -> float:
-    """1 if the plan passes every check."""
-    return _figure(record, "final")

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -183,6 +183,14 @@ class Catan(TextGame[CatanState]):
     offer_cards: Annotated[
         int, Meta(ge=1, le=MAX_SIDE, description="most cards on each side of an offer")
     ] = 3
+
+    early_cards: Annotated[
+        Literal["knight", "any"],
+        Meta(
+            description="development cards that may be played before the roll: knight, as in "
+            "Catanatron, on which the study plays; any, as in the rule book"
+        ),
+    ] = "knight"
 
     rules_text = """
         You play Catan. Settle the island, and be the first to reach the points that win.
@@ -325,7 +333,9 @@ class Catan(TextGame[CatanState]):
         if KNIGHT in ready:
             options.append(Option(Knight))
         if state.phase == ROLL:
-            return [Option(Roll), *options]
+            options.insert(0, Option(Roll))
+            if self.early_cards == "knight":
+                return options
         if ROAD_BUILDING in ready and road_places(state, state.turn):
             options.append(Option(RoadBuilding))
         if PLENTY in ready:
@@ -436,7 +446,7 @@ class Catan(TextGame[CatanState]):
         if state.phase == FREE_ROADS:
             state.free_roads -= 1
             if not state.free_roads or not road_places(state, seat):
-                state.free_roads, state.phase = 0, TRADE
+                state.free_roads, state.phase = 0, self._after_card(state)
         else:
             pay(state, seat, ROAD_COST)
         award_longest_road(state)
@@ -492,7 +502,7 @@ class Catan(TextGame[CatanState]):
 
     def _rob(self, state: CatanState, action: Rob) -> list[Event]:
         state.robber = LETTERS.index(action.hex)
-        state.phase = TRADE if any(state.dice) else ROLL
+        state.phase = self._after_card(state)
         text = f"moves the robber to {action.hex}"
         if action.player == ROBBED_NOBODY:
             return [self._mover_event(state, "robber", text, hex=action.hex)]
@@ -502,6 +512,10 @@ class Catan(TextGame[CatanState]):
         event = self._mover_event(state, "robber", text, hex=action.hex, victim=victim)
         seen = Event("reveal", f"The card is: {card}.", {"card": card}, only(state.turn, victim))
         return [event, seen]
+
+    def _after_card(self, state: CatanState) -> int:
+        """The phase that goes on after a card or the robber: before the roll, or after it."""
+        return TRADE if any(state.dice) else ROLL
 
     def _knight(self, state: CatanState, action: Knight) -> list[Event]:
         spend_development(state, KNIGHT)
@@ -645,9 +659,18 @@ class Catan(TextGame[CatanState]):
             f"{letter} {' '.join(map(str, hexagon))}"
             for letter, hexagon in zip(LETTERS, HEXES, strict=True)
         )
+        rules = super().rules_for(seat)
+        if self.early_cards == "any":
+            rules = rules.replace("- Roll() first.", "- Roll() first, or after one card.")
+            rules = rules.replace(
+                "Play one development card a turn, not one you have just bought:",
+                "Play one development card a turn, before or after the roll, not one you have just "
+                "bought:",
+            )
+            rules = rules.replace("moves the robber, also before the roll;", "moves the robber;")
         return "\n".join(
             [
-                super().rules_for(seat),
+                rules,
                 f"{self.goal} points win. After {self.max_turns} turns nobody does.",
                 f"There are {self.offers} offers a turn, of up to {self.offer_cards} cards a side.",
                 "You have 15 roads, 5 settlements and 4 cities; the bank has 19 cards of each "

@@ -321,6 +321,8 @@ def is_city(state: CatanState, corner: int) -> bool:
 def buildings(state: CatanState, seat: int, *, city: bool) -> list[int]:
     """The corners where a player has settlements, or cities."""
     mark = 1 + 2 * seat + city
+    if mark not in state.corners:  # as usual for cities; ten times as fast as the list
+        return []
     return [corner for corner, what in enumerate(state.corners) if what == mark]
 
 

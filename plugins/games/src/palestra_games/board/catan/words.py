@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from palestra import Grid, Piece, Scene
+from palestra import Piece, Scene
+from palestra.scene import Hex, HexCorner, HexEdge, Hexes
 
 from palestra_games.board.catan.board import (
     ANY,
     CORNER_PLACES,
     HARBOUR_CORNERS,
     HEX_PLACES,
+    HEXES,
+    HEXES_AT,
     LETTERS,
     RESOURCES,
     ROAD_NAMES,
@@ -30,8 +34,8 @@ from palestra_games.board.catan.rules import (
     write_cards,
 )
 
-SHADES = (-1, 6, 4, 5, 7, -1)  # of the terrains, in colours that no seat has
-ROWS, COLUMNS = 11, 21  # of the picture: corners, and what is between them
+# What the terrains look like, by what they yield
+GROUNDS = ("hills", "forest", "pasture", "fields", "mountains", "desert")
 
 
 def count_text(count: int, what: str) -> str:
@@ -45,8 +49,7 @@ def state_lines(state: CatanState, seat: int, names: Sequence[str]) -> list[str]
     return [
         f"You are {names[seat]}. Turns ended: {state.turns}. Turn of {names[state.turn]}: "
         f"{PHASES[state.phase]}.{rolled}",
-        f"Hexes: {', '.join(hex_text(state, place) for place in range(len(LETTERS)))}.",
-        f"Harbours: {', '.join(harbour_texts(state))}.",
+        *island_lines(state.terrain, state.number, state.harbours, state.robber),
         *(seat_line(state, other, names) for other in state.seats),
         f"The bank has {write_cards(state.bank) or 'nothing'} and "
         f"{count_text(len(state.deck), 'development card')}.",
@@ -56,22 +59,27 @@ def state_lines(state: CatanState, seat: int, names: Sequence[str]) -> list[str]
     ]
 
 
-def hex_text(state: CatanState, place: int) -> str:
+@lru_cache(maxsize=256)
+def island_lines(
+    terrain: tuple[int, ...], number: tuple[int, ...], harbours: tuple[int, ...], robber: int
+) -> list[str]:
+    """Hexes and harbours, which only the robber changes."""
+    places = range(len(LETTERS))
+    hexes = [hex_text(place, terrain[place], number[place], place == robber) for place in places]
+    pairs = zip(harbours, HARBOUR_CORNERS, strict=True)
+    ports = [f"{harbour_name(kind)} at {a} and {b}" for kind, (a, b) in pairs]
+    return [f"Hexes: {', '.join(hexes)}.", f"Harbours: {', '.join(ports)}."]
+
+
+def hex_text(place: int, kind: int, number: int, robbed: bool) -> str:
     """A hex with its number and perhaps the robber: 'C ore 8 (robber)'."""
-    number = f" {state.number[place]}" if state.number[place] else ""
-    robber = " (robber)" if place == state.robber else ""
-    return f"{LETTERS[place]} {TERRAINS[state.terrain[place]]}{number}{robber}"
+    token, robber = f" {number}" if number else "", " (robber)" if robbed else ""
+    return f"{LETTERS[place]} {TERRAINS[kind]}{token}{robber}"
 
 
 def harbour_name(kind: int) -> str:
     """What a harbour trades, and its rate."""
     return "any 3:1" if kind == ANY else f"{RESOURCES[kind]} 2:1"
-
-
-def harbour_texts(state: CatanState) -> list[str]:
-    """Every harbour with its two corners."""
-    pairs = zip(state.harbours, HARBOUR_CORNERS, strict=True)
-    return [f"{harbour_name(kind)} at {a} and {b}" for kind, (a, b) in pairs]
 
 
 def seat_line(state: CatanState, seat: int, names: Sequence[str]) -> str:
@@ -122,54 +130,85 @@ def offer_lines(state: CatanState, names: Sequence[str]) -> list[str]:
 
 
 def draw_board(state: CatanState, seat: int | None, names: Sequence[str]) -> Scene:
-    """The island as a wall of bricks: a hex is its terrain, its number and perhaps a robber."""
-    cells: list[list[Piece | None]] = [[None] * COLUMNS for _ in range(ROWS)]
-    named = [[""] * COLUMNS for _ in range(ROWS)]
+    """The island: terrains with their numbers and the robber, roads, buildings and harbours."""
+    tiles = tuple(hex_tile(state, place) for place in range(len(LETTERS)))
+    caption = f"{names[state.turn]}: {PHASES[state.phase]}"
+    if any(state.dice):
+        caption += f", dice {state.dice[0]} + {state.dice[1]}"
+    lines = tuple(seat_caption(state, other, seat, names) for other in state.seats)
+    island = Hexes(tiles, edges=tuple(edge_pieces(state)), corners=corner_pieces(state, names))
+    return Scene(caption, lines=lines, parts=(island,))
+
+
+def axial(place: int) -> tuple[int, int]:
+    """A hex's axial coordinates."""
+    row, column = HEX_PLACES[place]
+    return (column - row) // 2, row
+
+
+def spot_of(corner: int) -> tuple[int, int, int]:
+    """A corner as one of a hex: the hex's coordinates, and its number clockwise from the top."""
+    place = HEXES_AT[corner][0]
+    return (*axial(place), (HEXES[place].index(corner) + 5) % 6)
+
+
+def side_of(ends: tuple[int, int]) -> tuple[int, int, int]:
+    """A road as a side of a hex: its coordinates, and the side clockwise from the upper right."""
+    place = next(place for place in HEXES_AT[ends[0]] if ends[1] in HEXES[place])
+    at = [HEXES[place].index(end) for end in ends]
+    first = at[0] if (at[0] + 1) % 6 == at[1] else at[1]
+    return (*axial(place), (first + 5) % 6)
+
+
+def hex_tile(state: CatanState, place: int) -> Hex:
+    """A hex: what it yields, on which number, and perhaps the robber."""
+    kind, number = state.terrain[place], state.number[place]
+    label, name = hex_text(place, kind, number, place == state.robber), LETTERS[place]
+    if state.robber == place:
+        piece = Piece(str(number or ""), "black", "disc", label, "robber", badge=str(number or ""))
+    elif number:
+        often = number in (6, 8)
+        piece = Piece(str(number), "red" if often else "black", "mark", label)
+    else:
+        piece = Piece("", "desert", "none", label)
+    return Hex(*axial(place), GROUNDS[kind], piece, name)
+
+
+def edge_pieces(state: CatanState) -> Iterator[HexEdge]:
+    """Roads in their owners' colours; where none is, a place to click; harbours at the coast."""
+    harbours = dict(zip(HARBOUR_CORNERS, state.harbours, strict=True))
+    for road, ends in enumerate(ROADS):
+        built = state.roads[road] != NOBODY
+        harbour = harbours.get((min(ends), max(ends)))
+        if built or harbour is None:
+            colour = state.roads[road] if built else ""
+            yield HexEdge(*side_of(ends), colour, "", ROAD_NAMES[road])
+        else:
+            rate = "3:1" if harbour == ANY else f"2:1 {RESOURCES[harbour]}"
+            yield HexEdge(*side_of(ends), "", rate, ROAD_NAMES[road])
+
+
+def corner_pieces(state: CatanState, names: Sequence[str]) -> tuple[HexCorner, ...]:
+    """Buildings in their owners' colours, and the numbers of free corners."""
     harbours = {
         corner: harbour_name(kind)
         for kind, pair in zip(state.harbours, HARBOUR_CORNERS, strict=True)
         for corner in pair
     }
-    for corner, (row, column) in enumerate(CORNER_PLACES):
-        named[2 * row][2 * column] = str(corner)
-        cells[2 * row][2 * column] = corner_piece(state, corner, names, harbours.get(corner, ""))
-    for road, ends in enumerate(ROADS):
-        (top, left), (bottom, right) = (CORNER_PLACES[end] for end in ends)
-        named[top + bottom][left + right] = ROAD_NAMES[road]
-        if state.roads[road] != NOBODY:
-            glyph = "—" if top == bottom else "|"
-            piece = Piece(glyph, state.roads[road], "tile", f"road {ROAD_NAMES[road]}")
-            cells[top + bottom][left + right] = piece
-    for place, (row, column) in enumerate(HEX_PLACES):
-        for at, part in enumerate(hex_pieces(state, place), 2 * column + 1):
-            cells[2 * row + 1][at], named[2 * row + 1][at] = part, LETTERS[place]
-    caption = f"{names[state.turn]}: {PHASES[state.phase]}"
-    if any(state.dice):
-        caption += f", dice {state.dice[0]} + {state.dice[1]}"
-    lines = [seat_caption(state, other, seat, names) for other in state.seats]
-    grid = Grid(tuple(map(tuple, cells)), names=tuple(map(tuple, named)))
-    return Scene(caption, grid, lines=tuple(lines))
+    return tuple(
+        HexCorner(*spot_of(n), corner_piece(state, n, names, harbours.get(n, "")), str(n))
+        for n in range(len(CORNER_PLACES))
+    )
 
 
 def corner_piece(state: CatanState, corner: int, names: Sequence[str], harbour: str) -> Piece:
     """A building, or the corner's number; its label names a harbour."""
     if not state.corners[corner]:
-        return Piece(str(corner), -1, "mark", harbour)
+        return Piece(str(corner), "grey", "small", harbour)
     seat, city = owner(state, corner), is_city(state, corner)
     label = f"{'city' if city else 'settlement'} of {names[seat]} at {corner}"
     label += f", {harbour}" if harbour else ""
-    return Piece("C" if city else "S", seat, "disc" if city else "tile", label)
-
-
-def hex_pieces(state: CatanState, place: int) -> tuple[Piece | None, ...]:
-    """The three cells of a hex: what it yields, on which number, and the robber."""
-    kind, number = state.terrain[place], state.number[place]
-    label = hex_text(state, place)
-    return (
-        Piece(TERRAINS[kind][0].upper(), SHADES[kind], "tile", label),
-        Piece(str(number), -1, "mark", label) if number else None,
-        Piece("R", -1, "disc", "robber") if state.robber == place else None,
-    )
+    return Piece("C" if city else "S", seat, "tile", label, "city" if city else "settlement")
 
 
 def seat_caption(state: CatanState, seat: int, viewer: int | None, names: Sequence[str]) -> str:

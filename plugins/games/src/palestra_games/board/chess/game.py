@@ -54,6 +54,7 @@ from palestra import (
 )
 from palestra.kernel.answers import stated
 from palestra.rules import draw, mover, truncate, turn_to, win
+from palestra.scene import Cell, marked
 
 from palestra_games.board.chess.fen import (
     MEN,
@@ -418,26 +419,28 @@ class Chess(ArrayGame[ChessState]):
     # Pictures
 
     def scene(self, state: ChessState, seat: int | None = None) -> Scene:
-        pieces = [
-            Piece(LETTERS[man], int(man < 0), "tile", f"{COLOURS[man < 0]} {KINDS[abs(man)]}")
-            if man
-            else None
-            for man in self.men(state)
-        ]
+        pieces = [man_piece(man) if man else None for man in self.men(state)]
         side = (self.start.seat + int(state.turn)) % 2
-        checked: frozenset[tuple[int, int]] = frozenset()
+        checked: list[Cell] = []
         if state.checked:
             king = int(state.kings[side])
-            checked = frozenset({(7 - (king >> 4), king & 7)})
+            checked = [(7 - (king >> 4), king & 7)]
         grid = Grid(
             tuple(tuple(pieces[first : first + 8]) for first in range(56, -1, -8)),
             row_labels=tuple("87654321"),
             column_labels=tuple("abcdefgh"),
-            checkered=True,
-            highlighted=checked,
+            style="checkered",
+            marks=marked("changed", checked),
         )
         caption = "" if state.over else f"{COLOURS[side]} is to move"
         return Scene(caption + (", in check" if caption and state.checked else ""), grid=grid)
+
+
+@cache
+def man_piece(man: int) -> Piece:
+    """A man as a picture."""
+    side, kind = COLOURS[man < 0], KINDS[abs(man)]
+    return Piece(LETTERS[man], side.lower(), "tile", f"{side} {kind}", f"chess-{kind}")
 
 
 def cell_name(cell: int) -> str:

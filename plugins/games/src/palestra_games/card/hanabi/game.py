@@ -51,7 +51,6 @@ from palestra import (
     InvalidOption,
     Meta,
     Outcome,
-    Piece,
     Result,
     Rng,
     Scene,
@@ -61,6 +60,7 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, mover, pass_turn, turn_to
+from palestra.scene import Card, Cards
 
 from palestra_games.card.display import word_list
 from palestra_games.card.hanabi.observation import (
@@ -98,7 +98,7 @@ from palestra_games.card.hanabi.words import (
     value_name,
 )
 
-SHADES = (0, 1, 2, 7, 6)  # red, yellow, green, white and blue in the renderers' palette
+SHADES = ("red", "yellow", "green", "silver", "blue")  # of the cards in a picture
 
 
 @environment(
@@ -177,6 +177,7 @@ class Hanabi(ArrayGame[HanabiState]):
         drawn. The score is the number of cards in the fireworks.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "common"
     deterministic = True
     perfect_information = False
@@ -389,11 +390,11 @@ class Hanabi(ArrayGame[HanabiState]):
 
     def scene(self, state: HanabiState, seat: int | None = None) -> Scene:
         """All hands, or for a player all but their own; the fireworks; tokens, lives and deck."""
-        hands = [("fireworks", self._fireworks(state))]
+        rows = [Cards("fireworks", self._fireworks(state))]
         for owner in range(self.num_players):
             cards = [card for card in state.hands[owner].tolist() if card >= 0]
-            pieces = [Piece("?", -1, "card") if owner == seat else self._piece(c) for c in cards]
-            hands.append((self.players[owner], tuple(pieces)))
+            held = [Card(hidden=True) if owner == seat else self._card(card) for card in cards]
+            rows.append(Cards(self.players[owner], tuple(held)))
         left = self.deck_size - int(state.drawn)
         bars = (
             Bar("tokens", float(state.tokens), self.tokens, 6),
@@ -402,16 +403,16 @@ class Hanabi(ArrayGame[HanabiState]):
         )
         lines = (f"Discarded: {pile_text(self.config, state.discards.tolist())}",)
         caption = f"Score {self.score(state)} of {self.full_score}"
-        return Scene(caption, hands=tuple(hands), bars=bars, lines=lines)
+        return Scene(caption, bars=bars, lines=lines, parts=tuple(rows))
 
-    def _fireworks(self, state: HanabiState) -> tuple[Piece, ...]:
+    def _fireworks(self, state: HanabiState) -> tuple[Card, ...]:
         heights = state.fireworks.tolist()
         return tuple(
-            Piece(f"{COLOURS[colour][0].upper()}{height}", SHADES[colour], "card")
+            Card(f"{COLOURS[colour][0].upper()}{height}", colour=SHADES[colour])
             for colour, height in enumerate(heights)
         )
 
-    def _piece(self, card: int) -> Piece:
+    def _card(self, card: int) -> Card:
         colour, name = card // self.ranks, card_name(self.config, card)
         glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
-        return Piece(glyph, SHADES[colour], "card", name)
+        return Card(glyph, colour=SHADES[colour], label=name)

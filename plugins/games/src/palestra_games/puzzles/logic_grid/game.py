@@ -271,7 +271,7 @@ class LogicGrid(TextGame[Notes]):
             for number in range(first, first + self.houses):
                 if state.noted[number] != NOWHERE:
                     value = self.values[number]
-                    row[state.noted[number]] = Piece(value[:2].title(), -1, "tile", value)
+                    row[state.noted[number]] = Piece(value[:2].title(), "white", "word", value)
             rows.append(tuple(row))
         columns = tuple(str(house + 1) for house in range(self.houses))
         grid = Grid(tuple(rows), row_labels=self.kinds, column_labels=columns)

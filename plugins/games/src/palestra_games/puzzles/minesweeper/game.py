@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -90,6 +90,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         are paid 1. In the map # is a closed cell, a number the count of mines around it, * a mine.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "general"
     num_players = 1
     perfect_information = False
@@ -202,7 +203,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
 
     def visible_board(self, state: MinesweeperState) -> VisibleBoard:
         """The board as the player sees it."""
-        return VisibleBoard(self.observe(state, 0).tolist(), self.mines)
+        return VisibleBoard(self.seen(state, 0).tolist(), self.mines)
 
     # What the player sees
 
@@ -224,7 +225,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
     ) -> list[Event]:
         if before is None:
             return []
-        name, view = self._names[actions[0]], self.observe(after, 0)
+        name, view = self._names[actions[0]], self.seen(after, 0)
         row, column = divmod(actions[0], self.columns)
         opened = int(after.open.sum()) - int(before.open.sum())
         shown = int(view[row, column])
@@ -236,8 +237,8 @@ class Minesweeper(ArrayGame[MinesweeperState]):
     def describe(self, state: MinesweeperState, seat: int) -> str:
         width = len(str(self.rows))
         lines = [" " * width + " " + " ".join(LETTERS[: self.columns])]
-        for number, row in enumerate(self.observe(state, seat).tolist(), 1):
-            lines.append(f"{number:>{width}} {' '.join(symbol(code) for code in row)}")
+        for number, row in enumerate(self.seen(state, seat).tolist(), 1):
+            lines.append(f"{number:>{width}} {' '.join(map(symbol, row))}")
         return "\n".join([*lines, f"Mines: {self.mines}. Safe cells still closed: {state.left}."])
 
     def action_text(self, state: MinesweeperState, seat: int, action: int) -> str:
@@ -245,7 +246,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
 
     def scene(self, state: MinesweeperState, seat: int | None = None) -> Scene:
         rows = []
-        for r, row in enumerate(self.observe(state, 0).tolist()):
+        for r, row in enumerate(self.seen(state, 0).tolist()):
             hidden = [seat is None and bool(mine) for mine in state.mine[r].tolist()]
             rows.append(tuple(piece(c, h) for c, h in zip(row, hidden, strict=True)))
         labels = tuple(LETTERS[: self.columns])
@@ -254,18 +255,23 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         return Scene(grid=grid, bars=(Bar("open", float(safe - state.left), float(safe), 2),))
 
 
+@cache
 def symbol(code: int) -> str:
     """How a cell is written, by its code in the array view."""
     return "#" if code == CLOSED else "*" if code == MINE else str(code)
 
 
+# The colours of the digits, as players of the game know them
+DIGITS = ("grey", "blue", "green", "red", "purple", "brown", "seat2", "black")
+
+
 def piece(code: int, hidden_mine: bool) -> Piece | None:
     """How a cell is drawn; a hidden mine is shown to spectators."""
     if code == MINE or hidden_mine:
-        return Piece("*", 0, "tile", "mine")
+        return Piece("*", "black", "tile", "mine", "bomb")
     if code == CLOSED:
-        return Piece("#", -1, "square", "closed")
-    return Piece(str(code), code % 8, "mark", f"{code} around") if code else None
+        return Piece("#", "grey", "square", "closed")
+    return Piece(str(code), DIGITS[code % 8], "mark", f"{code} around") if code else None
 
 
 def mines_around(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> int:

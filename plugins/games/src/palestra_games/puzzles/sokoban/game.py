@@ -291,11 +291,12 @@ class Sokoban(ArrayGame[SokobanState]):
 
     def scene(self, state: SokobanState, seat: int | None = None) -> Scene:
         rows = [[piece(cell) for cell in row] for row in state.cells.tolist()]
-        rows[state.row][state.column] = Piece("@", 0, "disc", "keeper")
+        rows[state.row][state.column] = Piece("@", 0, "disc", "keeper", "person")
         count = int(((state.cells & GOAL) > 0).sum())
         done = count - boxes_off(self.config, state)
         bar = Bar("boxes on goals", float(done), float(count), 2)
-        return Scene(grid=Grid(tuple(map(tuple, rows))), bars=(bar,))
+        grid = Grid(tuple(map(tuple, rows)), ground=ground_of(state.cells.tolist()))
+        return Scene(grid=grid, bars=(bar,))
 
 
 def check_layout(layout: tuple[str, ...]) -> None:
@@ -317,11 +318,14 @@ def check_layout(layout: tuple[str, ...]) -> None:
 
 def piece(cell: int) -> Piece | None:
     """How a cell without the keeper is drawn."""
-    if cell & WALL:
-        return Piece("#", -1, "square", "wall")
     if cell & BOX:
-        return Piece("$", 2 if cell & GOAL else 1, "tile", "box")
-    return Piece(".", 3, "mark", "goal") if cell & GOAL else None
+        return Piece("$", "green" if cell & GOAL else "gold", "tile", "box", "box")
+    return Piece(".", "red", "disc", "goal", "target") if cell & GOAL else None
+
+
+def ground_of(cells: list[list[int]]) -> tuple[tuple[str, ...], ...]:
+    """Walls and floor."""
+    return tuple(tuple("wall" if cell & WALL else "floor" for cell in row) for row in cells)
 
 
 def clear_way(state: SokobanState, row: int, column: int, south: int, east: int) -> bool:

@@ -39,7 +39,7 @@ from palestra.rules import LOSS, WIN, finish, randint, turn_to
 
 from palestra_games.puzzles.sudoku.solver import solutions
 
-LETTERS = "abcdefghi"
+LETTERS, SYMBOLS = "abcdefghi", ".123456789"
 BITS = 4  # a digit in a packed row
 STOCK = {
     4: ("0000000204000103", "0000000301003002", "0000001002003004", "0000002120000030"),
@@ -112,6 +112,7 @@ class Sudoku(ArrayGame[SudokuState]):
         game is over as soon as an empty cell has no digit left.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "general"
     num_players = 1
     deterministic = True
@@ -268,7 +269,7 @@ class Sudoku(ArrayGame[SudokuState]):
         box = self.box
         lines = ["  " + blocks(list(LETTERS[: self.side]), box, "  ")]
         for number, row in enumerate(state.grid.tolist(), 1):
-            lines.append(f"{number} {blocks([str(d) if d else '.' for d in row], box, '| ')}")
+            lines.append(f"{number} {blocks([SYMBOLS[d] for d in row], box, '| ')}")
             if number % box == 0 and number < self.side:
                 lines.append("  " + "+-".join(["--" * box] * box).rstrip())
         return "\n".join([*lines, f"Empty cells: {state.left}."])
@@ -281,14 +282,16 @@ class Sudoku(ArrayGame[SudokuState]):
     def scene(self, state: SudokuState, seat: int | None = None) -> Scene:
         rows = tuple(
             tuple(
-                Piece(str(d), -1 if given else 0, "tile") if d else None
+                Piece(str(d), "black" if given else "blue", "mark") if d else None
                 for d, given in zip(digits, givens, strict=True)
             )
             for digits, givens in zip(state.grid.tolist(), state.given.tolist(), strict=True)
         )
         labels = tuple(str(n + 1) for n in range(self.side)), tuple(LETTERS[: self.side])
         cells = float(self.side**2)
-        return Scene(grid=Grid(rows, *labels), bars=(Bar("filled", cells - state.left, cells),))
+        side = isqrt(self.side)
+        grid = Grid(rows, *labels, boxes=(side, side))
+        return Scene(grid=grid, bars=(Bar("filled", cells - state.left, cells),))
 
 
 def check_puzzle(text: str) -> None:
@@ -304,7 +307,7 @@ def check_puzzle(text: str) -> None:
 
 def blocks(marks: list[str], box: int, between: str) -> str:
     """A row of marks, with `between` where one box ends and the next begins."""
-    parts = (" ".join(marks[at : at + box]) + " " for at in range(0, len(marks), box))
+    parts = [" ".join(marks[at : at + box]) + " " for at in range(0, len(marks), box)]
     return between.join(parts).rstrip()
 
 

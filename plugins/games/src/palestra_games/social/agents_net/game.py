@@ -50,7 +50,9 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Graph, Link, Node
 
+from palestra_games.graph_picture import node_places
 from palestra_games.social.agents_net.graphs import (
     Edge,
     Neighbours,
@@ -425,7 +427,22 @@ class AgentsNet(Talking, TextGame[Round]):
         if state.answers:
             lines += [f"{n}: {a}" for n, a in zip(net.names, state.answers, strict=True)]
         bar = Bar("rounds", float(state.round), float(net.rounds))
-        return Scene(bars=(bar,), lines=tuple(lines))
+        return Scene(bars=(bar,), lines=tuple(lines), parts=(self._graph(state, seat),))
+
+    def _graph(self, state: Round, seat: int | None) -> Graph:
+        """The agents and who hears whom; for a player, themselves and their neighbours."""
+        net, around = state.net, state.net.neighbours
+        seen = self._everybody if seat is None else (seat, *around[seat])
+        answers = state.answers or [""] * self.num_players
+        places = node_places(around) if seat is None else [None] * self.num_players
+        nodes = [
+            Node(str(place), place, f"{net.names[place]} {answers[place]}".strip(), places[place])
+            for place in seen
+        ]
+        number = {place: n for n, place in enumerate(seen)}
+        pairs = {(min(a, b), max(a, b)) for a in seen for b in around[a] if seat in (None, a, b)}
+        links = [Link(number[a], number[b]) for a, b in sorted(pairs)]
+        return Graph(tuple(nodes), tuple(links))
 
 
 def draw_names(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:

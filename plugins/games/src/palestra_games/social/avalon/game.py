@@ -29,7 +29,6 @@ from palestra import (
     InvalidOption,
     Meta,
     Outcome,
-    Piece,
     Rng,
     Scene,
     Seat,
@@ -39,6 +38,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 from palestra_games.social.avalon.rules import (
     ASSASSIN,
@@ -461,11 +461,11 @@ class Avalon(Discussion, TextGame[AvalonState]):
 
     def scene(self, state: AvalonState, seat: int | None = None) -> Scene:
         known = [1 + r for r in state.roles] if seat is None else knowledge(state, seat)
-        hands = []
+        people = []
         for place, (name, code) in enumerate(zip(self.players, known, strict=True)):
-            glyph = KNOWN[code][0].upper() if code != UNKNOWN else "?"
-            card = Piece(glyph, place, "card", KNOWN[code])
-            hands.append((f"{name} (leader)" if place == state.leader else name, (card,)))
+            role = KNOWN[code] if code != UNKNOWN else ""
+            people.append(Person(name, place, role, "leader" if place == state.leader else ""))
         lines = [self._quest_text(state, number) for number in range(len(state.quests))]
         lines += self.lines_spoken(state)
-        return Scene(PHASES[state.phase], hands=tuple(hands), lines=tuple(lines))
+        table = RoundTable(tuple(people), words=PHASES[state.phase])
+        return Scene(lines=tuple(lines), parts=(table,))

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -31,7 +31,6 @@ from palestra import (
     InvalidOption,
     Meta,
     Outcome,
-    Piece,
     Result,
     Rng,
     Scene,
@@ -42,9 +41,11 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 from palestra_games.social.discussion import Discussion, Pass, Say, talk_grammar
 from palestra_games.social.werewolf.rules import (
+    ABSTAIN,
     CLEARED,
     DOCTOR,
     KNOWN,
@@ -53,6 +54,7 @@ from palestra_games.social.werewolf.rules import (
     NOBODY,
     OVER,
     PHASES,
+    QUIET_DAYS,
     ROLES,
     SEER,
     SLEEP,
@@ -68,11 +70,14 @@ from palestra_games.social.werewolf.rules import (
     Sleep,
     Vote,
     WerewolfState,
+    Whisper,
     full_menu,
     knowledge,
     known_choices,
     most_voted,
     night_targets,
+    pack_grammar,
+    pack_lines,
     program_lines,
     redraw,
     target_grammar,
@@ -110,6 +115,25 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     message_limit: Annotated[
         int, Meta(ge=LONGEST_LINE, le=100_000, description="most characters of a message")
     ] = 300
+    pack_talk: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=5,
+            description="rounds in which the werewolves talk among themselves each night, all at "
+            "once, before they choose; in the paper they discuss, 1",
+        ),
+    ] = 0
+    abstain: Annotated[
+        bool, Meta(description="whether a player may vote for nobody (the paper's rule: true)")
+    ] = False
+    ties: Annotated[
+        Literal["lot", "nobody"],
+        Meta(description="who is lynched if several players have most votes"),
+    ] = "lot"
+    lynched_role: Annotated[
+        bool, Meta(description="whether the role of a lynched player is shown")
+    ] = True
     shuffle: Annotated[
         bool,
         Meta(description="whether roles are drawn at random; otherwise they are dealt by seat"),
@@ -137,7 +161,7 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     payoffs = "general"
     perfect_information = False
     reward_terms = ("win",)
-    action_types = (Kill, Inspect, Protect, Sleep, Say, Pass, Vote)
+    action_types = (Kill, Inspect, Protect, Sleep, Say, Pass, Vote, Whisper)
 
     def validate(self) -> None:
         most = (self.num_players - 1) // 2
@@ -174,13 +198,45 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
 
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
-        return full_menu(self.players)
+        more: list[TextAction] = [Vote(ABSTAIN)] * self.abstain
+        if self.pack_talk:
+            more += pack_lines(self.players)
+        return (*full_menu(self.players), *more)
+
+    @property
+    def rounds(self) -> int:
+        """The most nights of a game."""
+        quiet = QUIET_DAYS if self.abstain or self.ties == "nobody" else 0
+        return self.num_players - 2 + quiet
 
     def rules_for(self, seat: int) -> str:
         counts = [(self.composition.count(role), name) for role, name in enumerate(ROLES)]
         roles = ", ".join(f"{name} {n}" for n, name in counts)
         turns = f"Turns to speak for each player a day: {self.talk_rounds}."
-        return f"{super().rules_for(seat)}\nRoles in this game: {roles}. {turns}"
+        lines = [super().rules_for(seat), *self._vote_rules()]
+        if not self.lynched_role:
+            lines[0] = lines[0].replace("is lynched and their role is shown.", "is lynched.")
+        if self.pack_talk:
+            lines.append(
+                "At night the werewolves first talk among themselves, all at once, and nobody else "
+                "hears it: write Whisper(text='Let us kill player_3.') or Pass(). Everybody else "
+                f"writes Sleep() then. Rounds of this talk a night: {self.pack_talk}."
+            )
+        return "\n".join([*lines, f"Roles in this game: {roles}. {turns}"])
+
+    def _vote_rules(self) -> Sequence[str]:
+        """What the options change about the vote."""
+        lines = []
+        if self.abstain:
+            lines.append("To vote for nobody, write Vote(target='nobody').")
+        if self.ties == "nobody":
+            lines.append("If several players have most votes in the village, nobody is lynched.")
+        if lines:
+            lines.append(
+                f"After {QUIET_DAYS} days on which nobody was lynched, everybody votes for a "
+                "player, and ties are settled by lot."
+            )
+        return lines
 
     # The rules
 
@@ -188,7 +244,13 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         rng, roles = Rng.seeded(seed), list(self.composition)
         if self.shuffle:
             rng.shuffle(roles)
-        return WerewolfState(rng, roles, list(range(self.num_players)))
+        return WerewolfState(
+            rng,
+            roles,
+            list(range(self.num_players)),
+            pack_rounds=self.pack_talk,
+            shows_roles=self.lynched_role,
+        )
 
     def to_act(self, state: WerewolfState) -> tuple[int, ...]:
         if state.phase == OVER:
@@ -199,9 +261,18 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         if state.phase == TALK:
             return talk_grammar(self.lines, self.message_limit)
         if state.phase == VOTE:
-            return target_grammar(Vote, self._names([s for s in state.alive if s != seat]))
+            names = self._names([s for s in state.alive if s != seat])
+            may_abstain = self.abstain and not self._must_lynch(state)
+            return target_grammar(Vote, (*names, ABSTAIN) if may_abstain else names)
+        if state.pack_rounds:
+            talks = state.roles[seat] == WEREWOLF
+            return pack_grammar(self.players, self.message_limit) if talks else SLEEP
         kind = NIGHT_ACTIONS.get(state.roles[seat])
         return target_grammar(kind, self._names(night_targets(state, seat))) if kind else SLEEP
+
+    def _must_lynch(self, state: WerewolfState) -> bool:
+        """Whether there have been as many days without a lynching as there may be."""
+        return state.lynched.count(NOBODY) >= QUIET_DAYS
 
     def _names(self, seats: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.players[seat] for seat in seats)
@@ -209,9 +280,11 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     def step(self, state: WerewolfState, actions: Mapping[int, Any]) -> Step:
         if state.phase == TALK:
             return Step(events=self._speak(state, actions))
+        if state.phase == NIGHT and state.pack_rounds:
+            return Step(events=self._whisper(state, actions))
         chosen = [NOBODY] * self.num_players
         for seat, action in actions.items():
-            if not isinstance(action, Sleep):
+            if not isinstance(action, Sleep) and action.target != ABSTAIN:
                 chosen[seat] = self.players.index(action.target)
         events = self._night(state, chosen) if state.phase == NIGHT else self._lynch(state, chosen)
         if state.wolves_outnumbered() and state.having(WEREWOLF):
@@ -228,7 +301,7 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     def _next_phase(self, state: WerewolfState) -> None:
         """Go from night to talk or vote, from vote to night."""
         if state.phase == VOTE:
-            state.phase = NIGHT
+            state.phase, state.pack_rounds = NIGHT, self.pack_talk
             return
         day = len(state.nights)
         order = sorted(state.alive, key=lambda seat: (seat - day) % self.num_players)
@@ -236,12 +309,26 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         state.speakers = order * self.talk_rounds
         state.phase = TALK if state.speakers else VOTE
 
+    def _whisper(self, state: WerewolfState, actions: Mapping[int, Any]) -> list[Event]:
+        """The living werewolves talk at once; their whole pack hears it."""
+        pack = only(*(seat for seat, role in enumerate(state.roles) if role == WEREWOLF))
+        state.pack_rounds -= 1
+        events = []
+        for seat, action in sorted(actions.items()):
+            if isinstance(action, Whisper):
+                state.whispers.append((seat, action.text))
+                text = f"{self.players[seat]} tells the pack: {self.quoted(action.text)}"
+                data = {"player": seat, "text": action.text}
+                events.append(Event("whisper", text, data, pack))
+        return events
+
     def _night(self, state: WerewolfState, chosen: list[int]) -> list[Event]:
         target = most_voted([chosen[wolf] for wolf in state.having(WEREWOLF)], state.rng)
         saved = any(chosen[seat] == target for seat in state.having(DOCTOR))
         night = Night(chosen, target, NOBODY if saved else target)
         events = self._secrets(state, night)
         state.nights.append(night)
+        state.whispers = []
         if saved:
             text = f"Morning {len(state.nights)}: nobody died in the night."
         else:
@@ -276,20 +363,26 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
 
     def _lynch(self, state: WerewolfState, chosen: list[int]) -> list[Event]:
         day, voters = len(state.nights), state.alive.copy()
-        lynched = most_voted([chosen[seat] for seat in voters], state.rng)
+        lot = self.ties == "lot" or self._must_lynch(state)
+        lynched = most_voted([chosen[seat] for seat in voters], state.rng, lot=lot)
         state.votes.append(chosen)
         state.lynched.append(lynched)
+        text = f"Votes of day {day}: {self._pairs(chosen, voters)}."
+        votes = Event("vote", text, {"votes": chosen.copy()})
+        if lynched == NOBODY:
+            return [votes, Event("lynching", "Nobody is lynched.", {"player": NOBODY})]
         state.alive.remove(lynched)
         name, role = self.players[lynched], ROLES[state.roles[lynched]]
-        text = f"Votes of day {day}: {self._pairs(chosen, voters)}."
+        if not self.lynched_role:
+            return [votes, Event("lynching", f"{name} is lynched.", {"player": lynched})]
         reveal = f"{name} is lynched and was a {role}."
-        return [
-            Event("vote", text, {"votes": chosen.copy()}),
-            Event("reveal", reveal, {"player": lynched, "role": role}),
-        ]
+        return [votes, Event("reveal", reveal, {"player": lynched, "role": role})]
 
     def _pairs(self, chosen: Sequence[int], seats: Sequence[int]) -> str:
-        return ", ".join(f"{self.players[seat]} for {self.players[chosen[seat]]}" for seat in seats)
+        return ", ".join(f"{self.players[seat]} for {self._name(chosen[seat])}" for seat in seats)
+
+    def _name(self, seat: int) -> str:
+        return ABSTAIN if seat == NOBODY else self.players[seat]
 
     def _ending(self, state: WerewolfState) -> Event:
         roles = ", ".join(
@@ -324,7 +417,11 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
     def noop(self, state: WerewolfState, seat: int) -> TextAction | None:
         if state.phase == TALK:
             return Pass()
-        return Sleep() if state.phase == NIGHT and state.roles[seat] == VILLAGER else None
+        if state.phase != NIGHT:
+            return None
+        if state.pack_rounds:
+            return Pass() if state.roles[seat] == WEREWOLF else Sleep()
+        return Sleep() if state.roles[seat] == VILLAGER else None
 
     def determinize(self, state: WerewolfState, seat: int, rng: Rng) -> WerewolfState:
         """Draw uniformly from the deals that fit what the player saw, with matching nights."""
@@ -353,7 +450,20 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
             lines.append(self._night_text(state, seat, night))
             if night < len(state.lynched):
                 lines.append(self._day_text(state, night))
+        if state.phase == NIGHT and self.pack_talk:
+            lines += self._pack_text(state, seat)
+            return "\n".join(lines)
         return "\n".join([*lines, *self.said_last(state)])
+
+    def _pack_text(self, state: WerewolfState, seat: int) -> list[str]:
+        """How far the pack's talk is, and for the pack what was said."""
+        if state.pack_rounds:
+            past = self.pack_talk - state.pack_rounds
+            head = [f"The werewolves talk among themselves: round {past + 1} of {self.pack_talk}."]
+        else:
+            head = ["The werewolves have talked; now everybody acts."]
+        heard = state.whispers if state.roles[seat] == WEREWOLF else []
+        return head + [f"{self.players[wolf]}: {self.quoted(text)}" for wolf, text in heard]
 
     def _night_text(self, state: WerewolfState, seat: int, number: int) -> str:
         night = state.nights[number]
@@ -368,7 +478,7 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         return text
 
     def _day_text(self, state: WerewolfState, day: int) -> str:
-        votes, lynched = state.votes[day], self.players[state.lynched[day]]
+        votes, lynched = state.votes[day], self._name(state.lynched[day])
         voters = [seat for seat, vote in enumerate(votes) if vote != NOBODY]
         return f"Day {day + 1}: {lynched} was lynched. Votes: {self._pairs(votes, voters)}."
 
@@ -377,11 +487,13 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
 
     @cached_property
     def _space(self) -> spaces.Box:
-        n, rounds = self.num_players, self.num_players - 2
+        n, rounds = self.num_players, self.rounds
         line = len(program_lines(self.players)) + 2
         top = [OVER, rounds, n - 1, *[1] * n, *[CLEARED] * n]
         top += [*[n + 1] * rounds, *[n] * rounds, *[n] * (n * rounds), *[n] * rounds]
         top += [*[n] * (n * rounds), *[line] * (n * self.talk_rounds)]
+        if self.pack_talk:
+            top += [self.pack_talk, *[n + 1] * (n * self.pack_talk)]
         return spaces.Box(np.zeros(len(top), np.int8), np.array(top, np.int8), dtype=np.int8)
 
     def observe(self, state: WerewolfState, seat: int) -> NDArray[np.int8]:
@@ -390,9 +502,12 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         Phase, nights past, own seat; alive (n); known of each seat (n); victims by night (r, 1 for
         nobody, else 2 + seat); the pack's choices (r); night choices seen (r x n); lynched (r);
         votes (r x n); lines said last by round of talk and seat (1 silence, 2 + line, last: other
-        words). 0 is nothing yet, or nothing known.
+        words). 0 is nothing yet, or nothing known; of a vote or a lynching also nobody. There are
+        3 more rounds where nobody may be lynched. With `pack_talk` follow the rounds of the pack's
+        talk still to come tonight, and for its members, by round and seat, what they said (1 +
+        line, last: other words).
         """
-        n, rounds = self.num_players, self.num_players - 2
+        n, rounds = self.num_players, self.rounds
         victims, pack, lynched = (np.zeros(rounds, np.int8) for _ in range(3))
         choices, votes = np.zeros((rounds, n), np.int8), np.zeros((rounds, n), np.int8)
         for number, night in enumerate(state.nights):
@@ -406,16 +521,31 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         head = np.array([state.phase, len(state.nights), seat, *alive], np.int8)
         known = np.array(knowledge(state, seat), np.int8)
         past = (victims, pack, choices.ravel(), lynched, votes.ravel())
-        return np.concatenate([head, known, *past, self.talk_codes(state)])
+        return np.concatenate(
+            [head, known, *past, self.talk_codes(state), self._pack_codes(state, seat)]
+        )
+
+    def _pack_codes(self, state: WerewolfState, seat: int) -> NDArray[np.int8]:
+        """The pack's talk in numbers, empty without such a talk."""
+        if not self.pack_talk:
+            return np.zeros(0, np.int8)
+        lines = pack_lines(self.players)
+        codes = np.zeros((self.pack_talk, self.num_players), np.int8)
+        for wolf, text in state.whispers if state.roles[seat] == WEREWOLF else ():
+            spoken = int((codes[:, wolf] != 0).sum())
+            known = Whisper(text) in lines
+            codes[spoken, wolf] = 1 + (lines.index(Whisper(text)) if known else len(lines))
+        return np.concatenate([np.array([state.pack_rounds], np.int8), codes.ravel()])
 
     def scene(self, state: WerewolfState, seat: int | None = None) -> Scene:
         known = [1 + r for r in state.roles] if seat is None else knowledge(state, seat)
-        hands = []
+        people, acting = [], self.to_act(state)
         for place, (name, code) in enumerate(zip(self.players, known, strict=True)):
-            alive = place in state.alive
-            glyph = "?" if code in (UNKNOWN, CLEARED) else KNOWN[code][0].upper()
-            card = Piece(glyph, place if alive else -1, "card", KNOWN[code])
-            hands.append((name if alive else f"{name} (dead)", (card,)))
+            role = "" if code in (UNKNOWN, CLEARED) else KNOWN[code]
+            out = place not in state.alive
+            turn = place in acting and (seat is None or state.phase != NIGHT)
+            people.append(Person(name, place, role, "dead" if out else "", out=out, acting=turn))
         number = len(state.nights) + (state.phase == NIGHT)
         caption = f"{PHASES[state.phase]} {number}"
-        return Scene(caption=caption, hands=tuple(hands), lines=tuple(self.lines_spoken(state)))
+        table = RoundTable(tuple(people), words=caption)
+        return Scene(lines=tuple(self.lines_spoken(state)), parts=(table,))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import product
 from math import comb
 
-from palestra import Grammar, OneOf, Option, Rng, TextAction
+from palestra import Grammar, OneOf, Option, Rng, Text, TextAction
 
 from palestra_games.social.discussion import Pass, Say
 
@@ -19,6 +19,9 @@ ROLES = ("villager", "werewolf", "seer", "doctor")
 NOBODY = -1
 NIGHT, TALK, VOTE, OVER = range(4)
 PHASES = ("Night", "Talk", "Vote", "End")
+ABSTAIN = "nobody"  # as the target of a vote
+QUIET_DAYS = 3  # days on which nobody may be lynched, where votes can end so
+REDRAWS = 1000  # deals tried until one fits a past in which roles stayed hidden
 # What one seat may know of another: nothing, a role (1 + its number), or that it is no werewolf
 UNKNOWN, CLEARED = 0, 5
 KNOWN = ("unknown", *ROLES, "not a werewolf")
@@ -46,8 +49,14 @@ class Sleep(TextAction, frozen=True):
     """What a villager does at night."""
 
 
+class Whisper(TextAction, frozen=True):
+    """What a werewolf tells its pack at night, before the pack chooses."""
+
+    text: str
+
+
 class Vote(TextAction, frozen=True):
-    """Vote to lynch a player."""
+    """Vote to lynch a player; 'nobody' abstains, where that is allowed."""
 
     target: str
 
@@ -77,6 +86,9 @@ class WerewolfState:
     lynched: list[int] = field(default_factory=list)  # by day
     said: list[tuple[int, str]] = field(default_factory=list)  # today: seat, line ("" silence)
     speakers: list[int] = field(default_factory=list)  # seats that are still to speak today
+    whispers: list[tuple[int, str]] = field(default_factory=list)  # tonight: wolf, line
+    pack_rounds: int = 0  # rounds of the pack's talk still to come tonight
+    shows_roles: bool = True  # whether the role of a lynched player is shown
 
     def having(self, role: int) -> list[int]:
         """Living seats with a role."""
@@ -119,6 +131,19 @@ def full_menu(players: tuple[str, ...]) -> tuple[TextAction, ...]:
     return (*aimed, Sleep(), *program_lines(players), Pass())
 
 
+@lru_cache(maxsize=64)
+def pack_lines(players: tuple[str, ...]) -> tuple[Whisper, ...]:
+    """What a program may tell its pack."""
+    return tuple(Whisper(f"Let us kill {name}.") for name in players)
+
+
+@lru_cache(maxsize=64)
+def pack_grammar(players: tuple[str, ...], limit: int) -> Grammar:
+    """Tell the pack something, or nothing."""
+    lines = tuple(line.text for line in pack_lines(players))
+    return Grammar((Option(Whisper, {"text": Text(limit, lines)}), Option(Pass)))
+
+
 @lru_cache(maxsize=4096)
 def target_grammar(kind: type[TextAction], targets: tuple[str, ...]) -> Grammar:
     return Grammar((Option(kind, {"target": OneOf(targets)}),))
@@ -137,12 +162,19 @@ def night_targets(state: WerewolfState, seat: int) -> list[int]:
     return [other for other in state.alive if other != seat or role == DOCTOR]
 
 
-def most_voted(votes: Sequence[int], rng: Rng) -> int:
-    """The seat with most votes; a tie is settled by lot."""
-    counts = Counter(votes)
+def most_voted(votes: Sequence[int], rng: Rng, *, lot: bool = True) -> int:
+    """The seat with most votes; a tie is settled by lot, or leaves NOBODY without `lot`.
+
+    Abstentions (NOBODY) do not count; if there is nothing else, nobody is voted for.
+    """
+    counts = Counter(seat for seat in votes if seat != NOBODY)
+    if not counts:
+        return NOBODY
     most = max(counts.values())
     tied = sorted(seat for seat, count in counts.items() if count == most)
-    return tied[0] if len(tied) == 1 else rng.choice(tied)
+    if len(tied) == 1:
+        return tied[0]
+    return rng.choice(tied) if lot else NOBODY
 
 
 # What a seat can know
@@ -162,7 +194,7 @@ def knowledge(state: WerewolfState, seat: int) -> list[int]:
             known[seen] = 1 + WEREWOLF if roles[seen] == WEREWOLF else CLEARED
     for other, role in enumerate(roles):
         fellow = roles[seat] == role == WEREWOLF
-        if other == seat or fellow or other in state.lynched:
+        if other == seat or fellow or (state.shows_roles and other in state.lynched):
             known[other] = 1 + role
     return known
 
@@ -199,7 +231,11 @@ def possible_roles(state: WerewolfState, seat: int) -> list[set[int]]:
 def redraw(state: WerewolfState, seat: int, rng: Rng) -> None:
     """Redraw everything hidden from `seat`, in place: roles, then the matching nights."""
     own = state.roles[seat]
-    roles = draw_roles(state, possible_roles(state, seat), rng)
+    roles = fitting_roles(state, possible_roles(state, seat), rng)
+    if own != WEREWOLF and state.whispers:
+        pack = [other for other in state.alive if roles[other] == WEREWOLF]
+        texts = [text for _, text in state.whispers]
+        state.whispers = [(pack[n % len(pack)], text) for n, text in enumerate(texts)]
     for number, night in enumerate(state.nights):
         alive = state.alive_before(number)
         if night.victim == NOBODY and own == DOCTOR:
@@ -214,6 +250,27 @@ def redraw(state: WerewolfState, seat: int, rng: Rng) -> None:
                 choices[other] = drawn if other in alive else NOBODY
         night.chosen = choices
     state.roles = roles
+
+
+def fitting_roles(state: WerewolfState, possible: Sequence[set[int]], rng: Rng) -> list[int]:
+    """A deal under which the game would not have ended before now."""
+    for _ in range(REDRAWS):
+        roles = draw_roles(state, possible, rng)
+        if state.shows_roles or lasts(state, roles):
+            return roles
+    return state.roles
+
+
+def lasts(state: WerewolfState, roles: Sequence[int]) -> bool:
+    """Whether werewolves, fewer than the others, were alive after every night and every vote."""
+    alive = set(range(len(roles)))
+    for number, night in enumerate(state.nights):
+        for dead in (night.victim, *state.lynched[number : number + 1]):
+            alive.discard(dead)
+            wolves = sum(roles[seat] == WEREWOLF for seat in alive)
+            if not 0 < 2 * wolves < len(alive):
+                return False
+    return True
 
 
 def draw_choice(night: Night, role: int, others: Sequence[int], rng: Rng) -> int:

@@ -41,7 +41,7 @@ from palestra_games.words.vocabulary import english, word_list
 ABSENT, ELSEWHERE, RIGHT = 0, 1, 2
 MARKS = "-yg"
 MEANINGS = ("not in the word", "elsewhere in the word", "in its place")
-COLOURS = (-1, 1, 2)
+COLOURS = ("grey", "gold", "green")  # absent, elsewhere, right
 
 
 class Guess(TextAction, frozen=True):

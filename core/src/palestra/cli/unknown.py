@@ -1,0 +1,30 @@
+"""Commands that are not there: the nearest ones, or the distribution to install."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+from palestra.kernel.errors import UnknownName
+from palestra.kernel.registry import where_from
+
+
+class Commands(TyperGroup):
+    """A group whose unknown commands are an `UnknownName`, with its next step."""
+
+    what = "command"
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0] if args else ""
+        asked = name and not name.startswith("-") and not ctx.resilient_parsing
+        if asked and self.get_command(ctx, name) is None:
+            hint = where_from("commands", name)
+            raise UnknownName(self.what, name, self.list_commands(ctx), hint)
+        return super().resolve_command(ctx, args)
+
+
+class Kinds(Commands):
+    """The kinds of plugin that `palestra new` writes."""
+
+    what = "kind of plugin"

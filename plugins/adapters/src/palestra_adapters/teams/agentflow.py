@@ -1,0 +1,119 @@
+"""AgentFlow: planner, executor, verifier and generator around one memory.
+
+Li et al., "In-the-Flow Agentic System Optimization for Effective Planning and Tool Use", 2025. This
+module has the four modules and their memory; the estimator `flow-grpo` of `palestra-rewards` gives
+the outcome to the planner's turns. The wording is this package's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from palestra import BudgetSpent, Decision, Meta, Turn, agent
+
+from palestra_adapters.adapter import story
+from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.teams.team import HEAT
+from palestra_adapters.thinking import Thinking, together
+
+ROLES = ("planner", "executor", "verifier", "generator")
+PLANNER, EXECUTOR, VERIFIER, GENERATOR = range(4)
+FORMS = {
+    PLANNER: (
+        "You plan how the question below is answered. Others carry the steps out. Read what is in "
+        "memory, and reply with the next step alone:\nGoal: what the step is to find out\n"
+        "Command: what is to be worked out, in one sentence"
+    ),
+    EXECUTOR: (
+        "You carry out one step towards an answer. Do what the command says, and nothing else. "
+        "Reply with the result in a few sentences."
+    ),
+    VERIFIER: (
+        "You check whether memory holds all that the answer needs, without errors. Say why in a "
+        "sentence, and end with one word on a line of its own: STOP if it does, CONTINUE if not."
+    ),
+}
+MEMORY = "Memory, step by step:"
+EMPTY = "Memory is empty."
+STOP = re.compile(r"^[^\w\n]*STOP[^\w\n]*$", re.MULTILINE)
+
+
+@agent(
+    "agentflow",
+    kind="llm",
+    summary="Planner, executor, verifier and generator around one memory.",
+    paper="In-the-Flow Agentic System Optimization for Effective Planning and Tool Use (2025)",
+)
+class AgentFlow(Speaking):
+    """Planner, executor and verifier take steps until it says STOP; then the generator moves.
+
+    There are at most `rounds` steps. All modules read the question and the memory of steps. Up to
+    four models joined by `+` are the modules in this order, and the last one plays the rest. Every
+    decision has `games` such talks, the first of which plays; a talk's tag "roles" names modules,
+    so that `estimate("flow-grpo", talks, planners=["planner"])` trains the planner alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        rounds: Annotated[int, Meta(ge=1, description="most steps before the move")] = 3,
+        games: Annotated[int, Meta(ge=1, description="talks of every decision")] = 1,
+        **settings: Any,
+    ) -> None:
+        settings.setdefault("temperature", HEAT if games > 1 else 0.0)
+        settings.setdefault("max_tokens", 256)
+        super().__init__(**settings)
+        self._rounds, self._games = rounds, games
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        played = yield from together([self._flow(turn, advice) for _ in range(self._games)])
+        talks = [self.talk_of(turn, ROLES, lines, roles=list(ROLES)) for lines in played]
+        last = played[0][-1]
+        return Decision(
+            text=last.move or last.text.rpartition(ACTION)[2].strip(),
+            thought="\n".join(f"{ROLES[line.seat]}: {line.text}" for line in played[0]),
+            model=last.reply.model,
+            facts={"talks": talks},
+        )
+
+    def _flow(self, turn: Turn, advice: str) -> Thinking[list[Line]]:
+        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
+        question = "\n".join(filter(None, (story(turn), refused)))
+        lines: list[Line] = []
+        memory: list[str] = []
+        try:
+            for step in range(1, self._rounds + 1):
+                plan = yield from self._line(turn, PLANNER, rules, question, memory)
+                lines.append(plan)
+                order = f"{question}\n\nThe step:\n{plan.text}"
+                done = yield from self._line(turn, EXECUTOR, rules, order, memory)
+                lines.append(done)
+                memory.append(f"Step {step}:\n{plan.text}\nResult: {done.text}")
+                check = yield from self._line(turn, VERIFIER, rules, question, memory)
+                lines.append(check)
+                if STOP.search(check.text):
+                    break
+        except BudgetSpent:
+            if not lines:
+                raise
+        asked = self.single(rules, _reading(question, memory), answer=FORM)
+        final = yield from self.answer(turn, GENERATOR, asked, member=self._member(GENERATOR))
+        return [*lines, replace(final, move=final.move or "")]
+
+    def _line(
+        self, turn: Turn, role: int, rules: str, question: str, memory: Sequence[str]
+    ) -> Thinking[Line]:
+        asked = self.single(rules, _reading(question, memory), answer=FORMS[role])
+        return (yield from self.say(turn, role, asked, member=self._member(role)))
+
+    def _member(self, role: int) -> int:
+        return min(role, len(self.models) - 1)
+
+
+def _reading(question: str, memory: Sequence[str]) -> str:
+    return "\n\n".join([question, *([MEMORY, *memory] if memory else [EMPTY])])

@@ -1,0 +1,185 @@
+"""Step shapers that pay by a program and by discounts of their own."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import palestra
+import pytest
+from palestra import InvalidOption
+from palestra_rewards import shape
+from palestra_rewards.episodes.programs import ProgramFailed
+from palestra_rewards.judges import Judge
+from palestra_rewards.reading import turn_rewards
+from palestra_rewards.steps.coded import design_step, steps_of
+from palestra_rewards.steps.diverse import DiverseDiscounts, VisibleWeights
+
+TRASH = "text/Trash-v0"
+PROGRAM = """
+def reward(step):
+    if step["over"]:
+        return 10 * sum(step["paid"].values())
+    return len(step["action"]) + 0.5 * (step["before"] != step["after"]) + step["seat"]
+"""
+
+
+def paid_by_hand(step: dict[str, Any]) -> float:
+    if step["over"]:
+        return 10 * float(sum(step["paid"].values()))
+    return float(len(step["action"]) + 0.5 * (step["before"] != step["after"]) + step["seat"])
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, "utf-8")
+    return str(path)
+
+
+def test_a_program_pays_while_the_episode_runs(program: str) -> None:
+    settings: dict[str, Any] = {"agents": "random", "seed": 4, "n": 1}
+    name = f"code-step:program={program},weight=2.0"
+    (record,) = palestra.rollouts("games/TicTacToe-v0", rewards=["env", name], **settings)
+    (plain,) = palestra.rollouts("games/TicTacToe-v0", **settings)
+    wanted = 2 * np.array([paid_by_hand(step) for step in steps_of(plain)])
+    assert len(set(wanted)) > 2
+    shaped = [step.rewards[turn.seat]["code"] for step in record.steps for turn in step.turns]
+    assert shaped == pytest.approx(wanted.tolist())
+
+
+def test_a_program_pays_in_gymnasium(program: str) -> None:
+    env = palestra.make(
+        "games/TicTacToe-v0",
+        view="gym",
+        opponents="random",
+        rewards=[f"code-step:program={program}"],
+    )
+    env.reset(seed=3)
+    _, paid, _, _, info = env.step(4)
+    assert info["reward_terms"]["code"] == pytest.approx(paid)
+    assert paid == 1.5  # the action is "5", and the board has changed
+
+
+def test_a_program_that_fails_says_so_once_and_pays_nothing() -> None:
+    with pytest.warns(ProgramFailed, match="KeyError") as told:
+        (record,) = palestra.rollouts(
+            "games/TicTacToe-v0",
+            agents="random",
+            n=1,
+            rewards=["code-step:program=def reward(step):\n    return step['nothing']"],
+        )
+    assert len(told) == 1
+    assert turn_rewards(record).tolist() == [0.0] * len(record.turns)
+
+
+def test_a_designer_corrects_a_program_for_steps() -> None:
+    records = palestra.rollouts("games/TicTacToe-v0", agents="random", n=1)
+    replies = iter(["def reward(step):\n    return 1 / 0", f"```python{PROGRAM}```"])
+    asked: list[str] = []
+
+    def designer(request: Any) -> str:
+        asked.append(request.messages[-1].content)
+        return next(replies)
+
+    found = design_step(Judge(designer), "Win.", records)
+    assert found.strip() == PROGRAM.strip()
+    assert "ZeroDivisionError" in asked[1]
+
+
+# Discounts of their own
+
+GAMMAS = {"home": 0.9, "effort": 0.5}
+NAMED = "diverse-discounts:gammas=home=0.9+effort=0.5,weights=home=2.0+effort=3.0,gamma=0.8"
+
+
+def test_rewards_sum_to_individually_discounted_returns_while_playing() -> None:
+    settings: dict[str, Any] = {
+        "agents": "random",
+        "seed": 2,
+        "n": 2,
+        "max_episode_steps": 12,
+        "invalid": "random",
+    }
+    shaped = palestra.rollouts(TRASH, rewards=[NAMED], gamma=0.8, **settings)
+    plain = palestra.rollouts(TRASH, **settings)
+    for record, own in zip(shaped, plain, strict=True):
+        paid = turn_rewards(record)
+        offline = shape(
+            "time-preferences", own, gammas=GAMMAS, weights={"home": 2.0, "effort": 3.0}, gamma=0.8
+        )
+        np.testing.assert_allclose(paid, offline, atol=1e-9)
+        for seat in range(len(own.players)):
+            wanted = got = 0.0
+            turn = -1
+            for step, one in zip(own.steps, record.steps, strict=True):
+                turn += any(t.seat == seat for t in step.turns)
+                for name, start in (("home", 2.0), ("effort", 3.0)):
+                    value = step.rewards.get(seat, {}).get(name, 0.0)
+                    wanted += start * GAMMAS[name] ** max(turn, 0) * value
+                got += 0.8 ** max(turn, 0) * sum(one.rewards.get(seat, {}).values())
+            assert got == pytest.approx(wanted)
+
+
+def test_a_learner_sees_the_weights() -> None:
+    shaper = DiverseDiscounts(gammas={"distance": 0.9, "contacts": 0.5}, gamma=0.8)
+    env: Any = palestra.make(
+        "grid/Particles-v0",
+        view="gym",
+        opponents="random",
+        rewards=["diverse-discounts:gammas=distance=0.9+contacts=0.5,gamma=0.8"],
+    )
+    seen = VisibleWeights(env, shaper)
+    first, _ = seen.reset(seed=1)
+    assert isinstance(seen.observation_space, gymnasium.spaces.Box)
+    assert first.shape == seen.observation_space.shape
+    assert first[-2:].tolist() == [1.0, 1.0]  # contacts, distance
+    second = seen.step(seen.action_space.sample())[0]
+    third = seen.step(seen.action_space.sample())[0]
+    assert second[-2:] == pytest.approx([0.625, 1.125])
+    assert third[-2:] == pytest.approx([0.625**2, 1.125**2])
+    assert seen.observation_space.contains(third)
+
+
+def test_no_fixed_weights_reverse_a_preference_as_the_visible_ones_do() -> None:
+    """At turns 0 and 3: left pays 1 of the patient term, right 1.2 of the impatient one.
+
+    The terms' own returns are largest for right first and left later. A learner who maximises the
+    return with visible weights finds that; with fixed weights, whatever they are, no learner does.
+    """
+    shaper = DiverseDiscounts(gammas={"patient": 0.9, "impatient": 0.5}, gamma=0.8)
+    pays = {"left": {"patient": 1.0}, "right": {"impatient": 1.2}}
+    plans = list(product(pays, repeat=2))
+
+    def best(weight: Any) -> tuple[str, ...]:
+        worth = {
+            plan: sum(
+                0.8**turn * sum(weight(name, turn) * value for name, value in pays[way].items())
+                for turn, way in zip((0, 3), plan, strict=True)
+            )
+            for plan in plans
+        }
+        return max(worth, key=lambda plan: worth[plan])
+
+    own = {"patient": 0.9, "impatient": 0.5}
+    truth = best(lambda name, turn: own[name] ** turn / 0.8**turn)
+    assert truth == ("right", "left") == best(shaper.weight)
+    for share in np.linspace(0, 1, 41):
+        fixed = {"patient": share, "impatient": 1 - share}
+        assert best(lambda name, turn, fixed=fixed: fixed[name]) != truth
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"gammas": ""}, "needs gammas"),
+        ({"gammas": "home"}, "write term=number"),
+        ({"gammas": "home=1.5"}, "from 0 to 1"),
+    ],
+)
+def test_discounts_that_cannot_be_are_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidOption, match=said):
+        DiverseDiscounts(**options)

@@ -1,0 +1,145 @@
+"""Two deals that differ only in others' secrets give a seat the same bytes, by every address.
+
+Both are played over real sockets, by the same moves, until the game itself reveals something.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import msgspec
+import palestra
+import pytest
+from palestra import Rng
+from palestra.kernel.episode import Episode
+from websockets.sync.client import ClientConnection, connect
+
+SHOW = ["legal_texts", "observation", "scene"]
+STEPS, SEATS, DRAWS = 8, 2, 20
+HIDING = [
+    "games/KuhnPoker-v0",
+    "games/LeducHoldem-v0",
+    "games/LiarsDice-v0",
+    "games/Werewolf-v0",
+    "games/Avalon-v0",
+    "games/Codenames-v0",
+    "games/SplitFacts-v0",
+    "games/Taboo-v0",
+    "text/Negotiation-v0",
+    "markets/PriceNegotiation-v0",
+    "games/MiniHanabi-v0",
+]
+HIDING = [env for env in HIDING if any(spec.id == env for spec in palestra.specs())]
+
+
+@dataclass
+class World:
+    """One match: every seat is played over HTTP, and `seat` listens on a socket."""
+
+    http: httpx.Client
+    socket: ClientConnection
+    match: str
+    tokens: list[str]
+    seat: int
+    episode: Episode
+
+    def move(self, seat: int, text: str) -> None:
+        answer = self.http.post("/seat/move", json={"text": text}, headers=self.header(seat))
+        answer.raise_for_status()
+
+    def header(self, seat: int) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[seat]}"}
+
+    def heard(self) -> list[bytes]:
+        """All that the seat is told now: by its socket, and by each address that it may ask."""
+        self.socket.send(msgspec.json.encode({"do": "look", "handle": 1, "show": SHOW}).decode())
+        told = [str(self.socket.recv(timeout=20)).encode()]
+        for address in (f"/seat?show={','.join(SHOW)}", "/seat/spaces", "/seat/record"):
+            told.append(self.http.get(address, headers=self.header(self.seat)).content)
+        return [text.replace(self.match.encode(), b"MATCH") for text in told]
+
+
+@contextmanager
+def world(url: str, server: Any, env: str, seat: int) -> Iterator[World]:
+    with ExitStack() as held:
+        http = held.enter_context(httpx.Client(base_url=url, timeout=60))
+        made = http.post("/matches", json={"env": env, "seed": 5, "max_episode_steps": 3 * STEPS})
+        match = made.json()["match"]
+        tokens = [
+            http.post(f"/matches/{match}/join", json={"seat": taken}).json()["token"]
+            for taken in range(palestra.game(env).num_players)
+        ]
+        address = url.replace("http", "ws") + "/ws"
+        socket = held.enter_context(connect(address, proxy=None, max_size=2**24))
+        message = {"do": "sit", "handle": 1, "token": tokens[seat], "show": SHOW}
+        socket.send(msgspec.json.encode(message).decode())
+        socket.recv(timeout=20)
+        yield World(http, socket, match, tokens, seat, server.match(match).episode)
+
+
+@contextmanager
+def two_deals(url: str, server: Any, env: str, seat: int) -> Iterator[tuple[World, World, bool]]:
+    """Two matches, in the second of which others' secrets are redrawn; whether that changed any."""
+    with world(url, server, env, seat) as one, world(url, server, env, seat) as other:
+        state, game = one.episode.state, one.episode.game
+        draws = [game.determinize(state, seat, Rng(draw)) for draw in range(DRAWS)]
+        key = game.state_key(state)
+        hidden = next((drawn for drawn in draws if game.state_key(drawn) != key), state)
+        one.episode.load(state)
+        other.episode.load(hidden)
+        yield one, other, hidden is not state
+
+
+def told_alike(one: World, other: World) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """What the seat is told in both, before every step that is the same in both."""
+    here, there, rng = one.episode, other.episode, Rng(one.seat + 1)
+    for _ in range(STEPS):
+        if here.over or there.over or here.to_act != there.to_act:
+            return
+        yield one.heard(), other.heard()
+        texts = {mover: here.action_text(mover, here.sample(mover, rng)) for mover in here.to_act}
+        if not all(is_legal(there, mover, text) for mover, text in texts.items()):
+            return
+        before = len(here.log)
+        for mover, text in texts.items():
+            one.move(mover, text)
+            other.move(mover, text)
+        new = [event for e in (here, there) for step in e.log[before:] for event in step]
+        if any(event.kind == "reveal" and event.visible_to(one.seat) for event in new):
+            return
+
+
+def is_legal(episode: Episode, seat: int, text: str) -> bool:
+    try:
+        episode.check(seat, episode.parse(seat, text))
+    except palestra.InvalidAction:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("env", HIDING)
+def test_a_seat_hears_the_same_whatever_is_hidden_from_it(server: Any, env: str) -> None:
+    compared = redrawn = 0
+    for seat in range(SEATS):
+        with two_deals(*server, env, seat) as (one, other, changed):
+            redrawn += changed
+            for heard, as_heard in told_alike(one, other):
+                assert heard == as_heard, f"seat {seat}, step {one.episode.steps_played}"
+                compared += 1
+    assert compared >= SEATS
+    assert redrawn, "nothing was hidden"
+
+
+def test_a_leak_in_what_a_server_answers_is_found(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison above fails if a view holds what another seat has."""
+    with two_deals(*server, "games/KuhnPoker-v0", 0) as (one, other, changed):
+        assert changed
+        kind = type(one.episode.game)
+        real = kind.describe
+        monkeypatch.setattr(kind, "describe", lambda game, state, seat: real(game, state, 1 - seat))
+        heard, as_heard = next(told_alike(one, other))
+        assert heard != as_heard

@@ -1,0 +1,1 @@
+"""Where everything of a scene lies: scenes in, marks out."""

@@ -1,0 +1,111 @@
+"""Playing cards and dice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palestra.scene import Card, Cards, Dice
+
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.marks import Circle, Rect, Sprite
+from palestra_renderers.plain import clean
+from palestra_renderers.theme import ink_on, paint_of
+
+SUITS = {"spades": "black", "hearts": "red", "diamonds": "red", "clubs": "black"}
+PIPS = {
+    1: ((0, 0),),
+    2: ((-1, -1), (1, 1)),
+    3: ((-1, -1), (0, 0), (1, 1)),
+    4: ((-1, -1), (1, -1), (-1, 1), (1, 1)),
+    5: ((-1, -1), (1, -1), (0, 0), (-1, 1), (1, 1)),
+    6: ((-1, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (1, 1)),
+}
+
+
+def lay_cards(held: Cards, top: float, room: float, sheet: Sheet) -> float:
+    """A row of cards beside their owner's name; cards overlap if there are many."""
+    line, margin = sheet.line, sheet.line / 2
+    beside = min(sheet.width / 4, line * 6)
+    height = min(room, line * 3)
+    sheet.write(held.owner, margin, top + height / 2, room=beside - margin)
+    lay_row(held.cards, (beside, top, sheet.width - beside - margin, height), sheet)
+    return height + line / 4
+
+
+def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet: Sheet) -> None:
+    """Cards from the left of a box, as high as it."""
+    left, top, width, height = box
+    wide = card_width(cards, height)
+    step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
+    for number, card in enumerate(cards):
+        lay_card(card, (left + number * step, top, wide, height), sheet)
+
+
+def card_width(cards: Sequence[Card], height: float) -> float:
+    """Cards have the shape of playing cards, wider ones where a word stands on them."""
+    longest = max((len(card.rank) for card in cards), default=1)
+    return height * (0.72 if longest <= 3 else 1.15)
+
+
+def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:
+    x, y, wide, tall = box
+    radius = max(2, tall / 12)
+    if card.hidden:
+        sheet.marks.append(Rect(x, y, wide, tall, "white", "quiet", 1, radius))
+        inset = tall / 12
+        back = Rect(x + inset, y + inset, wide - 2 * inset, tall - 2 * inset, "back", "", 1, radius)
+        sheet.marks.append(back)
+        known = card.badge or "?"
+        sheet.write(
+            known, x + wide / 2, y + tall / 2, room=wide, height=tall / 3, colour="white",
+            anchor="middle",
+        )  # fmt: skip
+        return
+    suited = card.suit in SUITS
+    paint = SUITS[card.suit] if suited else paint_of(card.colour)
+    face = "white" if suited or paint in ("black", "nobody") else paint
+    sheet.marks.append(Rect(x, y, wide, tall, face, "black", 1, radius))
+    height = min(tall * (0.5 if suited else 0.62), wide / max(1, len(card.rank)) / 0.46)
+    middle = y + tall * (0.3 if suited else 0.5)
+    sheet.write(
+        card.rank, x + wide / 2, middle, room=2 * wide, height=height,
+        colour=paint if suited else ink_on(face), anchor="middle",
+    )  # fmt: skip
+    if suited:
+        sheet.marks.append(
+            Sprite(x + wide / 2, y + tall * 0.7, min(wide, tall * 0.45), card.suit, paint)
+        )
+    if card.badge:
+        at = y + tall - tall / 8
+        sheet.write(
+            card.badge, x + wide / 2, at, room=wide, height=tall / 5, colour="black",
+            anchor="middle",
+        )  # fmt: skip
+
+
+def lay_dice(dice: Dice, top: float, room: float, sheet: Sheet) -> float:
+    """A row of dice beside their owner's name."""
+    line, margin = sheet.line, sheet.line / 2
+    side = min(room, line * 1.8)
+    beside = min(sheet.width / 4, line * 6)
+    sheet.write(dice.owner, margin, top + side / 2, room=beside - margin)
+    step = min(side * 1.15, (sheet.width - beside - margin) / max(1, len(dice.values)))
+    for number, value in enumerate(dice.values):
+        lay_die(value, (beside + number * step, top, min(side, step * 0.95)), dice, sheet)
+    return side + line / 4
+
+
+def lay_die(value: int, box: tuple[float, float, float], dice: Dice, sheet: Sheet) -> None:
+    x, y, side = box
+    paint = "back" if value == 0 else paint_of(dice.colour)
+    sheet.marks.append(Rect(x, y, side, side, paint, "black", 1, side / 6))
+    cx, cy, ink = x + side / 2, y + side / 2, ink_on(paint)
+    if value in PIPS:
+        for a, b in PIPS[value]:
+            at = (cx + a * side / 4, cy + b * side / 4)
+            sheet.marks.append(Circle(*at, side / 11, ink))
+    else:
+        shown = "?" if value == 0 else clean(str(value), 3)
+        sheet.write(
+            shown, cx, cy, room=side, height=side * 0.6, colour=ink, anchor="middle"
+        )  # fmt: skip

@@ -1,0 +1,202 @@
+"""Charts, bars and tables."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+from palestra.scene import Bars, Chart, Series, Table
+
+from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.marks import Circle, Line, Mark, Polygon, Rect, Words
+from palestra_renderers.plain import clean
+from palestra_renderers.theme import paint_of
+
+Span = tuple[float, float]
+Box = tuple[float, float, float, float]
+
+
+def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
+    """Axes with round numbers, the series, and a key of their names."""
+    line = sheet.line
+    small = line * 0.75
+    height = min(room, sheet.width * 0.7)
+    y = top
+    if chart.title:
+        sheet.write(chart.title, sheet.width / 2, y + line / 2, room=sheet.width, anchor="middle")
+        y += line
+    y = lay_key(chart, y, small, sheet)
+    points = [point for series in chart.series for point in series.points]
+    if not points:
+        sheet.note("nothing yet", sheet.width / 2, y + line, line, anchor="middle")
+        return y + 2 * line - top
+    based = any(series.kind == "bars" for series in chart.series)
+    across = span([x for x, _ in points], based=False)
+    up = span([v for _, v in points], based=based)
+    left = line * 3
+    below = small * 1.3 + (small if chart.x_label else 0)
+    box = (left, y + small, sheet.width - left - line, max(line, top + height - y - below - small))
+    lay_axes(chart, box, across, up, sheet)
+    for series in chart.series:
+        sheet.marks += curve(series, box, across, up, len(chart.series))
+    return height
+
+
+def lay_key(chart: Chart, top: float, height: float, sheet: Sheet) -> float:
+    """Names of the series with their colours, in rows."""
+    named = [series for series in chart.series if series.name]
+    x, y = sheet.line, top
+    for series in named:
+        wide = (len(series.name) + 4) * height * LETTER
+        if x > sheet.line and x + wide > sheet.width:
+            x, y = sheet.line, y + height
+        sheet.marks.append(Circle(x, y + height / 2, height / 3, paint_of(series.colour), "black"))
+        sheet.marks.append(Words(x + height * 0.6, y + height / 2, clean(series.name, 40), height))
+        x += wide + height
+    return y + (height if named else 0)
+
+
+def span(values: list[float], *, based: bool) -> Span:
+    """The least and the greatest value, a little apart; bars begin at zero."""
+    low, high = min(values), max(values)
+    if based:
+        low, high = min(0.0, low), max(0.0, high)
+    if high - low < 1e-12:
+        return low - 0.5, high + 0.5
+    return low, high
+
+
+def ticks(reach: Span, most: int) -> list[float]:
+    """Round numbers inside a span, at most `most` of them."""
+    wide = (reach[1] - reach[0]) / max(1, most)
+    power = 10.0 ** floor(log10(wide))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= wide - 1e-12)
+    first = -floor(-reach[0] / step + 1e-9)
+    found = []
+    while (first * step) <= reach[1] + 1e-9 * step:
+        found.append(first * step)
+        first += 1
+    return found
+
+
+def lay_axes(chart: Chart, box: Box, across: Span, up: Span, sheet: Sheet) -> None:
+    left, top, wide, tall = box
+    small = sheet.line * 0.7
+    for value in ticks(up, max(2, int(tall / (2 * sheet.line)))):
+        y = top + tall * (1 - (value - up[0]) / (up[1] - up[0]))
+        sheet.marks.append(Line(((left, y), (left + wide, y)), "faint"))
+        sheet.marks.append(Words(left - 4, y, brief(value), small, "quiet", "end"))
+    for value in ticks(across, max(2, int(wide / (4 * sheet.line)))):
+        x = left + wide * (value - across[0]) / (across[1] - across[0])
+        sheet.marks.append(Line(((x, top + tall), (x, top + tall + 4)), "quiet"))
+        at = top + tall + small
+        sheet.marks.append(Words(x, at, brief(value), small, "quiet", "middle"))
+    sheet.marks.append(Line(((left, top), (left, top + tall), (left + wide, top + tall)), "quiet"))
+    if chart.y_label:
+        sheet.write(
+            chart.y_label, 4, top - small * 0.4, room=wide / 2, height=small, colour="quiet"
+        )
+    if chart.x_label:
+        at = top + tall + 2 * small
+        sheet.note(chart.x_label, left + wide, at, small, anchor="end")
+
+
+def curve(series: Series, box: Box, across: Span, up: Span, count: int) -> list[Mark]:
+    """One series as marks inside the axes."""
+    left, top, wide, tall = box
+    paint = paint_of(series.colour)
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        right = left + wide * (x - across[0]) / (across[1] - across[0])
+        return right, top + tall * (1 - (y - up[0]) / (up[1] - up[0]))
+
+    spots = [at(x, y) for x, y in series.points]
+    if series.kind == "points":
+        return [Circle(x, y, 3.5, paint, "black") for x, y in spots]
+    if series.kind == "bars":
+        zero = at(across[0], max(up[0], 0.0))[1]
+        half = max(1.0, wide / (2.6 * max(1, len(spots)) * max(1, count)))
+        return [
+            Rect(x - half, min(y, zero), 2 * half, max(1.0, abs(zero - y)), paint) for x, y in spots
+        ]
+    if series.kind == "step":
+        spots = [
+            corner
+            for k, (x, y) in enumerate(spots)
+            for corner in ([(x, spots[k - 1][1]), (x, y)] if k else [(x, y)])
+        ]
+        base = top + tall
+        under = (*spots, (spots[-1][0], base), (spots[0][0], base))
+        return [Polygon(under, paint, "black")] if len(spots) > 2 else [Line((*spots,), paint, 2)]
+    if len(spots) == 1:
+        return [Circle(*spots[0], 3.5, paint, "black")]
+    return [Line((*spots,), paint, 2)]
+
+
+def brief(value: float) -> str:
+    """A number in at most five signs."""
+    size = abs(value)
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if size >= unit:
+            scaled = value / (1e3 if name == "k" else unit)
+            return f"{scaled:.3g}{name}"
+    return f"{value:.4g}"
+
+
+def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
+    """Labelled quantities, one a line."""
+    line = min(sheet.line, room / max(1, len(part.bars)))
+    margin, width = sheet.line / 2, sheet.width
+    label = min(width / 3, max(len(bar.label) for bar in part.bars) * LETTER * line + line)
+    start, long = margin + label, width - label - margin - sheet.line * 5
+    for number, bar in enumerate(part.bars):
+        y = top + number * line
+        sheet.write(bar.label, margin, y + line / 2, room=label, height=line, ground="paper")
+        share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
+        sheet.marks.append(Rect(start, y + 3, long, line - 6, "faint"))
+        sheet.marks.append(Rect(start, y + 3, int(long * share), line - 6, paint_of(bar.colour)))
+        text = f"{bar.value:.4g} / {bar.full:.4g}"
+        at = start + long + margin
+        sheet.write(text, at, y + line / 2, room=sheet.line * 5, height=line, ground="paper")
+    return line * len(part.bars)
+
+
+def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
+    """A table: as many of its last rows as fit, numbers to the right."""
+    line, margin = sheet.line * 0.9, sheet.line / 2
+    y = top
+    if table.title:
+        sheet.write(table.title, margin, y + line / 2, room=sheet.width)
+        y += line
+    fits = max(1, int((top + room - y) / line) - 1)
+    rows = table.rows[-fits:]
+    columns = len(table.header)
+    longest = [
+        max(len(row[c]) for row in (table.header, *table.rows) if c < len(row))
+        for c in range(columns)
+    ]
+    scale = (sheet.width - 2 * margin) / sum(size + 2 for size in longest)
+    edges = [margin]
+    for size in longest:
+        edges.append(edges[-1] + min(scale, line * LETTER * 1.5) * (size + 2))
+    numeric = [all(is_number(row[c]) for row in table.rows if c < len(row)) for c in range(columns)]
+    sheet.marks.append(Line(((margin, y + line), (edges[-1], y + line)), "quiet"))
+    for number, row in enumerate((table.header, *rows)):
+        at = y + (number + 0.5) * line
+        for column, text in enumerate(row[:columns]):
+            right = numeric[column] and bool(table.rows)
+            x = edges[column + 1] - line / 2 if right else edges[column]
+            sheet.write(
+                text, x, at, room=edges[column + 1] - edges[column], height=line * 0.95,
+                colour="ink" if number else "quiet", anchor="end" if right else "start",
+            )  # fmt: skip
+        shown = len(table.rows) - len(rows) + number - 1
+        if number and shown < len(table.colours):
+            paint = paint_of(table.colours[shown])
+            sheet.marks.append(Circle(margin / 2, at, line / 5, paint, "black"))
+    return y + line * (1 + len(rows)) - top
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds a number, perhaps with a unit sign or a thousands separator."""
+    bare = text.strip().strip("$€£%+−-×x").replace(",", "").replace(".", "", 1)
+    return bare.isdigit() or not text.strip() or text.strip() in ("–", "-")

@@ -1,0 +1,158 @@
+"""People round a table, and what they say."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import cos, pi, sin
+
+from palestra.scene import Person, RoundTable, Talk
+
+from palestra_renderers.layout.cards import card_width, lay_row
+from palestra_renderers.layout.sheet import Sheet, fitted, letters, wrap
+from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
+from palestra_renderers.plain import clean
+from palestra_renderers.theme import ink_on, paint_of
+
+
+def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float:
+    """A table seen from above; the first person sits at its lower end, the others clockwise."""
+    line = sheet.line
+    height = min(room, sheet.width * 0.8)
+    middle = (sheet.width / 2, top + height / 2)
+    wide, tall = sheet.width * 0.36, height / 2 - 3.2 * line
+    felt(middle, (wide * 0.74, max(line * 2, tall * 0.8)), sheet)
+    spots = [seat_at(n, len(table.people), middle, (wide, tall)) for n in range(len(table.people))]
+    if table.cards:
+        big = min(2.6 * line, tall * 0.6)
+        across = card_width(table.cards, big) * 1.08 * len(table.cards)
+        box = (middle[0] - across / 2, middle[1] - big / 2 - line / 2, across, big)
+        lay_row(table.cards, box, sheet)
+    if table.words:
+        lower = middle[1] + (1.3 * line if table.cards else 0)
+        lines, size = fitted(clean(table.words), wide * 1.2, 3 * line, line)
+        for number, text in enumerate(lines):
+            y = lower + (number - (len(lines) - 1) / 2) * size
+            sheet.marks.append(Words(middle[0], y, text, size, "white", "middle"))
+    for number, person in enumerate(table.people):
+        if person.vote is not None and 0 <= person.vote < len(spots) and person.vote != number:
+            sheet.arrow(between(spots[number], spots[person.vote], 0.2),
+                        between(spots[number], spots[person.vote], 0.8),
+                        paint_of(person.colour))  # fmt: skip
+    for person, spot in zip(table.people, spots, strict=True):
+        lay_person(person, spot, sheet, (middle[0], top, height))
+    return height
+
+
+def felt(middle: tuple[float, float], reach: tuple[float, float], sheet: Sheet) -> None:
+    """The table's top, an ellipse with a rail."""
+    wide, tall = round(reach[0]), round(reach[1])
+    x, y = round(middle[0]) - wide - RAIL, round(middle[1]) - tall - RAIL
+    sheet.marks.append(Layer(x, y, 2 * (wide + RAIL), 2 * (tall + RAIL), table_top(wide, tall)))
+
+
+RAIL = 7
+
+
+@lru_cache(maxsize=64)
+def table_top(wide: int, tall: int) -> tuple[Mark, ...]:
+    marks: list[Mark] = []
+    for grow, paint in ((RAIL - 1, "rail"), (0, "felt")):
+        turns = [a * pi / 48 for a in range(96)]
+        x, y = wide + RAIL, tall + RAIL
+        points = tuple((x + (wide + grow) * cos(a), y + (tall + grow) * sin(a)) for a in turns)
+        marks.append(Polygon(points, paint))
+    return tuple(marks)
+
+
+def seat_at(
+    number: int, count: int, middle: tuple[float, float], reach: tuple[float, float]
+) -> tuple[float, float]:
+    angle = pi / 2 + 2 * pi * number / max(1, count)
+    return middle[0] + reach[0] * cos(angle), middle[1] + reach[1] * sin(angle)
+
+
+def between(
+    start: tuple[float, float], end: tuple[float, float], share: float
+) -> tuple[float, float]:
+    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
+
+
+def lay_person(
+    person: Person,
+    spot: tuple[float, float],
+    sheet: Sheet,
+    space: tuple[float, float, float],
+) -> None:
+    """A person's head in their colour, with name, role, cards and last words."""
+    line, (x, y), paint = sheet.line, spot, paint_of(person.colour)
+    radius = line * 0.8
+    room = sheet.width / 4
+    if person.acting:
+        sheet.marks.append(Circle(x, y, radius + 4, "", "mark", 3))
+    sheet.marks.append(Circle(x, y, radius, "shade" if person.out else paint, "black"))
+    sheet.marks.append(Sprite(x, y, radius * 1.5, "person", ink_on(paint)))
+    if person.out:
+        reach = radius * 0.9
+        for sign in (1, -1):
+            ends = ((x - reach, y - sign * reach), (x + reach, y + sign * reach))
+            sheet.marks.append(Line(ends, "mark", 3))
+    told = ", ".join(text for text in (person.role, person.detail) if text)
+    size = line * 0.8
+    above = y < space[1] + space[2] / 2 - 1  # the far side: their name stands over their head
+    name_at = y - radius - line * 0.5 - (size if told else 0) if above else y + radius + line * 0.55
+    sheet.write(person.name, x, name_at, room=room, height=line * 0.9, anchor="middle")
+    if told:
+        shown = clean(told, letters(room * 1.2, size))
+        sheet.note(shown, x, name_at + size, size, anchor="middle")
+    if person.cards:
+        tall = line * 1.9
+        across = card_width(person.cards, tall) * 1.08 * len(person.cards)
+        beside = x + radius + 4 if x <= space[0] + 1 else x - radius - 4 - across
+        lay_row(person.cards, (beside, y - tall / 2, across, tall), sheet)
+    if person.said:
+        bubble(person.said, (x, y - radius), sheet)
+
+
+def bubble(said: str, spot: tuple[float, float], sheet: Sheet) -> None:
+    """Words over somebody's head, with a tail that points at them."""
+    size, room = sheet.line * 0.75, sheet.width / 3.4
+    lines = wrap(clean(said, 160), letters(room, size))[:3]
+    wide = min(room, max(map(len, lines)) * size * 0.44 + size)
+    tall = size * len(lines) + size / 2
+    x = min(max(spot[0] - wide / 2, 4), sheet.width - wide - 4)
+    y = max(2.0, spot[1] - tall - size * 0.6)
+    tail = ((spot[0] - 4, y + tall - 1), (spot[0] + 4, y + tall - 1), (spot[0], y + tall + 6))
+    sheet.marks.append(Rect(x, y, wide, tall, "panel", "quiet", 1, size / 2))
+    sheet.marks.append(Polygon(tail, "panel"))
+    for number, text in enumerate(lines):
+        sheet.marks.append(Words(x + size / 2, y + size * (number + 0.75), text, size))
+
+
+def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
+    """The last sayings that fit, as bubbles beside their speakers' names."""
+    line = sheet.line
+    size, name = line * 0.85, min(sheet.width / 4, line * 6)
+    wide = letters(sheet.width - name - 2 * line, size)
+    shown: list[tuple[int, list[str]]] = []
+    height = 0.0
+    for number in range(len(talk.sayings) - 1, -1, -1):
+        lines = wrap(clean(talk.sayings[number].text, 600), wide)[:6]
+        height += size * len(lines) + size
+        if height > room and shown:
+            break
+        shown.insert(0, (number, lines))
+    y = top
+    for number, lines in shown:
+        saying = talk.sayings[number]
+        tall = size * len(lines) + size / 2
+        paint = paint_of(saying.colour)
+        sheet.marks.append(Circle(line * 0.8, y + size * 0.75, size / 3, paint, "black"))
+        sheet.write(saying.speaker, line * 1.4, y + size * 0.75, room=name - line, height=size)
+        box = Rect(
+            name + line / 2, y, sheet.width - name - line, tall, "panel", "faint", 1, size / 2
+        )
+        sheet.marks.append(box)
+        for row, text in enumerate(lines):
+            sheet.marks.append(Words(name + line, y + size * (row + 0.75), text, size))
+        y += tall + size / 2
+    return y - top

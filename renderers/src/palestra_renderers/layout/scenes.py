@@ -1,0 +1,118 @@
+"""A whole scene: its caption, and its parts one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from palestra import Grid, Scene
+from palestra.scene import (
+    Bars,
+    Cards,
+    Chart,
+    Dice,
+    Graph,
+    Hexes,
+    Lines,
+    Page,
+    Part,
+    RoundTable,
+    Talk,
+)
+from palestra.scene import Table as Cells
+
+from palestra_renderers.layout.cards import lay_cards, lay_dice
+from palestra_renderers.layout.charts import lay_bars, lay_cells, lay_chart
+from palestra_renderers.layout.graphs import lay_graph
+from palestra_renderers.layout.grid import lay_grid
+from palestra_renderers.layout.hexes import lay_hexes
+from palestra_renderers.layout.pages import lay_page
+from palestra_renderers.layout.people import lay_table, lay_talk
+from palestra_renderers.layout.sheet import Sheet, letters, wrap
+from palestra_renderers.marks import Words
+from palestra_renderers.plain import clean
+
+MOST_LINES = 60
+
+
+def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
+    """The last lines that fit, wrapped at words."""
+    line = sheet.line
+    wide = letters(sheet.width - line, line)
+    texts = [row for text in part.lines for row in text.splitlines()]
+    wrapped = [row for text in texts[-MOST_LINES:] for row in wrap(clean(text, 2_000), wide)]
+    shown = wrapped[-max(1, int(room / line)) :]
+    for number, text in enumerate(shown):
+        at = top + (number + 0.5) * line
+        sheet.marks.append(Words(line / 2, at, text, line, "ink", "start", "paper"))
+    return line * len(shown)
+
+
+LAYOUTS: dict[type, Callable[[Any, float, float, Sheet], float]] = {
+    Grid: lay_grid,
+    Hexes: lay_hexes,
+    Graph: lay_graph,
+    Cards: lay_cards,
+    Dice: lay_dice,
+    RoundTable: lay_table,
+    Chart: lay_chart,
+    Cells: lay_cells,
+    Talk: lay_talk,
+    Bars: lay_bars,
+    Lines: lay_lines,
+    Page: lay_page,
+}
+# How much of what others leave a part takes; the rest have the height of their lines
+SHARES: dict[type, float] = {Grid: 3, Hexes: 3, Graph: 3, RoundTable: 3, Chart: 2, Talk: 1, Page: 3}
+
+
+def fixed_height(part: Part, line: float, width: float) -> float:
+    """The height in which a part of lines is at ease."""
+    if isinstance(part, Cards):
+        return 3.25 * line
+    if isinstance(part, Dice):
+        return 2.05 * line
+    if isinstance(part, Bars):
+        return line * len(part.bars)
+    if isinstance(part, Cells):
+        return line * (0.9 * (len(part.rows) + 1) + bool(part.title))
+    if isinstance(part, Lines):
+        wide = letters(width - line, line)
+        texts = [row for text in part.lines for row in text.splitlines()]
+        return line * sum(max(1, -(-len(text) // wide)) for text in texts)
+    return 0.0
+
+
+def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
+    """Draw a scene between two heights; returns where it ends.
+
+    Boards, tables and charts share what parts of lines leave: at least two fifths of the whole.
+    """
+    line = sheet.line
+    if scene.caption:
+        sheet.write(
+            scene.caption, line / 2, top + line / 2, room=sheet.width - line, ground="paper"
+        )
+        top += line * 1.25
+    parts = list(scene.all_parts())
+    total, gap = bottom - top, line / 3
+    shares = sum(SHARES.get(type(part), 0) for part in parts)
+    fixed = {
+        n: fixed_height(p, line, sheet.width) for n, p in enumerate(parts) if type(p) not in SHARES
+    }
+    wanted, space = sum(fixed.values()), total - gap * max(0, len(parts) - 1)
+    most = space * 0.6 if shares else space
+    squeeze = min(1.0, most / wanted) if wanted else 1.0
+    rest = space - wanted * squeeze
+    y = top
+    for number, part in enumerate(parts):
+        if number in fixed:
+            room = fixed[number] * squeeze
+        else:
+            share = SHARES[type(part)]
+            room, shares = rest * share / shares, shares - share
+        used = LAYOUTS[type(part)](part, y, max(line / 2, room), sheet)
+        if number not in fixed:
+            rest -= used
+        y += used + gap
+    return y - gap if parts else y

@@ -1,0 +1,87 @@
+"""A sheet of marks under construction, and how text fits on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from palestra_renderers.marks import Anchor, Circle, Line, Mark, Place, Words
+from palestra_renderers.plain import clean
+
+LETTER = 0.42  # width of a usual letter over the height of its line
+
+
+@dataclass(slots=True)
+class Sheet:
+    """Marks in the order they are drawn, and the places that can be clicked.
+
+    `width` is the sheet's own, `line` the height of a line of text.
+    """
+
+    width: float
+    line: float
+    marks: list[Mark] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+    def write(
+        self,
+        text: str,
+        x: float,
+        y: float,
+        *,
+        room: float,
+        height: float = 0,
+        colour: str = "ink",
+        anchor: Anchor = "start",
+        ground: str = "",
+    ) -> None:
+        """A line of text whose middle is at `y`, clipped to `room`; usually on nothing."""
+        height = height or self.line
+        shown = clean(text, max(1, int(room / (LETTER * height))))
+        self.marks.append(Words(x, y, shown, height, colour, anchor, ground))
+
+    def note(
+        self, text: str, x: float, y: float, height: float, *, anchor: Anchor = "start"
+    ) -> None:
+        """A quiet line of text, such as the name of an axis."""
+        self.write(text, x, y, room=self.width, height=height, colour="quiet", anchor=anchor)
+
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+        """A line with a head at its end."""
+        (x, y), (u, v) = start, end
+        reach = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)
+        a, b = (u - x) / reach * 9, (v - y) / reach * 9
+        self.marks.append(Line((start, end), colour, 2))
+        head = ((u - a - b / 2, v - b + a / 2), end, (u - a + b / 2, v - b - a / 2))
+        self.marks.append(Line(head, colour, 2))
+
+    def dot(self, x: float, y: float, radius: float, paint: str) -> None:
+        """A disc with an outline."""
+        self.marks.append(Circle(x, y, radius, paint, "black", max(1, radius / 16)))
+
+
+def letters(room: float, height: float) -> int:
+    """The approximate number of letters of this height that fit a width."""
+    return max(1, int(room / (LETTER * height)))
+
+
+def wrap(text: str, wide: int) -> list[str]:
+    """Break a line at spaces, or anywhere if it has none."""
+    lines, rest = [], text
+    while len(rest) > wide:
+        cut = rest.rfind(" ", 1, wide + 1)
+        cut = cut if cut > 0 else wide
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return [*lines, rest]
+
+
+def fitted(text: str, wide: float, tall: float, largest: float) -> tuple[list[str], float]:
+    """Text wrapped at words into a box, and the height of its lines: the largest that fits."""
+    height = largest
+    while True:
+        room = letters(wide, height)
+        lines = wrap(text, room)
+        longest = max(map(len, text.split()), default=0)
+        if (len(lines) * height <= tall and longest <= room) or height <= 9:
+            return lines[: max(1, int(tall // height))], height
+        height -= 1

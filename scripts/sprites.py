@@ -1,0 +1,132 @@
+"""Write renderers/src/palestra_renderers/sprites.json from the npm package @mdi/svg.
+
+    npm pack @mdi/svg && tar xzf mdi-svg-*.tgz
+    python scripts/sprites.py package/svg
+
+The icons are Pictogrammers' Material Design Icons, Apache License 2.0. `NAMES` says which icon is
+which sprite; `DRAWN` are our own outlines for what that set lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+NAMES = {
+    **{
+        f"chess-{man}": f"chess-{man}"
+        for man in ("king", "queen", "rook", "bishop", "knight", "pawn")
+    },
+    **{f"{suit}s": f"cards-{suit}" for suit in ("spade", "heart", "diamond", "club")},
+    "person": "account",
+    "robot": "robot",
+    "cook": "chef-hat",
+    "wolf": "dog",
+    "ghost": "ghost",
+    "crown": "crown",
+    "skull": "skull",
+    "sheep": "sheep",
+    "cow": "cow",
+    "grain": "barley",
+    "tree": "pine-tree",
+    "brick": "wall",
+    "ore": "terrain",
+    "settlement": "home",
+    "city": "home-city",
+    "house": "home",
+    "robber": "incognito",
+    "apple": "food-apple",
+    "onion": "fruit-pear",
+    "tomato": "fruit-cherries",
+    "fruit": "fruit-cherries",
+    "dish": "circle-outline",
+    "pot": "pot",
+    "soup": "pot-steam",
+    "bowl": "bowl-mix",
+    "serve": "room-service",
+    "flag": "flag",
+    "bomb": "bomb",
+    "key": "key-variant",
+    "door": "door",
+    "open-door": "door-open",
+    "star": "star",
+    "target": "bullseye-arrow",
+    "box": "package-variant-closed",
+    "shelf": "bookshelf",
+    "truck": "truck",
+    "car": "car-side",
+    "bin": "delete",
+    "drop": "water",
+    "snow": "snowflake",
+    "hole": "circle",
+    "gift": "gift",
+    "coin": "circle-multiple",
+    "gem": "diamond-stone",
+    "heart": "heart",
+    "light": "lightbulb-on",
+    "moon": "weather-night",
+    "eye": "eye",
+    "hat": "hat-fedora",
+    "shield": "shield",
+    "sword": "sword",
+    "goblet": "trophy-variant",
+    "beam": "flash",
+    "ball": "circle",
+    "square": "square",
+    "triangle": "triangle",
+    "hexagon": "hexagon",
+    "plus": "plus-thick",
+    "check": "check-bold",
+    "cross": "close-thick",
+    "arrow": "arrow-up-bold",
+    "monitor": "monitor",
+    "phone": "cellphone",
+    "book": "book-open-variant",
+    "store": "store",
+    "bank": "bank",
+    "factory": "factory",
+    "scale": "scale-balance",
+    "hammer": "hammer",
+    "speech": "message",
+    "fish": "fish",
+    "leaf": "leaf",
+    "ship": "sail-boat",
+    "prey": "rabbit",
+    "poison": "bottle-tonic-skull",
+    "agent": "triangle",
+    "exit": "exit-run",
+    "broom": "broom",
+    "food": "food-drumstick",
+    "mushroom": "mushroom",
+    "dice": "dice-multiple",
+    "hand": "hand-back-right",
+    "clock": "clock-outline",
+}
+DRAWN = {
+    "peg": "M12,5A7,7 0 0,1 19,12A7,7 0 0,1 12,19A7,7 0 0,1 5,12A7,7 0 0,1 12,5Z",
+    "ring": "M12,3A9,9 0 0,1 21,12A9,9 0 0,1 12,21A9,9 0 0,1 3,12A9,9 0 0,1 12,3"
+    "M12,6.6A5.4,5.4 0 0,0 6.6,12A5.4,5.4 0 0,0 12,17.4"
+    "A5.4,5.4 0 0,0 17.4,12A5.4,5.4 0 0,0 12,6.6Z",
+    "road": "M3,10H21V14H3Z",
+}
+
+
+def main(folder: Path) -> None:
+    icons = {name: outline(folder / f"{icon}.svg") for name, icon in sorted(NAMES.items())}
+    target = Path(__file__).parents[1] / "renderers/src/palestra_renderers/sprites.json"
+    target.write_text(json.dumps({"icons": icons, "drawn": DRAWN}, indent=1) + "\n", "utf-8")
+    print(f"{len(icons) + len(DRAWN)} sprites in {target.name}")
+
+
+def outline(path: Path) -> str:
+    """The one path of an icon."""
+    found = re.findall(r' d="([^"]+)"', path.read_text("utf-8"))
+    if len(found) != 1:
+        sys.exit(f"{path} holds {len(found)} paths; only icons of one path can be used")
+    return str(found[0])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
