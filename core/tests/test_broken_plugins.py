@@ -22,6 +22,7 @@ from palestra import (
     UnknownName,
 )
 from palestra.engine.batch import Batch
+from palestra.kernel.plugins import Plugins
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
 
@@ -273,3 +274,16 @@ def test_an_agent_that_cannot_be_loaded_is_listed_beside_the_others(
     said = capsys.readouterr().out
     assert "atoll-odd" in said
     assert "minimax" in said
+
+
+@pytest.mark.parametrize("variable", ["PALESTRA_PLUGINS", "PALESTRA_BLOCK"])
+def test_a_plugin_that_is_not_installed_is_warned_of_with_the_nearest(variable: str) -> None:
+    plugins = Plugins.from_environment({variable: "core, palestra-game"})
+    with pytest.warns(RuntimeWarning, match=rf"{variable}: 'palestra-game'; did you mean 'pal"):
+        plugins.load()
+    assert (plugins.plugins["core"].status == "loaded") == (variable == "PALESTRA_PLUGINS")
+
+
+def test_names_of_plugins_and_distributions_are_known() -> None:
+    Plugins.from_environment({"PALESTRA_PLUGINS": "core,palestra"}).load()
+    Plugins.from_environment({"PALESTRA_PLUGINS": ""}).load()

@@ -51,7 +51,9 @@ def test_list_filters(run: Run) -> None:
     boards = run("list", "--family", "board").out
     assert "games/ConnectFour-v0" in boards
     assert "text/Commons-v0" not in boards
-    assert "Nothing installed matches" in run("list", "--family", "opera").out
+    refused = run("list", "--family", "boad")
+    assert refused.code
+    assert "unknown family 'boad'; did you mean 'board'?" in refused.err
     rivals = run("list", "--family", "social", "--players", "5", "--pays", "zero-sum").out
     assert "games/Codenames-v0" in rivals
     assert not any(name in rivals for name in ("TrustAndSplit", "Werewolf", "LiarsDice"))

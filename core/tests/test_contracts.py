@@ -364,3 +364,25 @@ def test_a_vector_environment_tells_every_end_whoever_moves_first(
         assert (rewards[terminated] != 0).all()  # the first cells: the first player wins
         assert not rewards[~terminated].any()
     assert ended >= 12
+
+
+@pytest.mark.parametrize("view", ["gym", "batch", "vector"])
+def test_without_numba_one_line_says_so_in_every_view(
+    view: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from palestra.engine import compiled
+
+    monkeypatch.setattr(compiled, "numba_installed", lambda: False)
+    compiled._warn_once.cache_clear()
+
+    def open_one(**more: Any) -> Any:
+        if view == "vector":
+            return gymnasium.make_vec(f"palestra:{C4}", num_envs=2, rows=9, **more)
+        sized = {"num_envs": 2} if view == "batch" else {}
+        return palestra.make(C4, view=view, rows=9, **sized, **more)
+
+    with pytest.warns(RuntimeWarning, match=r'pip install "palestra\[numba\]"') as said:
+        [open_one() for _ in range(2)]
+    assert len(said) == 1
+    with pytest.raises(palestra.MissingExtra, match="numba"):
+        open_one(compiled=True)

@@ -9,14 +9,28 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from palestra import EpisodeRecord, InvalidOption, PluginError, measure, metric
+from palestra import (
+    EpisodeRecord,
+    InvalidOption,
+    MetricSpec,
+    PluginError,
+    measure,
+    metric,
+)
 from palestra.agents.budget import Usage
 from palestra.cli import main
 from palestra.kernel.registry import registry
-from palestra.records.common import equality, gini, success, tokens_per_welfare, welfare, win
 from palestra.records.intervals import Sample, student
-from palestra.records.metrics import Measures, metrics_for, own_metrics
+from palestra.records.metrics import Measures, meets_needs, metrics_for, own_metrics
 from palestra.records.record import OutcomeRecord, StepRecord, TurnRecord, write_records
+from palestra.records.shared_measures import (
+    equality,
+    gini,
+    success,
+    tokens_per_welfare,
+    welfare,
+    win,
+)
 from scipy import stats
 
 BOARD, PUZZLE, DILEMMA = "games/TicTacToe-v0", "games/Sokoban-v0", "games/PrisonersDilemma-v0"
@@ -55,6 +69,19 @@ def test_a_metric_applies_by_what_it_needs() -> None:
     assert {"welfare", "equality"} <= names[DILEMMA]
     assert "win" not in names[DILEMMA]
     assert "welfare" not in {m.name for m in metrics_for("nowhere/Unknown-v0")}
+
+
+def test_a_need_must_be_a_known_one() -> None:
+    odd = MetricSpec("odd", "here:odd", "Odd.", needs=("three seats",))
+    with pytest.raises(PluginError, match=r"'odd' needs 'three seats'.*one seat"):
+        meets_needs(odd, registry().environments[BOARD])
+
+
+def test_rows_are_in_order_of_their_numbers() -> None:
+    measures = Measures()
+    measures.add({f"alignment:{n}": 1.0 for n in (10, 9, 2)} | {"length": 3.0})
+    names = [row[0] for row in measures.rows()]
+    assert names == ["alignment:2", "alignment:9", "alignment:10", "length"]
 
 
 def test_a_declaration_is_checked() -> None:

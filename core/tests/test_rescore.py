@@ -135,6 +135,10 @@ def test_the_command_writes_a_new_folder_and_never_the_old(
     ]
     assert [change["episode"] for change in changes] == [1]
     assert (run / "episode.jsonl").read_bytes() == before
+    with pytest.raises(SystemExit) as done:  # the path that `palestra play` prints
+        main(["rescore", str(run / "episode.jsonl"), "--out", str(tmp_path / "again")])
+    assert not done.value.code
+    assert (tmp_path / "again" / "changes.jsonl").read_bytes()
     for folder in (run, tmp_path / "nowhere"):
         with pytest.raises(SystemExit) as refused:
             main(["rescore", str(folder)])

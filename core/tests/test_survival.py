@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Agent, Decision, EpisodeRecord, InvalidOption, Turn, hookimpl, read_records
+from palestra.agents.budget import Usage
 from palestra.kernel.game import Step
+from palestra.records.verify import verify
 
 C4 = "games/ConnectFour-v0"
 EPISODES = 4
@@ -245,3 +248,32 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
     blocker.write_text("in the way")
     with pytest.raises(palestra.PalestraError, match=r"cannot write .*choose a folder"):
         play(Failing(-1), out=blocker / "run")
+
+
+class NonsenseThenSleep(Agent):
+    """Writes nonsense, which costs tokens, and then does not answer any more."""
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        if turns[0].error:
+            time.sleep(5)
+        return [Decision(text="nonsense", usage=Usage(tokens_out=7)) for _ in turns]
+
+
+def test_a_refused_answer_stays_on_record_where_time_runs_out() -> None:
+    agents = [NonsenseThenSleep(), "first"]
+    (record,) = palestra.play("games/TicTacToe-v0", agents=agents, move_seconds=0.2)
+    (turn,) = record.turns
+    assert turn.status == "forfeit"
+    assert record.mistakes == (1, 0)
+    assert len(turn.errors) == 1
+    assert turn.spent.tokens_out == 7
+    assert "refused" in verify(record)
+
+
+def test_a_record_that_stops_between_two_answers_verifies() -> None:
+    agents = [NonsenseThenSleep(), NonsenseThenSleep()]
+    (record,) = palestra.play("text/Negotiation-v0", agents=agents, move_seconds=0.2)
+    assert record.outcome is not None
+    assert record.outcome.results == ("truncated", "truncated")
+    assert sum(record.mistakes) == 1
+    verify(record)

@@ -8,7 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
-from palestra.records.common import gini
+from palestra.records.shared_measures import gini
 from palestra_envs.text.commons.game import Address, Commons, Harvest, words_in
 from palestra_envs.text.sharing import Pass, Say, proportional_shares
 

@@ -69,7 +69,7 @@ def test_a_file_that_is_not_there_is_refused_at_once(tmp_path: Path) -> None:
 def test_episodes_draw_contexts_as_often_as_they_are_there(tmp_path: Path) -> None:
     expected = read(tmp_path, SELF_PLAY + SELF_PLAY[:24])
     game = Negotiation(contexts=str(tmp_path / "contexts.txt"))
-    drawn = Counter()
+    drawn: Counter[Context] = Counter()
     for seed in range(200):
         state = game.initial_state(seed)
         drawn[state.counts, state.values] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -226,3 +227,47 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, relati
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         XLand(**options)
+
+
+# Terrain
+
+
+@pytest.mark.parametrize("terrain", ["pillars", "rooms", "maze"])
+@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (5, 8), (8, 8), (9, 11), (12, 7), (16, 13)])
+def test_all_floor_is_connected(terrain: Any, rows: int, columns: int) -> None:
+    for seed in range(25):
+        density = (0.3, 1.0)[seed % 2]
+        game = XLand(rows=rows, columns=columns, terrain=terrain, density=density)
+        walls = game.initial_state(seed).walls.reshape(rows, columns)
+        grid = nx.grid_2d_graph(rows, columns)
+        grid.remove_nodes_from(zip(*np.nonzero(walls), strict=True))
+        assert nx.is_connected(grid)
+
+
+def test_rooms_of_three_by_three_have_one_door_in_each_wall() -> None:
+    # 11 by 11 cells: three by three rooms, walls on rows and columns 3 and 7
+    walls = XLand(rows=11, columns=11, terrain="rooms", density=1.0).initial_state(5).walls
+    drawn = walls.reshape(11, 11)
+    for line in (3, 7):
+        for start in (0, 4, 8):
+            assert drawn[line, start : start + 3].sum() == 2
+            assert drawn[start : start + 3, line].sum() == 2
+    for row, column in product((0, 4, 8), repeat=2):
+        assert not drawn[row : row + 3, column : column + 3].any()
+    assert drawn[3, 3]
+    assert drawn[7, 7]
+
+
+def test_a_full_maze_has_one_wall_from_every_pillar_that_may_have_one() -> None:
+    game = XLand(rows=9, columns=9, terrain="maze", density=1.0)
+    for seed in range(20):
+        walls = game.initial_state(seed).walls.reshape(9, 9)
+        pillars = walls[1::2, 1::2]
+        assert pillars.all()
+        between = int(walls.sum() - pillars.sum())
+        assert 9 <= between <= 15  # 9 have both ways, 6 one of them, the last none
+
+
+def test_without_density_rooms_have_corners_only() -> None:
+    walls = XLand(rows=8, columns=8, terrain="rooms", density=0.0).initial_state(0).walls
+    assert np.flatnonzero(walls).tolist() == [27, 31, 59, 63]

@@ -20,7 +20,8 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PROGRAM = os.environ.get("PALESTRA_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+FOUND = next(filter(None, map(shutil.which, PROGRAMS)), None)
+PROGRAM = os.environ.get("PALESTRA_CHROMIUM") or FOUND
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(PROGRAM is None, reason=f"none of {', '.join(PROGRAMS)} is on PATH"),
@@ -59,7 +60,7 @@ def costly(turn: palestra.Turn) -> Decision:
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two episodes of tic-tac-toe, the first with tokens and costs."""
-    records = palestra.play("games/TicTacToe-v0", agents=[costly, "first"], seed=1)  # type: ignore[list-item]
+    records = palestra.play("games/TicTacToe-v0", agents=[costly, "first"], seed=1)
     records += palestra.play("games/TicTacToe-v0", agents=["random", "random"], seed=2)
     path = tmp_path_factory.mktemp("page") / "replay.html"
     return export(records, path).as_uri()
@@ -187,7 +188,7 @@ def test_hostile_text_is_only_text(page: Any, tmp_path: Path) -> None:
     def hostile(turn: palestra.Turn) -> Any:
         return Walk() if turn.steps_played > 1 else Say(text=said + "y" * 100)
 
-    (record,) = palestra.play("text/Negotiation-v0", agents=[hostile, hostile])  # type: ignore[list-item]
+    (record,) = palestra.play("text/Negotiation-v0", agents=[hostile, hostile])
     record.agents = ("<i>evil</i>", "b")
     page.goto(export([record], tmp_path / "page.html").as_uri() + "#turn=2")
     assert page.locator("main :is(img, script, b b, i:not(.swatch), i *, b *)").count() == 0
@@ -304,7 +305,7 @@ def test_only_the_rows_in_sight_exist(page: Any, long_replay: str) -> None:
     page.evaluate("document.querySelector('.turns').scrollTop = 1e9")
     page.locator("tbody tr td:first-child", has_text="1000").first.wait_for()
     assert rows.last.locator("td").first.text_content() == "1000"
-    rows.last.click()
+    rows.last.locator("td").nth(4).click()  # in reach, and under nothing else
     assert count(page) == "1000 / 1000"
 
 
@@ -314,7 +315,8 @@ def test_minds_stand_beside_the_board(page: Any, long_replay: str) -> None:
     assert minds.count() == 8
     assert "weighs the apples" in minds.nth(2).locator(".thought").text_content()
     used = minds.nth(2).locator(".used").text_content()
-    assert used == "made-up · log-prob −2.3 (p = 0.1003) · 902 tokens in, 60 out · 0.4 s · cost 0.001"
+    took = "902 tokens in, 60 out · 0.4 s · cost 0.001"
+    assert used == f"made-up · log-prob −2.3 (p = 0.1003) · {took}"
     board, beside = page.locator(".board").bounding_box(), page.locator(".minds").bounding_box()
     assert board["x"] + board["width"] <= beside["x"]
     assert abs(minds.first.bounding_box()["y"] - beside["y"]) < 30
@@ -391,3 +393,18 @@ def test_axe_finds_nothing_to_complain_of(
     assert {"color-contrast", "label", "button-name", "scrollable-region-focusable"} <= checked
     told = [(v["id"], [node["html"] for node in v["nodes"]][:3]) for v in found["violations"]]
     assert not told
+
+
+def test_a_record_is_a_page_in_a_notebook(page: Any, tmp_path: Path) -> None:
+    (record,) = palestra.play("games/TicTacToe-v0", agents=["first", "first"], seed=1)
+    assert repr(record) == (
+        "<EpisodeRecord games/TicTacToe-v0, seed 1, 7 steps: player_0 win, player_1 loss>"
+    )
+    cell = tmp_path / "cell.html"
+    cell.write_text(f"<!doctype html><body>{record._repr_html_()}</body>", "utf-8")
+    page.goto(cell.as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("#next").click()
+    assert frame.locator("#count").text_content() == "1 / 7"
+    assert frame.locator(".board svg path").count() == 1
+    assert page.evaluate("document.querySelector('iframe').contentDocument") is None  # sandboxed

@@ -9,10 +9,11 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import Episode, InvalidAction, Turn
+from palestra import Episode, Grid, InvalidAction, Turn
 from palestra.cli import main
 from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
+from palestra_renderers.targets import with_targets
 from palestra_renderers.typed_moves import read_move
 from palestra_renderers.window_seat import WindowSeat, moves_from
 from rich.console import Console
@@ -189,7 +190,7 @@ def test_a_picture_beside_a_person_shows_their_seat(
     )
     shown = capsys.readouterr().out
     assert "(to player_1)" not in shown
-    assert re.search(r"player_1: \[\?\]", shown)
+    assert re.search(r"player_1 \[\?\]", shown)
 
 
 # In the window
@@ -299,3 +300,17 @@ def test_moves_are_filtered_by_what_is_typed() -> None:
     moves = ["a2-a3", "a2-b3", "b2-a3"]
     assert moves_from(moves, "a2") == ["a2-a3", "a2-b3"]
     assert moves_from(moves, "") == moves
+
+
+def test_cells_that_may_be_clicked_next_are_marked() -> None:
+    episode = Episode(palestra.game("games/Chess-v0"), 0)
+    scene, moves = episode.scene(0), episode.legal_texts(0)
+    (start,) = with_targets(scene, moves, "").parts
+    (chosen,) = with_targets(scene, moves, "g1").parts
+    assert isinstance(start, Grid)
+    assert isinstance(chosen, Grid)
+    movable = {start.name(*cell) for kind, cell in start.marks if kind == "target"}
+    assert movable == {*(f"{file}2" for file in "abcdefgh"), "b1", "g1"}
+    marks = {(kind, chosen.name(*cell)) for kind, cell in chosen.marks}
+    assert marks == {("selected", "g1"), ("target", "f3"), ("target", "h3")}
+    assert with_targets(scene, moves, "z9") == scene

@@ -38,7 +38,7 @@ class Recorder(Model):
 
 def played(options: str, *, env: str, said: Sequence[str], **settings: Any) -> tuple[Any, Any]:
     """A record of one game between recorders, and the messages that each request had."""
-    given = dict(part.split("=") for part in options.split(",") if part)
+    given: dict[str, Any] = dict(part.split("=") for part in options.split(",") if part)
     model = Recorder(said)
     agents = []
     for _ in range(2):

@@ -50,10 +50,9 @@ def record_of(env: str, agents: list[str]) -> palestra.EpisodeRecord:
 
 
 def page_episodes(path: Path) -> list[dict[str, Any]]:
-    found = re.search(r"const EPISODES = (.*);\n", path.read_text("utf-8"))
-    assert found
-    episodes: list[dict[str, Any]] = json.loads(found.group(1))
-    return episodes
+    block = r'<script type="application/json">(.*?)</script>'
+    _, *found = re.findall(block, path.read_text("utf-8"), re.DOTALL)
+    return [json.loads(episode) for episode in found]
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
@@ -127,7 +126,9 @@ def test_the_page_of_a_seat_holds_no_secret(tmp_path: Path) -> None:
 def test_the_policy_of_a_page_names_the_hash_of_its_only_script(tmp_path: Path) -> None:
     record = record_of("games/TicTacToe-v0", ["first", "random"])
     page = export_html([record], tmp_path / "page.html").read_text("utf-8")
-    (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+    scripts = dict.fromkeys(re.findall(r"<script([^>]*)>", page))
+    assert list(scripts) == [' type="application/json"', ""]  # data, and what runs
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = b64encode(sha256(script.encode()).digest()).decode()
     assert f"default-src 'none'; script-src 'sha256-{digest}'; style-src" in page
 
@@ -158,9 +159,8 @@ def test_no_page_of_a_seat_holds_what_others_were_told(env: str, tmp_path: Path)
         assert shown["seed"] is None
         for frame in shown["frames"]:
             others = [turn for turn in frame["turns"] if turn["player"] != viewer]
-            assert all(
-                turn["text"] == "(not shown to this seat)" for turn in others if turn["status"]
-            )
+            assert all(turn["text"] == "(not shown to this seat)" for turn in others)
+            assert not any("mind" in turn for turn in others)
             assert not any(turn["rewards"] for turn in others)
             paid = [value for seat, value in enumerate(frame["returns"]) if seat != viewer]
             assert frame["end"] or paid == [None] * len(paid)
@@ -208,7 +208,7 @@ def test_the_page_needs_no_network_and_no_tag_escapes_it(tmp_path: Path) -> None
     record = record_of("text/Negotiation-v0", [hostile, hostile])  # type: ignore[list-item]
     path = export_html([record], tmp_path / "replay.html")
     text = path.read_text("utf-8")
-    assert text.count("</script>") == 1
+    assert text.count("</script>") == 3  # the index, the episode's data, the script
     assert "\x1b" not in text
     assert re.findall(r"https?://[^\"' ]+", text) == ["http://www.w3.org/2000/svg"]
     (episode,) = page_episodes(path)

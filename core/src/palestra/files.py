@@ -1,4 +1,4 @@
-"""Writing files atomically: completely, or not at all."""
+"""Writing files atomically, completely or not at all; what reading them may raise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+import msgspec
+
 from palestra.kernel.errors import PalestraError
+
+# What reading a damaged or foreign file may raise
+UNREADABLE = (
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
 
 
 class CannotWrite(PalestraError, OSError):

@@ -29,10 +29,10 @@ class Piece:
 
     `glyph` is one or two characters, for places where no picture can be drawn; `label` is what it
     is in words, for tooltips and readers. `sprite` names a picture of the theme ("chess-knight",
-    "pot", "robot"), or a ground that fills the cell ("wall", "water"); without one, or if the theme has none of that name, `shape` is drawn with the
-    glyph on it (a disc shows its glyph only if it has a label; shape "word" writes the label in
-    full, shape "small" the glyph alone). `facing` is where it looks, `badge` a few letters in its
-    corner, such as a level or a load.
+    "pot", "robot") or a ground that fills the cell ("wall", "water"); without one, or if the theme
+    has none of that name, `shape` is drawn with the glyph on it. A disc shows its glyph only if it
+    has a label; shape "word" writes the label in full, shape "small" the glyph alone. `facing` is
+    where it looks, `badge` a few letters or a sprite in its corner, such as a level or a load.
     """
 
     glyph: str
@@ -231,13 +231,25 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Candle:
+    """The prices of one period: at `x`, from `opened` to `closed`, within `low` and `high`."""
+
+    x: float
+    opened: float
+    high: float
+    low: float
+    closed: float
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
-    """Series over common axes; the labels name the quantities and their units."""
+    """Series and candles over common axes; the labels name the quantities and their units."""
 
     series: tuple[Series, ...]
     title: str = ""
     x_label: str = ""
     y_label: str = ""
+    candles: tuple[Candle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

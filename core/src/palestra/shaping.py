@@ -66,6 +66,11 @@ def is_potential_based(shaper: Shaper) -> bool:
     return bool(getattr(getattr(shaper, "func", shaper), "potential_based", False))
 
 
+def is_by_person(shaper: Shaper) -> bool:
+    """Whether a shaper is to be told by `over` that a new person takes the seat (`by_person`)."""
+    return bool(getattr(getattr(shaper, "func", shaper), "by_person", False))
+
+
 @runtime_checkable
 class Remembering(Protocol):
     """A step shaper that is a class: its instances keep state.
@@ -210,7 +215,7 @@ class ShapedEpisode(Episode):
                     named |= own
                     continue
                 shaper = self._shapers[name]
-                ends = seat in left and is_potential_based(shaper)
+                ends = seat in left and (is_potential_based(shaper) or is_by_person(shaper))
                 named |= shaper(replace(step, over=True) if ends else step)
             terms[seat] = named
         self._paid, self._named = [0.0] * self.game.num_players, {}

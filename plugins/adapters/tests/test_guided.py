@@ -165,6 +165,13 @@ def test_a_given_direction_has_length_one_and_bad_ones_are_told() -> None:
     record = palestra.play(WORLD, agents=[agent])[0]
     assert record.turns[0].facts["direction"] == {"payoff": 0.6, "words": -0.8}
     assert "rated as +0.60 times payoff, -0.80 times words." in rules(agent.models[0].requests[0])
+    model = Free(weighs)
+    fading = Directed(inner=Plain(model=model), towards="payoff=3+words=-4", discounts="words=0.5")
+    palestra.play(WORLD, agents=[fading])
+    assert (
+        "rating as high as you can. With each of your decisions, words counts 0.50 times as much "
+        "as with the one before." in rules(model.requests[0])
+    )
     for wrong in ("payoff", "payoff=much"):
         with pytest.raises(InvalidOption, match="term=number"):
             read_direction(wrong)

@@ -141,7 +141,7 @@ def test_acts_are_read_by_their_words(text: str, choice: int) -> None:
 
 def test_acts_in_words_are_paid_as_what_they_name_and_read_by_all() -> None:
     episode = Episode(Norms(3, topics=1, generations=1, acts="text", temptation=0), 0)
-    episode.act({seat: LINES[0] for seat in range(3)})
+    episode.act(dict.fromkeys(range(3), LINES[0]))
     state = episode.state
     norm, other = (TOPICS[0][1][(state.norms[0] + n) % 3] for n in (0, 1))
     episode.act({0: Act(f"Of course I {norm}."), 1: Act(f"I {other}."), 2: Act("I pray.")})

@@ -16,7 +16,7 @@ from palestra_markets.population.contacts import pairs_of
 from palestra_markets.population.epidemic import INFECTIOUS, SUSCEPTIBLE, force_of
 from palestra_markets.population.modes import fit_transmission, run
 from palestra_markets.population.population import Policy, Population, Stay
-from palestra_markets.population.town import HOUSEHOLD_SIZES, build_town
+from palestra_markets.population.town import ARCHETYPES, HOUSEHOLD_SIZES, build_town
 from scipy.optimize import brentq
 from scipy.stats import kstest
 
@@ -302,3 +302,51 @@ def test_impossible_policies_and_percents_are_refused() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match="|".join(options)):
         Population(**options)
+
+
+# Archetypes
+
+
+@pytest.mark.parametrize(("groups", "shares"), [(8, 2), (24, 6)])
+def test_more_archetypes_divide_the_four_by_sex_and_area(groups: int, shares: int) -> None:
+    few, many = build_town(60_000, 4, 3), build_town(60_000, groups, 3)
+    assert np.array_equal(few.age, many.age)
+    assert np.array_equal(few.household, many.household)
+    assert np.array_equal(many.archetype // shares, few.archetype)
+    parts = many.sizes.reshape(4, shares)
+    assert np.array_equal(parts.sum(axis=1), few.sizes)
+    for part, size in zip(parts, few.sizes, strict=True):  # each an equal share
+        assert abs(part - size / shares).max() < 5 * np.sqrt(size / shares)
+
+
+def test_a_household_lives_in_one_area() -> None:
+    town = build_town(5_000, 24, 1)
+    for home in range(0, town.households, 37):
+        assert len(set(town.area[town.household == home].tolist())) == 1
+    assert set(town.area.tolist()) == {0, 1, 2}
+
+
+def test_groups_read_the_news_of_their_own_area() -> None:
+    game = Population(num_players=25, people=3_000)
+    state = game.initial_state(0)
+    town = game.town(state)
+    state.folk.stage[:] = 0
+    state.folk.stage[np.flatnonzero(town.area == 2)[:50]] = 2  # infectious, in the south alone
+    south = 50 / (town.area == 2).sum()
+    for seat in range(1, 25):
+        expected = south if game.group_names[seat - 1].endswith("in the south") else 0
+        assert game.local_share(state, seat) == pytest.approx(expected)
+        assert f"{100 * expected:.2f} percent of people there" in game.describe(state, seat)
+        assert game.observe(state, seat)[-1] == pytest.approx(expected)
+    assert "News of" not in game.describe(state, 0)
+
+
+def test_archetypes_have_names_of_their_own() -> None:
+    for groups, names in ARCHETYPES.items():
+        assert len(set(names)) == groups
+    assert ARCHETYPES[8][:4] == (
+        "young women",
+        "young men",
+        "women who work at home",
+        "men who work at home",
+    )

@@ -10,13 +10,14 @@ import gymnasium
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption
+from palestra import InvalidOption, Rng
 from palestra_rewards import shape
 from palestra_rewards.episodes.programs import ProgramFailed
 from palestra_rewards.judges import Judge
 from palestra_rewards.reading import turn_rewards
 from palestra_rewards.steps.coded import design_step, steps_of
 from palestra_rewards.steps.diverse import DiverseDiscounts, VisibleWeights
+from palestra_rewards.steps.kinesthetic import alignment, heat_map, nearness, shaded
 
 TRASH = "text/Trash-v0"
 PROGRAM = """
@@ -183,3 +184,42 @@ def test_no_fixed_weights_reverse_a_preference_as_the_visible_ones_do() -> None:
 def test_discounts_that_cannot_be_are_named(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         DiverseDiscounts(**options)
+
+
+# Kinesthetic rewards
+
+
+def test_terms_are_combined_while_playing() -> None:
+    """Signed geometric means of each step's own terms, worked out here from the plain record."""
+    settings: dict[str, Any] = {
+        "agents": "random",
+        "seed": 2,
+        "n": 1,
+        "max_episode_steps": 12,
+        "invalid": "random",
+    }
+    (shaped,) = palestra.rollouts(TRASH, rewards=["krc-step:parts=home+effort"], **settings)
+    (plain,) = palestra.rollouts(TRASH, **settings)
+    found = set()
+    for one, own in zip(shaped.steps, plain.steps, strict=True):
+        for seat in range(len(plain.players)):
+            home, effort = (own.rewards.get(seat, {}).get(n, 0.0) for n in ("home", "effort"))
+            size = abs(home * effort) ** 0.5
+            wanted = size if home > 0 and effort > 0 else -size
+            assert one.rewards.get(seat, {}).get("krc", 0.0) == pytest.approx(wanted)
+            found.add(round(wanted, 6))
+    episode = palestra.make(TRASH, view="episode", seed=0, rewards=["krc-step:parts=nothing"])
+    with pytest.raises(InvalidOption, match="no term 'nothing'"):
+        episode.act({seat: episode.sample(seat, Rng.seeded(1)) for seat in episode.to_act})
+
+
+def test_shapes_of_distance_and_direction_by_hand() -> None:
+    assert nearness([0.0, 2.0]).tolist() == pytest.approx([1.0, np.exp(-1)])
+    assert nearness(2.0, scale=2.0, dispersion=0.5) == pytest.approx(np.exp(-1))
+    assert nearness(2.0, density=2.0) == pytest.approx(np.exp(-0.5))
+    assert alignment([[3, 4], [1, 0], [0, 0]], [4, 3]).tolist() == pytest.approx([0.96, 0.8, 0.0])
+    drawn = heat_map(lambda x, y: x + 10 * y, 3, 2)
+    assert drawn.tolist() == [[5.5, 6.5, 7.5], [15.5, 16.5, 17.5]]
+    assert shaded(np.array([[0.0, 1.0], [0.5, 0.2]])) == " █\n▒·"
+    with pytest.raises(InvalidOption, match="above 0"):
+        nearness(1.0, density=0.0)

@@ -11,14 +11,17 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from palestra import EpisodeRecord, UnknownName
 from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
-from palestra_rewards import Group, estimate, shape
+from palestra_rewards import Group, entries, estimate, shape
 from palestra_rewards.crediting import TurnCredit
 from palestra_rewards.facts import nested, of_person
 from palestra_rewards.people import people_of
 from palestra_rewards.producers import RUNS
 from palestra_rewards.reading import turn_rewards
+from reward_rollouts import drawn
 
 NEWCOMER = EventRecord("newcomer", "Somebody new sits at seat 1.", {"players": [1]}, None)
 
@@ -168,3 +171,60 @@ def test_workers_have_a_role_of_their_own() -> None:
 
 def by_episode(names: str, records: list[EpisodeRecord]) -> list[np.ndarray[Any, Any]]:
     return estimate(names, Group.of(records, compare_by=("seat",))).per_episode()
+
+
+OF_SEATS = {"shapley", "counterfactual", "dylan", "comam", "at-grpo", "qlass", "segment-chain"}
+ANY = sorted({entry.name for entry in entries("group")} - OF_SEATS)
+
+
+@pytest.mark.parametrize("name", ANY)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_two_people_at_a_seat_are_credited_as_if_each_had_one(name: str, seed: int) -> None:
+    """Four seats, and the same turns as two seats at which a second person followed the first."""
+    known: dict[str, dict[str, Any]] = {
+        "archer": {"critic": "table"},
+        "turn-critic": {"critic": "table"},
+        "arena": {"judge": lambda i, j: 0.5 + 0.01 * (i - j)},
+    }
+    given_options = known.get(name, {})
+    apart = drawn(seed, seats=4)
+    columns = {
+        column: getattr(apart, column)
+        for column in ("episode", "turn", "rewards", "task", "truncated", "success", "parent")
+    }
+    columns |= {column: getattr(apart, column) for column in ("state", "action", "logprob")}
+    columns |= {column: getattr(apart, column) for column in ("tokens", "seconds", "cost")}
+    columns |= {"role": apart.seat, "facts": apart.facts}
+    four = Group.from_arrays(seat=apart.seat, **columns)
+    two = Group.from_arrays(seat=apart.seat // 2, life=apart.seat % 2, **columns)
+    assert two.lines == four.lines
+    np.testing.assert_allclose(
+        estimate(name, two, **given_options).values,
+        estimate(name, four, **given_options).values,
+        atol=1e-9,
+    )
+
+
+def test_a_teams_worth_counts_all_people_at_a_seat() -> None:
+    """Seat 1 earns 2 and then 3, as much as seat 0: a common payoff of 5."""
+    columns: dict[str, Any] = {
+        "episode": [0, 1, 1, 2, 2, 2],
+        "seat": [0, 1, 1, 0, 1, 1],
+        "life": [0, 0, 1, 0, 0, 1],
+        "rewards": [1.0, 2.0, 0.0, 5.0, 2.0, 3.0],
+        "facts": {"coalition": [[0], [1], [0, 1]]},
+    }
+    found = estimate("shapley", Group.from_arrays(**columns)).values
+    # worths: {} 0, {0} 1, {1} 2, both 5: (1 + 3) / 2 and (2 + 4) / 2
+    assert found.tolist() == [2.0, 3.0, 3.0, 2.0, 3.0, 3.0]
+
+
+def test_weights_of_diverse_discounts_start_anew_with_each_person() -> None:
+    named = "diverse-discounts:gammas=norm=0.9+temptation=0.5,gamma=0.9"
+    for record, plain in zip(village(named), village(), strict=True):
+        wanted = shape(
+            "time-preferences", plain, gammas={"norm": 0.9, "temptation": 0.5}, gamma=0.9
+        )
+        np.testing.assert_allclose(turn_rewards(record), wanted, atol=1e-9)
+    assert any(p.life for record in village() for p in people_of(record))

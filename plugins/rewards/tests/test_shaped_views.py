@@ -101,7 +101,14 @@ def mirrored(batch: Any, game: Any, rewards: list[str], steps: int, limit: int) 
 
 
 @pytest.mark.parametrize(
-    "rewards", [["env", FILL], [f"{FILL},vectorised=true", "env"], ["novelty", "env"]]
+    "rewards",
+    [
+        ["env", FILL],
+        [f"{FILL},vectorised=true", "env"],
+        ["novelty", "env"],
+        ["diverse-discounts:gammas=payoff=0.5,weights=payoff=3.0,gamma=0.9"],
+        ["krc-step", "env"],
+    ],
 )
 def test_a_batch_pays_all_seats_what_episodes_pay(rewards: list[str]) -> None:
     """In a game of turns, with wins, forfeits and a limit of steps, for gamma < 1."""

@@ -28,7 +28,6 @@ HIDING = [
     "games/SplitFacts-v0",
     "games/Taboo-v0",
     "text/Negotiation-v0",
-    "markets/PriceNegotiation-v0",
     "games/MiniHanabi-v0",
 ]
 HIDING = [env for env in HIDING if any(spec.id == env for spec in palestra.specs())]

@@ -158,3 +158,22 @@ def test_a_straggler_does_not_wedge_a_match(server):
     assert record["mistakes"][1] == len(record["steps"])
     assert record["mistakes"][0] == 0
     here.close(), asleep.close(), client.close()
+
+
+def test_a_thought_is_in_the_record_of_its_own_seat_only(server):
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/TicTacToe-v0", max_episode_steps=2)
+    seats = [client.join(match, seat) for seat in (0, 1)]
+    for seat, connection in enumerate(seats):
+        connection.turn(10)
+        connection.move("nowhere", thought=f"a wild thought of {seat}")
+        connection.answer(seat, thought=f"a plan of {seat}")
+    for seat, connection in enumerate(seats):
+        connection.turn(10)
+        record = str(client.record(connection.token))
+        for other in (0, 1):
+            assert (f"a plan of {other}" in record) == (other == seat)
+            assert (f"a wild thought of {other}" in record) == (other == seat)
+        connection.close()
+    client.close()

@@ -56,7 +56,7 @@ def ends(goal: Goal, kind: str) -> tuple[str, list[str]]:
 # Libraries and tasks
 
 
-@pytest.mark.parametrize("domains", [1, 4, 20])
+@pytest.mark.parametrize("domains", [1, 4, 20, 100])
 def test_a_library_has_one_part_of_46_functions_a_domain(domains: int) -> None:
     library = draw_library(domains, 7)
     # a row: 5 (with a parent) or 4 reads, 2 writes and an unlock for each of two keys
@@ -179,6 +179,14 @@ def test_a_change_that_is_undone_is_none() -> None:
 ])  # fmt: skip
 def test_the_solver_does_every_task(options: dict[str, Any]) -> None:
     assert mean(play(**options), "success") == 1
+
+
+def test_the_solver_finds_its_way_among_4600_functions() -> None:
+    records = play(domains=100, discover=True, episodes=2)
+    assert mean(records, "success") == 1
+    game = ToolWorld(domains=100, discover=True)
+    assert len(draw_library(100, 7).tools) == 4600
+    assert len(game.rules_for(0)) < 5000  # nobody reads them all
 
 
 # Hell or High Water
@@ -559,7 +567,7 @@ def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
         ({"walk": 9}, "walk must be an integer from 1 to 5, not 9"),
         ({"pollution": 1}, "add task='lookup'"),
         ({"policy": "strict"}, "policy must be 'none' or 'task' or 'updating' or a list"),
-        ({"domains": 21}, "domains must be an integer from 1 to 20, not 21"),
+        ({"domains": 101}, "domains must be an integer from 1 to 100, not 101"),
     ],
 )
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], told: str) -> None:

@@ -73,3 +73,16 @@ def test_the_support_desk_counts_changed_orders_and_lines() -> None:
     assert found["orders-changed"] == len(changed)
     assert found["chat-lines"] == sum(map(len, day.chats.values()))
     assert "impostor-success" not in found
+
+
+def test_a_product_of_a_fixed_assortment_has_a_share() -> None:
+    record, state = play("web/Shelf-v0", "random", 4, assortment=3)
+    found, shelf = measure(record), state.data
+    shares = {name: value for name, value in found.items() if name.startswith("product-share:")}
+    assert len(shares) == SHELF_SIZE
+    assert sum(shares.values()) == 1
+    assert shares[f"product-share:{shelf.articles[shelf.bought].product}"] == 1
+    drawn, _ = play("web/Shelf-v0", "random", 4)
+    alike, _ = play("web/Shelf-v0", "random", 4, assortment=3, trial="price")
+    for other in (drawn, alike):
+        assert not any(name.startswith("product-share:") for name in measure(other))

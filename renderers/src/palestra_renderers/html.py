@@ -75,7 +75,9 @@ def frame_data(
     picture.pop("places", None)  # where to click: nobody plays on this page
     return {
         "picture": picture,
-        "words": texts.text("\n".join(scene_lines(scene) + labels(scene, episode.players))[:WORDS_LIMIT]),
+        "words": texts.text(
+            "\n".join(scene_lines(scene) + labels(scene, episode.players))[:WORDS_LIMIT]
+        ),
         "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
         "acting": list(episode.to_act),
         "end": ending(episode),

@@ -11,12 +11,16 @@ function bubble(kind, label, text, told = {}) {
   node.dataset.opens = told.opens ? "1" : "";
   return node;
 }
-const ASKED = {sent: "as sent", rebuilt: "as sent", told: "what the seat was told; the agent's own prompt is not on the record"};
+const ASKED = {
+  sent: role => `prompt (${role}), as sent`,
+  rebuilt: role => `prompt (${role}), as sent`,
+  told: () => "what the seat was told; the agent's own prompt is not on the record",
+};
 function askedBubbles(pane, mind, one) {
   const asked = one.asked || [], last = asked.length - 1;
   const before = one.earlier ? [make("p", {class: "soft"}, `after ${one.earlier} messages of the turn before`)] : [];
   return [...before, ...asked.map(([role, text], place) =>
-    bubble(`asked ${role === "assistant" ? "own" : ""}`, `${role || "prompt"}, ${ASKED[mind.source]}`, textOf(pane.episode, text), {folded: true, opens: place === last}))];
+    bubble(`asked ${role === "assistant" ? "own" : ""}`, ASKED[mind.source](role || "text"), textOf(pane.episode, text), {folded: true, opens: place === last}))];
 }
 function usageText(one) {
   const used = one.usage || {}, parts = [];
@@ -49,7 +53,7 @@ function factBars(named) {
   const sorted = named.sort((a, b) => b[1] - a[1]), shown = sorted.slice(0, 12);
   const most = Math.max(1e-9, ...shown.map(([, value]) => Math.abs(value)));
   const bars = shown.map(([name, value]) => make("div", {class: "bar"}, [make("span", {}, name),
-    make("div", {"aria-hidden": "true"}, make("span", {class: value < 0 ? "loss" : "", style: `width:${100 * Math.abs(value) / most}%`})), make("span", {}, brief(value).replace("-", "−"))]));
+    make("div", {"aria-hidden": "true"}, make("span", {class: value < 0 ? "loss" : "", style: `width:${100 * Math.abs(value) / most}%`})), make("span", {}, minus(value))]));
   if (sorted.length > shown.length) bars.push(make("p", {class: "soft"}, `and ${sorted.length - shown.length} more`));
   return make("div", {class: "bars"}, bars);
 }
@@ -60,7 +64,8 @@ function traceNodes(pane, mind) {
       ? bubble("asked", `${role} to ${talk.players[seat]}`, textOf(pane.episode, text), {folded: true})
       : bubble("said", String(talk.players[seat]), textOf(pane.episode, text)))]));
   const facts = {...(mind.settings ? {settings: mind.settings} : {}), ...(mind.facts || {})};
-  if (Object.keys(facts).length) found.push(make("details", {class: "trace facts"}, [
+  const silent = !mind.tries.some(one => one.raw);  // all there is to see of this mind
+  if (Object.keys(facts).length) found.push(make("details", {class: "trace facts", "data-opens": silent ? "1" : ""}, [
     make("summary", {}, `the agent's own notes: ${Object.keys(facts).join(", ")}`),
     make("ul", {}, Object.entries(facts).map(([name, value]) => factNode(name, value)))]));
   return found;
@@ -107,5 +112,5 @@ function showMinds(pane, at) {
 function markNow(node, now) {
   if (node.classList.contains("now") === now) return;
   node.classList.toggle("now", now);
-  for (const folded of node.querySelectorAll("details.asked")) folded.open = now && folded.dataset.opens === "1";
+  for (const folded of node.querySelectorAll("details")) folded.open = now && folded.dataset.opens === "1";
 }

@@ -200,7 +200,7 @@ class Asking:
         if isinstance(self._examples, int) and self._examples > 0:
             notes.append(f"{self._examples} examples stood before it, which are not recorded.")
         full = turn.facts.get("full tokens", 0)
-        read = max(answer.usage.tokens_in for answer in (turn, *turn.refused))
+        read = max([turn.usage.tokens_in, *(one.usage.tokens_in for one in turn.refused)])
         if isinstance(full, int) and full > max(read, 1):
             notes.append("The oldest messages were dropped to fit the model's context.")
         return " ".join(notes)

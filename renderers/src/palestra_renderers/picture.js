@@ -11,6 +11,7 @@ function fill(node, attributes, children) {
 const make = (tag, attributes = {}, children = "") => fill(document.createElement(tag), attributes, children);
 const shape = (tag, attributes = {}, children = "") => fill(document.createElementNS(SVG, tag), attributes, children);
 const brief = number => String(Number(Number(number).toPrecision(4)));
+const minus = number => brief(number).replace("-", "−");
 const signed = number => `${number > 0 ? "+" : number < 0 ? "−" : ""}${brief(Math.abs(number))}`;
 const grouped = number => number.toLocaleString("en");
 const seatColour = seat => `var(--c-${seat < 0 ? "nobody" : `seat${seat % 8}`})`;

@@ -25,14 +25,14 @@ function openPane(number) {
   pane.log = make("div", {class: "log", tabindex: 0, role: "log", "aria-live": "off", "aria-label": labelled("What was told", number)});
   const board = make("section", {class: "boardside", "aria-label": labelled("Board", number)}, [make("div", {class: "board"}, pane.picture), pane.seats, pane.end]);
   const minds = drawMinds(pane);
-  pane.node = make("article", {class: `pane${minds.hidden ? "" : " minded"}`, "aria-label": `Episode ${number}`}, [title, board, minds, pane.log, drawTimeline(pane), drawTurns(pane)]);
+  pane.node = make("article", {class: `pane${minds.hidden ? "" : " minded"}`, "aria-label": `Episode ${number}`}, [title, board, ...(minds.hidden ? [] : [make("div", {class: "mindside"}, minds)]), pane.log, drawTimeline(pane), drawTurns(pane)]);
   return pane;
 }
 function showSeats(pane, frame) {
   const {episode} = pane;
   pane.seats.replaceChildren(...episode.players.map((player, seat) => make("div", {class: "seat" + (frame.acting.includes(seat) ? " acting" : "")}, [
-    swatch(seatColour(seat)), make("span", {class: "who"}, [make("b", {}, player), episode.agents[seat] ? ` ${episode.agents[seat]}` : ""]),
-    make("output", {}, frame.returns[seat] === null ? "" : brief(frame.returns[seat]))])));
+    swatch(seatColour(seat)), make("span", {class: "who"}, [make("b", {}, player), episode.agents[seat] ? make("span", {class: "soft"}, ` ${episode.agents[seat]}`) : ""]),
+    make("output", {}, frame.returns[seat] === null ? "" : minus(frame.returns[seat]))])));
 }
 /** The lines told up to now that concern the seat; the last ones, and more on demand. */
 function showLog(pane, at) {
@@ -82,7 +82,7 @@ function show(number) {
   tellHits();
   if (!state.timer) $("spoken").textContent = `Turn ${state.step} of ${last}. ${told} ${frames[0].end}`;
   const beside = state.panes[1] ? `&compare=${state.panes[1].number}` : "";
-  history.replaceState(null, "", `#episode=${state.panes[0].number}${beside}&turn=${state.step}`);
+  if (location.protocol !== "about:") history.replaceState(null, "", `#episode=${state.panes[0].number}${beside}&turn=${state.step}`);
   if (state.step === last) pause();
 }
 function open(number, beside, at) {

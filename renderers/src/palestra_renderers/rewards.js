@@ -55,9 +55,9 @@ function drawTimeline(pane) {
   return make("section", {class: "timeline wide", "aria-label": labelled("Rewards", pane.number)}, [
     make("div", {class: "key"}, [make("b", {}, "Rewards of all seats by turn"), ...keys, pane.paidNow]),
     make("div", {class: "chart"}, [
-      make("div", {class: "sides", "aria-hidden": "true"}, sides.map(value => make("span", {style: `top:${place(value)}%`}, brief(value).replace("-", "−")))),
+      make("div", {class: "sides", "aria-hidden": "true"}, sides.map(value => make("span", {style: `top:${place(value)}%`}, minus(value)))),
       svg,
-      make("div", {class: "across", "aria-hidden": "true"}, across.map(at => make("span", {style: `left:${(at + .5) * 100 / count}%`}, String(at))))])]);
+      make("div", {class: "across", "aria-hidden": "true"}, across.map(at => make("span", {style: `${at > .97 * count && count > 30 ? "right:0;transform:none" : `left:${(at + .5) * 100 / count}%`}`}, String(at))))])]);
 }
 function showPaid(pane, at) {
   if (!pane.cursor) return;

@@ -49,7 +49,7 @@ DARK_PAPER: dict[str, Rgb] = {
 THINGS: dict[str, Rgb] = {
     **{f"seat{number}": colour for number, colour in enumerate(SEATS)},
     "nobody": (120, 125, 135),
-    "black": (30, 33, 40),
+    "black": (16, 17, 20),
     "white": (255, 255, 255),
     "grey": (140, 145, 152),
     "red": (196, 40, 40),

@@ -1,7 +1,7 @@
 // The table of turns: only the rows in sight exist, all of one height
 
-const ROW = 32, SIGHT = 340, SPARE = 8;  // pixels of a row and of all in sight; rows beyond the edges
-const HEADS = [["turn", "4.5em"], ["seat", "10em"], ["played", ""], ["status", "6em"], ["rewards", "26%"], ["tokens", "5.5em", "number"], ["seconds", "5.5em", "number"], ["cost", "5.5em", "number"]];
+const ROW = 32, SIGHT = 340, SPARE = 8, HALF = 2;  // pixels of a row and of all in sight; rows beyond the edges and above the current one
+const HEADS = [["turn", "4.5em"], ["seat", "10em"], ["played", ""], ["status", "6em"], ["rewards", "26%"], ["tokens", "8em", "number"], ["seconds", "6em", "number"], ["cost", "5.5em", "number"]];
 
 const isOfSeat = row => state.seat === null || row.turn.player === state.seat;
 
@@ -64,7 +64,7 @@ function drawRows(pane, top) {
 function showTurns(pane, at) {
   const place = pane.listed.findIndex(row => row.at === at);
   if (place >= 0) {
-    const top = Math.max(0, Math.min((pane.listed.length + 2) * ROW - SIGHT, place * ROW - SIGHT / 2 + ROW));
+    const top = Math.max(0, Math.min((pane.listed.length + 2) * ROW - SIGHT, (place - HALF) * ROW));
     pane.top = top;
     scrollLater(() => { pane.turns.scrollTop = top; });
   }

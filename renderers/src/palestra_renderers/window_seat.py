@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
+from palestra_renderers.targets import bare, with_targets
 from palestra_renderers.typed_moves import help_lines, read_move
 
 KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
@@ -134,7 +134,10 @@ class WindowSeat:
             self.painter.write_page(help_lines(turn))
         else:
             events = [clean(event.text) for event in turn.transcript[-SHOWN_EVENTS:]]
-            self.painter.paint(turn.scene, [], events)
+            scene = turn.scene
+            if not waiting:
+                scene = with_targets(scene, turn.legal_texts, self.typed)
+            self.painter.paint(scene, [], events)
         surface.blit(self.painter.surface, (0, 0))
         self.panel.paint(surface, (size[0], 0, beside, height), self._facts(turn, waiting))
         self.screen.flip()
@@ -160,11 +163,6 @@ class WindowSeat:
             note="Waiting for the others." if waiting and not self._note else self._note,
             keys=KEYS,
         )
-
-
-def bare(text: str) -> str:
-    """Letters and digits only, to compare clicks on two cells with a move such as "a2-a3"."""
-    return re.sub(r"[\W_]", "", text).lower()
 
 
 def moves_from(moves: Sequence[str], typed: str) -> list[str]:

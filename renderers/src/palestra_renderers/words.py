@@ -155,6 +155,10 @@ def chart_lines(chart: Chart) -> list[str]:
         steps = [int((y - low) / max(1e-12, high - low) * (len(BLOCKS) - 1)) for _, y in points]
         last = f" {points[-1][1]:.4g}" if points else " nothing yet"
         lines.append(f"{clean(series.name)} {''.join(BLOCKS[step] for step in steps)}{last}")
+    if chart.candles:
+        day = chart.candles[-1]
+        prices = f"high {day.high:.4g}, low {day.low:.4g}, close {day.closed:.4g}"
+        lines.append(f"open {day.opened:.4g}, {prices}")
     return lines
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from palestra.agents.fitting import unmet_needs
 from palestra.cli.arguments import complete_id
+from palestra.kernel.errors import UnknownName
 from palestra.kernel.options import described
 from palestra.kernel.registry import load_game, registry, specs, where_from
 from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
@@ -57,23 +58,48 @@ def list_environments(
     if as_json:
         typer.echo(json.dumps([asdict(spec) for spec in found], indent=2))
         return
-    rows = table("id", "players", "moves", "payoffs", "family", "observations")
-    for spec in found:
-        rows.add_row(
-            spec.id,
-            seats_text(spec),
-            spec.moves,
-            spec.payoffs,
-            spec.family,
-            "+".join(spec.observations),
-        )
     if found:
-        Console().print(rows)
+        typer.echo("\n".join(spec_lines(found, Console().width)))
         return
     install = where_from("namespaces", namespace) if namespace else ""
     if not registry().environments:
         install = install or ADVICE
+    else:
+        for name, given in (("family", family), ("moves", moves), ("payoffs", pays)):
+            check_filter(name, [given] if given else [])
+        check_filter("tags", tag or [])
     typer.echo(f"Nothing installed matches. {install}".strip())
+
+
+def spec_lines(found: Sequence[EnvSpec], width: int) -> list[str]:
+    """A line for each environment; what does not fit the width is cut, never broken."""
+    rows = [("id", "players", "moves", "payoffs", "what it is")] + [
+        (s.id, seats_text(s), SHORT_MOVES.get(s.moves, s.moves), s.payoffs, s.summary)
+        for s in found
+    ]
+    wide = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = []
+    for row in rows:
+        head = "  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=False))
+        line = f"{head}  {row[-1]}"
+        lines.append(line if len(line) <= width else f"{line[: width - 1]}…")
+    return lines
+
+
+SHORT_MOVES = {"sequential": "in turn", "simultaneous": "at once"}
+
+
+def check_filter(name: str, given: Sequence[str]) -> None:
+    """Raise `UnknownName` for a filter's value that no installed environment has."""
+    known: set[str] = set()
+    for spec in registry().environments.values():
+        value = getattr(spec, name)
+        known |= set(value) if name == "tags" else {value}
+    for one in given:
+        if one not in known:
+            raise UnknownName(
+                name.removesuffix("s") if name == "tags" else name, one, sorted(known)
+            )
 
 
 def seats_text(spec: EnvSpec) -> str:

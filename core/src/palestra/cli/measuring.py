@@ -12,6 +12,7 @@ from rich.table import Table
 
 from palestra.cli.listing import table
 from palestra.kernel.errors import InvalidOption
+from palestra.quoting import printable
 from palestra.records.metrics import Measures, measure, metric_of
 from palestra.records.record import EpisodeRecord, iter_records
 from palestra.runner.run_folder import FINISHED
@@ -38,7 +39,7 @@ def measure_command(
     found = _by_environment(records) if against is None else _differences(records, against)
     for env, (measures, episodes) in sorted(found.items()):
         what = "episodes" if against is None else "pairs of episodes of one seed"
-        console.print(f"{env}, {episodes} {what}", style="bold", markup=False)
+        console.print(f"{printable(env)}, {episodes} {what}", style="bold", markup=False)
         console.print(measures_table(measures, confidence))
         if explain:
             console.print(explanations(measures))

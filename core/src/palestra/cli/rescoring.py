@@ -22,7 +22,7 @@ SHOWN = 40  # changes that are printed
 
 
 def rescore_command(
-    run: Annotated[Path, typer.Argument(help="A folder that palestra play wrote.")],
+    run: Annotated[Path, typer.Argument(help="A folder that palestra play wrote, or its records.")],
     out: Annotated[
         Path | None, typer.Option(help="The new folder; by default RUN-rescored.")
     ] = None,
@@ -31,6 +31,7 @@ def rescore_command(
     ] = False,
 ) -> None:
     """Parse old answers again, recompute what follows, and report what changed and why."""
+    run = run.parent if run.name == FINISHED else run  # the path that palestra play prints
     source = run / FINISHED
     if not source.exists():
         raise InvalidOption(f"{run} holds no {FINISHED}; name a folder that palestra play wrote")

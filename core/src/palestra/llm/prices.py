@@ -24,6 +24,7 @@ from platformdirs import user_config_path
 
 from palestra import InvalidOption
 from palestra.agents.budget import Usage
+from palestra.files import UNREADABLE
 
 MILLION = 1_000_000
 
@@ -66,7 +67,7 @@ def price_table(path: Path) -> dict[str, Price]:
     try:
         entries = tomllib.loads(path.read_text("utf-8"))
         return {name: _price(entry) for name, entry in entries.items()}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, AttributeError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise InvalidOption(
             f"the price table {path} cannot be read: {error}; write, say, "
             '["openai:small-*"] and below it in = 0.15, cached = 0.075, out = 0.6'

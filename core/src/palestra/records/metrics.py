@@ -6,12 +6,13 @@ to measure, or numbers by key, which are reported as `name:key`.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra.kernel.errors import UnknownName, cause
+from palestra.kernel.errors import PluginError, UnknownName, cause
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec, MetricSpec, load_entry_point
 from palestra.records.intervals import Interval, Sample
@@ -38,9 +39,18 @@ def metrics_for(env: str) -> list[MetricSpec]:
     return [
         metric
         for _, metric in sorted(known.metrics.items())
-        if metric.applies_to(env)
-        and (not metric.needs or (spec and all(NEEDS[need](spec) for need in metric.needs)))
+        if metric.applies_to(env) and (not metric.needs or (spec and meets_needs(metric, spec)))
     ]
+
+
+def meets_needs(metric: MetricSpec, spec: EnvSpec) -> bool:
+    """Whether an environment is what a metric needs; raises `PluginError` for unknown needs."""
+    unknown = [need for need in metric.needs if need not in NEEDS]
+    if unknown:
+        raise PluginError(
+            f"metric {metric.name!r} needs {unknown[0]!r}, which is none of {', '.join(NEEDS)}"
+        )
+    return all(NEEDS[need](spec) for need in metric.needs)
 
 
 def own_metrics(env: str) -> list[MetricSpec]:
@@ -126,10 +136,17 @@ class Measures:
     def rows(self, confidence: float = 0.95) -> list[tuple[str, str, str, str, str]]:
         """Name, mean, interval, unit and number of episodes of every metric, as text."""
         rows = []
-        for name, sample in sorted(self.samples.items()):
+        for name in sorted(self.samples, key=_numbered):
+            sample = self.samples[name]
             mean, low, high = self.interval(name, confidence)
             between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: one episode
             spec = metric_of(name)
             unit = spec.unit if spec else ""
             rows.append((name, f"{mean:.4g}", between, unit, str(sample.count)))
         return rows
+
+
+def _numbered(name: str) -> list[tuple[int, str]]:
+    """A key that sorts "share:10" after "share:9"."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

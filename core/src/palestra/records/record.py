@@ -23,13 +23,21 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode, Forfeit, Truncate
-from palestra.kernel.errors import Divergence, InvalidAction, InvalidOption, RecordError
+from palestra.kernel.errors import (
+    Divergence,
+    InvalidAction,
+    InvalidOption,
+    PalestraError,
+    RecordError,
+    cause,
+)
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Outcome, Result, allowed
 from palestra.kernel.lives import newcomers
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.simulator import Simulator
 from palestra.kernel.specs import EnvSpec
+from palestra.records.notebook import record_html, record_line
 from palestra.shaping import OWN, ShapedEpisode, open_episode
 
 FORMAT = "palestra.episode/1"
@@ -183,6 +191,13 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     def transcript(self, seat: int) -> list[EventRecord]:
         """All events that were shown at one seat, to any person; `seen` is a range of it."""
         return [e for e in self.events if e.audience is None or seat in e.audience]
+
+    def __repr__(self) -> str:
+        return record_line(self)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the replay page, if renderers and environment are installed."""
+        return record_html(self)
 
 
 def as_json(value: Any) -> Any:
@@ -396,6 +411,15 @@ _version = lru_cache(version)
 
 def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode:
     """Replay a record; raises `Divergence` where it stops matching."""
+    try:
+        return _replay(record, game)
+    except PalestraError:
+        raise
+    except Exception as error:  # a forged record may make the game raise anything
+        raise Divergence(0, "replaying it", "a record", cause(error)) from error
+
+
+def _replay(record: EpisodeRecord, game: Game[Any, Any] | None) -> Episode:
     spec = None
     if game is None:
         spec = registry().environment(record.env)
@@ -554,7 +578,7 @@ def iter_records(path: str | Path) -> Iterator[EpisodeRecord]:
                 continue
             try:
                 record = _decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 why = (
                     "the line is cut off" if not line.endswith(b"\n") else f"not a record: {error}"
                 )

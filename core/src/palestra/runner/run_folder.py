@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from palestra.agents.budget import Ledger
-from palestra.files import remove_drafts, writable, write_bytes
+from palestra.files import UNREADABLE, remove_drafts, writable, write_bytes
 from palestra.kernel.errors import InvalidOption, RecordError
 from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
 
@@ -112,7 +112,7 @@ class RunFolder:
         if self.resume and file.exists():
             try:
                 kept = msgspec.json.decode(file.read_bytes(), type=RunPlan)
-            except msgspec.DecodeError as error:
+            except UNREADABLE as error:
                 raise InvalidOption(
                     f"{file} cannot be read: {error}; choose another folder"
                 ) from error

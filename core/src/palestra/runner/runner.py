@@ -232,7 +232,8 @@ class Runner:
         """End an episode because a seat's budget or time is used up."""
         try:
             if self.game.payoffs == "zero-sum":
-                running.episode.forfeit(seat, why)
+                note = TurnNote(refused=running.refused.get(seat, ()))
+                running.episode.forfeit(seat, why, {seat: note})
             else:
                 running.episode.truncate(f"{self.game.players[seat]}'s {why}")
         except Exception as error:

@@ -76,6 +76,13 @@ def _round_trip(subject: Subject, state: Any, seat: int, action: Any, where: str
         subject.game.action_text(state, seat, read) == text,
         f"{where}: {text!r} is read and written differently",
     )
+    if isinstance(subject.game, ArrayGame) and subject.game.fixed_moves:
+        (listed,) = subject.game.written_moves(state, seat, [action])
+        require(
+            listed == text,
+            f"{where}: {action!r} is listed as {listed!r} and written {text!r}: fixed_moves "
+            "promises that action_text makes no use of the state",
+        )
 
 
 def nonsense_is_refused(subject: Subject) -> None:

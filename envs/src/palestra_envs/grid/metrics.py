@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
 from palestra.grids.compass import MOVES
-from palestra.records.common import mean_of, share_of, term_count, term_total
+from palestra.records.shared_measures import mean_of, share_of, term_count, term_total
 
 from palestra_envs.grid.kitchen.rules import SOUP_PAYS
 

@@ -6,7 +6,7 @@ from itertools import product
 from math import dist
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of, gini, share_of, welfare
+from palestra.records.shared_measures import data_of, gini, share_of, welfare
 
 COMMONS, TRASH = "text/Commons-v0", "text/Trash-v0"
 MAZE, NEGOTIATION = "text/CollaborationMaze-v0", "text/Negotiation-v0"

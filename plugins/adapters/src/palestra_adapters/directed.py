@@ -21,6 +21,9 @@ STREAM = 0xD12E
 WISH = "In this episode, what you reach is rated as {terms}. Make the rating as high as you can."
 
 
+FADES = "With each of your decisions, {parts} times as much as with the one before."
+
+
 @agent(
     "directed",
     kind="llm",
@@ -32,7 +35,9 @@ class Directed(Wrapper):
 
     `towards` is the direction, as in `right=0.8+words=-0.6`, and is scaled to length 1. With
     `terms` alone, as in `right+words`, every episode and seat draws its own direction, uniformly
-    over those without negative parts. Decisions carry the fact `direction`.
+    over those without negative parts. Decisions carry the fact `direction`. `discounts` tells the
+    agent how fast each term fades with its own decisions: the weights of the shapers
+    `diverse-discounts` and `time-preferences`, whose ratio to the learner's own discount it is.
     """
 
     def __init__(
@@ -42,6 +47,9 @@ class Directed(Wrapper):
             str | Mapping[str, float], Meta(description="the direction: term=number, joined by +")
         ] = "",
         terms: Annotated[str, Meta(description="terms joined by +, for drawn directions")] = "",
+        discounts: Annotated[
+            str, Meta(description="factor of each term per own decision: term=number, joined by +")
+        ] = "",
         **settings: Any,
     ) -> None:
         given = read_direction(towards) if isinstance(towards, str) else dict(towards)
@@ -52,6 +60,7 @@ class Directed(Wrapper):
                 "directed needs a direction or terms, not both: directed:local:,towards=right=1 "
                 "or terms=right+words"
             )
+        self._discounts = read_direction(discounts)
         super().__init__(**settings)
         self._drawn: dict[tuple[int, int], dict[str, float]] = {}
 
@@ -61,7 +70,11 @@ class Directed(Wrapper):
             self._drawn[key] = self._towards or self._draw(turn)
         direction = self._drawn[key]
         parts = [f"{weight:+.2f} times {name}" for name, weight in direction.items()]
-        lines = "\n".join(filter(None, (advice, WISH.format(terms=", ".join(parts)))))
+        wish = WISH.format(terms=", ".join(parts))
+        if self._discounts:
+            fades = [f"{name} counts {factor:.2f}" for name, factor in self._discounts.items()]
+            wish = f"{wish} {FADES.format(parts=', '.join(fades))}"
+        lines = "\n".join(filter(None, (advice, wish)))
         decision = yield from self.inner.think_alone(turn, lines)
         decision.facts = {**decision.facts, "direction": direction}
         return decision

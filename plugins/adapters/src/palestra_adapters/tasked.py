@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Decision, InvalidOption, Meta, Turn, agent
+from palestra.files import UNREADABLE
 
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.wrapper import Wrapper
@@ -71,7 +72,7 @@ def read_tasks(path: str) -> list[str]:
     try:
         read = msgspec.json.decode(Path(path).expanduser().read_bytes())
         return [one if isinstance(one, str) else str(one["text"]) for one in read]
-    except (OSError, msgspec.MsgspecError, TypeError, KeyError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise InvalidOption(
             f"{path} is not a file of tasks, a JSON list of texts: {error}"
         ) from error

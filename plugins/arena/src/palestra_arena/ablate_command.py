@@ -11,7 +11,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
 from palestra.cli.listing import EnvId
-from palestra.files import write_text
+from palestra.files import UNREADABLE, write_text
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -88,7 +88,7 @@ def read_wordings(file: Path, env: str) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = data[env]
         if not all(isinstance(texts, dict) for texts in found.values()):
             raise TypeError("a wording is an object with rules, question or both")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise InvalidOption(
             f"{file} gives no wordings of {env} ({type(error).__name__}: {error}); write "
             f'{{"{env}": {{"short": {{"rules": "…", "question": "{{player}}: {{legal}}"}}}}}}'

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 from palestra import InvalidOption
+from palestra.files import UNREADABLE
 from palestra.kernel.policy import InvalidMovePolicy
 
 from palestra_arena.trust.held_out import Trained
@@ -244,5 +245,5 @@ def read_data(path: str | Path) -> dict[str, Any]:
         if file.suffix == ".toml":
             return tomllib.loads(file.read_text("utf-8"))
         return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except (tomllib.TOMLDecodeError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise InvalidOption(f"{file} is neither TOML (*.toml) nor a JSON object: {error}") from None

@@ -64,7 +64,7 @@ def with_exchanges(answer: Answer, exchanges: Sequence[Exchange]) -> Answer:
 
 
 def for_seat(record: EpisodeRecord, seat: int) -> EpisodeRecord:
-    """A record as one seat may read it: without what other seats asked their models.
+    """A record as one seat may read it: without other seats' thoughts and requests to models.
 
     Facts are left out: the game's describe the whole state, and other agents' are private.
     """
@@ -80,8 +80,11 @@ def _shown(turn: TurnRecord, seat: int) -> TurnRecord:
         return turn
     return msgspec.structs.replace(
         turn,
+        thought="",
         tokens=None,
         facts={},
         sampling={name: value for name, value in turn.sampling.items() if name != EXCHANGES},
-        refused=[msgspec.structs.replace(attempt, tokens=None) for attempt in turn.refused],
+        refused=[
+            msgspec.structs.replace(attempt, thought="", tokens=None) for attempt in turn.refused
+        ],
     )

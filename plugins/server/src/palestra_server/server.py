@@ -346,7 +346,7 @@ class MatchServer:
     def record(self, key: SeatKey) -> EpisodeRecord:
         """The whole record, for whoever had a seat, once the match is over.
 
-        What other seats asked their language models is left out.
+        Other seats' thoughts, and what they asked their language models, are left out.
         """
         return for_seat(self._find(key.match).match.record(), key.seat)
 

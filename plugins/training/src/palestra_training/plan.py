@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
+from palestra.files import UNREADABLE
 
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -108,5 +109,5 @@ def read_plan(file: str | Path, **changes: Any) -> TrainPlan:
         return msgspec.convert({**read, **changes}, TrainPlan)
     except OSError as error:
         raise InvalidOption(f"cannot read {path}: {error.strerror}") from error
-    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
+    except UNREADABLE as error:
         raise InvalidOption(f"{path}: {error}; docs/training-llm.md lists the fields") from error

@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 from palestra import EpisodeRecord, InvalidOption, wilson
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
-from palestra.files import remove_drafts, whole_file, write_bytes, write_text
+from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace
 
@@ -110,7 +110,10 @@ class Trainer:
                 "folder"
             )
         if kept.exists():
-            was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
+            try:
+                was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
+            except UNREADABLE as error:
+                raise InvalidOption(f"{kept} cannot be read: {error}; restore a copy") from error
             for name in TrainPlan.__struct_fields__:
                 if name not in CHANGEABLE and getattr(was, name) != getattr(self.plan, name):
                     raise InvalidOption(

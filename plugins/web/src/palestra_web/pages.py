@@ -192,6 +192,7 @@ def shorten(text: str) -> str:
     return f"{text[:LONGEST_LINE]}… ({len(text) - LONGEST_LINE} more characters)"
 
 
+DRAFTED = ("textbox", "combobox", "checkbox", "radio", "option")  # may be changed on the page
 Drafts = Mapping[int, str]  # the contents of changed fields by number; "" is not ticked
 
 
@@ -262,7 +263,24 @@ class Page:
 
     def text(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> str:
         """The lines for a reader, with the contents of changed fields."""
-        return "\n".join([line.text for line in self.screen_lines(drafts, start, stop)])
+        return "\n".join(self.texts(drafts, start, stop))
+
+    def texts(self, drafts: Drafts, start: int = 0, stop: int | None = None) -> list[str]:
+        """The lines for a reader; those that no draft can change are written once."""
+        known, found = self._texts, []
+        for place, line in enumerate(self.lines[start:stop], start):
+            if drafts and line.element.role in DRAFTED:
+                found.append(self._screen_line(line, drafts).text)
+                continue
+            if place not in known:
+                known[place] = self._screen_line(line, drafts).text
+            found.append(known[place])
+        return found
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        """Lines as a reader sees them before anything is changed, by place."""
+        return {}
 
     def screen_lines(
         self, drafts: Drafts, start: int = 0, stop: int | None = None

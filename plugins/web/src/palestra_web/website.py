@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from itertools import compress
 from textwrap import dedent
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import parse_qsl, urlencode
@@ -40,6 +41,7 @@ from palestra import (
     Widget,
     only,
 )
+from palestra.engine.plain_calls import read_plain_call
 from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
@@ -440,11 +442,21 @@ class Website(TextGame[WebState]):
         return mask
 
     def parse(self, state: WebState, seat: int, text: str) -> TextAction:
+        plain = read_plain_call(text, self.action_types)  # nearly every answer of a program
+        if plain is not None and self._allows(state, seat, plain):
+            return plain
         try:
             stated = stated_action(text, CALLS)
             return super().parse(state, seat, from_browsergym(stated) or text)
         except InvalidAction as error:
             raise InvalidAction(text, error.legal, error.example, error.why) from None
+
+    def _allows(self, state: WebState, seat: int, action: TextAction) -> bool:
+        try:
+            self.check(state, seat, action)
+        except InvalidAction:
+            return False
+        return True
 
     # What a seat sees
 
@@ -475,10 +487,12 @@ class Website(TextGame[WebState]):
 
     def _page_text(self, tab: Tab) -> str:
         """The lines of the page in view, distilled as the options say."""
-        lines = tab.page.screen_lines(tab.drafts, tab.scroll, tab.scroll + self.window)
+        end = tab.scroll + self.window
+        texts = tab.page.texts(tab.drafts, tab.scroll, end)
         if self.distill != "all":
-            lines = [line for line in lines if bool(line.number) == (self.distill == "inputs")]
-        return "\n".join([line.text for line in lines])
+            shown = [bool(n.number) == (self.distill == "inputs") for n in tab.page.lines]
+            texts = list(compress(texts, shown[tab.scroll : end]))
+        return "\n".join(texts)
 
     def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(0.0, 1.0, (self.elements + 1, features.WIDTH), np.float32)

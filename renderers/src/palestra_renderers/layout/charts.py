@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from palestra.scene import Bars, Chart, Series, Table
+from palestra.scene import Bars, Candle, Chart, Series, Table
 
 from palestra_renderers.layout.sheet import LETTER, Sheet
 from palestra_renderers.marks import Circle, Line, Mark, Polygon, Rect, Words
@@ -26,6 +26,7 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
         y += line
     y = lay_key(chart, y, small, sheet)
     points = [point for series in chart.series for point in series.points]
+    points += [(candle.x, price) for candle in chart.candles for price in (candle.low, candle.high)]
     if not points:
         sheet.note("nothing yet", sheet.width / 2, y + line, line, anchor="middle")
         return y + 2 * line - top
@@ -38,7 +39,24 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
     lay_axes(chart, box, across, up, sheet)
     for series in chart.series:
         sheet.marks += curve(series, box, across, up, len(chart.series))
+    for candle in chart.candles:
+        sheet.marks += lay_candle(candle, box, across, up, len(chart.candles))
     return height
+
+
+def lay_candle(candle: Candle, box: Box, across: Span, up: Span, count: int) -> list[Mark]:
+    """A thin line from low to high, a body from open to close: green if it rose, else red."""
+    left, top, wide, tall = box
+    x = left + wide * (candle.x - across[0]) / (across[1] - across[0])
+    heights = (candle.low, candle.high, candle.opened, candle.closed)
+    low, high, opened, closed = (top + tall * (1 - (p - up[0]) / (up[1] - up[0])) for p in heights)
+    half = max(1.0, wide / (3 * max(1, count)))
+    paint = "green" if candle.closed >= candle.opened else "red"
+    body = max(1.0, abs(closed - opened))
+    return [
+        Line(((x, high), (x, low)), "quiet"),
+        Rect(x - half, min(opened, closed), 2 * half, body, paint),
+    ]
 
 
 def lay_key(chart: Chart, top: float, height: float, sheet: Sheet) -> float:
@@ -110,6 +128,8 @@ def curve(series: Series, box: Box, across: Span, up: Span, count: int) -> list[
         return right, top + tall * (1 - (y - up[0]) / (up[1] - up[0]))
 
     spots = [at(x, y) for x, y in series.points]
+    if not spots:
+        return []
     if series.kind == "points":
         return [Circle(x, y, 3.5, paint, "black") for x, y in spots]
     if series.kind == "bars":
@@ -129,7 +149,7 @@ def curve(series: Series, box: Box, across: Span, up: Span, count: int) -> list[
         return [Polygon(under, paint, "black")] if len(spots) > 2 else [Line((*spots,), paint, 2)]
     if len(spots) == 1:
         return [Circle(*spots[0], 3.5, paint, "black")]
-    return [Line((*spots,), paint, 2)]
+    return [Line((*spots,), "quiet", 4), Line((*spots,), paint, 2)]  # yellow needs its rim
 
 
 def brief(value: float) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from palestra.files import UNREADABLE
+
 TOO_LONG = "too long"  # the place of a case that is out of time
 KINDS = ("options", "actions", "texts", "faults")
 
@@ -90,5 +92,5 @@ def read_findings(path: Path) -> Iterator[Finding]:
     for line in path.read_bytes().splitlines():
         try:
             yield msgspec.json.decode(line, type=Finding)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             return

@@ -13,7 +13,8 @@ Each step in which a player's goal is true pays them 1. Players have goals of th
 that they are not true at the start; or, with relation="shared", all the same goal, which pays all
 alike; or, with "rival", every second player the opposite goal, so that exactly one of two is paid.
 Worlds have pillars (with probability `density` on every second cell of every second row, so that
-all floor is connected) and floor of three colours in squares of three by three cells.
+all floor is connected), rooms with doors, or a maze (`terrain`), and floor of three colours in
+squares of three by three cells.
 
 Three named games are written as formulas and never drawn, for use as held-out tests: `tag` (the
 first player is near another; the others are not near the first), `hide-and-seek` (the first half
@@ -90,6 +91,8 @@ WINDOW = GOAL + OPTIONS * TERMS * PARTS
     splits={
         "shared": {"relation": "shared"},
         "rival": {"relation": "rival"},
+        "held-out-rooms": {"terrain": "rooms", "density": 1.0},
+        "held-out-maze": {"terrain": "maze", "density": 1.0},
         "held-out-tag": {"game": "tag", "num_players": 3},
         "held-out-hide-and-seek": {"game": "hide-and-seek", "num_players": 4},
         "held-out-capture-the-flag": {"game": "capture-the-flag", "num_players": 4},

@@ -15,6 +15,8 @@ from palestra_envs.grid.walkers import Walkers
 NONE, NEAR, HOLD, SEE, ON = range(5)  # relations
 OPTIONS, TERMS, PARTS = 3, 3, 4  # of a goal; parts of a term
 RELATIONS = ("independent", "shared", "rival")
+TERRAINS = ("pillars", "rooms", "maze")
+PILLARS, ROOMS, MAZE = range(3)
 INDEPENDENT, SHARED, RIVAL = range(3)  # how players' goals are related
 OBJECTS = ("red ball", "green ball", "blue ball", "red cube", "green cube", "blue cube")
 MAX_SEATS, MAX_SIDE, MAX_STEPS = 4, 30, 1_000_000
@@ -73,8 +75,20 @@ class XLandOptions(Walkers[XLandState]):
     ] = 2
     density: Annotated[
         float,
-        Meta(ge=0, le=1, description="chance of a pillar on every second cell of every second row"),
+        Meta(
+            ge=0,
+            le=1,
+            description="chance of a pillar on every second cell of every second row; in 'rooms' "
+            "of a wall between two rooms, in a 'maze' of a wall that leaves a pillar",
+        ),
     ] = 0.5
+    terrain: Annotated[
+        Literal["pillars", "rooms", "maze"],
+        Meta(
+            description="what stands in the way: pillars; rooms of three by three cells with a "
+            "door in every wall; or a maze, all pillars, with walls from them to the south or east"
+        ),
+    ] = "pillars"
 
     def validate(self) -> None:
         if not self.drawn:
@@ -124,6 +138,11 @@ class XLandOptions(Walkers[XLandState]):
     def homes(self) -> bool:
         """Whether the floor is in three stripes, with a team's side at each end."""
         return self.game == "capture-the-flag"
+
+    @constant
+    def ground(self) -> int:
+        """The kind of terrain: PILLARS, ROOMS or MAZE."""
+        return TERRAINS.index(self.terrain)
 
     @constant
     def drawn(self) -> bool:

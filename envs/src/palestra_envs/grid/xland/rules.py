@@ -13,10 +13,13 @@ from palestra.rules import randint
 
 from palestra_envs.grid.xland.options import (
     HOLD,
+    MAZE,
     NEAR,
     NONE,
     ON,
     OPTIONS,
+    PILLARS,
+    ROOMS,
     SEE,
     TERMS,
     XLandOptions,
@@ -26,6 +29,7 @@ from palestra_envs.grid.xland.options import (
 FLOORS = 3
 FREE = -1  # held by no player
 TRIES = 20
+ROOM = 3  # cells of a room each way
 
 
 def cell_of(config: XLandOptions, state: XLandState, thing: int) -> int:
@@ -117,11 +121,15 @@ def draw_term(config: XLandOptions, state: XLandState, seat: int, option: int, t
 
 
 def lay_world(config: XLandOptions, state: XLandState) -> None:
-    """Lay pillars, on every second cell of every second row, coloured floor, and objects."""
+    """Lay what stands in the way, coloured floor, and objects."""
     columns, cells = config.columns, config.rows * config.columns
+    if config.ground == ROOMS:
+        lay_rooms(config, state)
+    elif config.ground == MAZE:
+        lay_maze(config, state)
     for cell in range(cells):
         row, column = cell // columns, cell % columns
-        if row % 2 == 1 and column % 2 == 1:
+        if config.ground == PILLARS and row % 2 == 1 and column % 2 == 1:
             state.walls[cell] = randint(state, 1000) < 1000 * config.density
         if config.homes:
             state.floor[cell] = 0 if column < columns // 3 else 1
@@ -137,6 +145,44 @@ def lay_world(config: XLandOptions, state: XLandState) -> None:
         if config.homes:
             while state.floor[state.lies[item]] != item % 2:
                 state.lies[item] = random_floor(config, state)
+
+
+def lay_rooms(config: XLandOptions, state: XLandState) -> None:
+    """Lay walls on every fourth row and column, each piece between two corners with a door."""
+    rows, columns = config.rows, config.columns
+    for row in range(ROOM, rows, ROOM + 1):
+        for column in range(ROOM, columns, ROOM + 1):
+            state.walls[row * columns + column] = 1
+    for row in range(ROOM, rows, ROOM + 1):
+        for start in range(0, columns, ROOM + 1):
+            length = min(ROOM, columns - start)
+            lay_piece(config, state, row * columns + start, 1, length)
+    for column in range(ROOM, columns, ROOM + 1):
+        for start in range(0, rows, ROOM + 1):
+            lay_piece(config, state, start * columns + column, columns, min(ROOM, rows - start))
+
+
+def lay_piece(config: XLandOptions, state: XLandState, start: int, step: int, length: int) -> None:
+    """Lay a wall of so many cells with a door, with the chance `density`."""
+    door, built = randint(state, length), randint(state, 1000) < 1000 * config.density
+    for place in range(length):
+        state.walls[start + place * step] = built and place != door
+
+
+def lay_maze(config: XLandOptions, state: XLandState) -> None:
+    """Lay all pillars, and from each with the chance `density` a wall to the south or the east.
+
+    Walls that all lead south or east enclose nothing.
+    """
+    rows, columns = config.rows, config.columns
+    for row in range(1, rows, 2):
+        for column in range(1, columns, 2):
+            state.walls[row * columns + column] = 1
+            south, built = randint(state, 2), randint(state, 1000) < 1000 * config.density
+            if built and south and row + 2 < rows:
+                state.walls[(row + 1) * columns + column] = 1
+            elif built and not south and column + 2 < columns:
+                state.walls[row * columns + column + 1] = 1
 
 
 def handle(config: XLandOptions, state: XLandState, seat: int, grabs: bool) -> None:

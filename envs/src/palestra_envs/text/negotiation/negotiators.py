@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 import numpy as np
 from palestra import Meta, ScriptedAgent, TextAction, Turn, agent
 
+from palestra_envs.text.negotiation.contexts import Items
 from palestra_envs.text.negotiation.game import (
     WORTH,
     Accept,
     Claim,
     Done,
-    Items,
     Negotiation,
     Propose,
     Walk,

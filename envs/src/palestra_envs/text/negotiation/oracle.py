@@ -16,11 +16,11 @@ from typing import Any
 
 from palestra import EpisodeRecord, TextAction, Turn, retrace
 
+from palestra_envs.text.negotiation.contexts import Items
 from palestra_envs.text.negotiation.game import (
     Accept,
     Claim,
     Done,
-    Items,
     NegotiationState,
     Propose,
     value_of,

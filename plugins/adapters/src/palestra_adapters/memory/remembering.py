@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
-from palestra.files import write_bytes
+from palestra.files import UNREADABLE, write_bytes
 
 from palestra_adapters.search.spots import Scale
 from palestra_adapters.thinking import Thinking, Thread, think_together
@@ -151,5 +151,5 @@ class Remembering(Wrapper):
             kept = msgspec.json.decode(file.read_bytes())
             self.restore(kept["memories"])
             self.waiting = msgspec.convert(kept["waiting"], list[Trial])
-        except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        except UNREADABLE as error:
             raise RecordError(file, 1, f"not a memory of this agent: {error}", 0) from error

@@ -76,6 +76,7 @@ class ConnectFour(ArrayGame[ConnectFourState]):
         win.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2

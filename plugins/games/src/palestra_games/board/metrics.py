@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of
-from palestra.records.common import win as wins
+from palestra.records.shared_measures import data_of
+from palestra.records.shared_measures import win as wins
 
 BOARDS = (
     "games/Breakthrough-v0",

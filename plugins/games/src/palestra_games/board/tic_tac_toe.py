@@ -52,6 +52,7 @@ class TicTacToe(ArrayGame[TicTacToeState]):
         win.
     """
     order = "sequential"
+    fixed_moves = True
     payoffs = "zero-sum"
     deterministic = True
     num_players = 2
@@ -93,7 +94,8 @@ class TicTacToe(ArrayGame[TicTacToeState]):
         return own if own >= 0 else block if block >= 0 else centre
 
     def describe(self, state: TicTacToeState, seat: int) -> str:
-        rows = ["".join(MARKS[mark] for mark in row) for row in state.board.reshape(3, 3)]
+        marks = "".join(map(MARKS.__getitem__, state.board.tolist()))
+        rows = marks[:3], marks[3:6], marks[6:]
         return "\n".join([f"You are {MARKS[seat + 1]}.", *rows])
 
     def action_text(self, state: TicTacToeState, seat: int, action: int) -> str:

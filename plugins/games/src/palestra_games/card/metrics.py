@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of, share_of, term_count
+from palestra.records.shared_measures import data_of, share_of, term_count
 
 HANABI = ("games/Hanabi-v0", "games/MiniHanabi-v0", "games/SimpleHanabi-v0")
 BETTING = ("games/LeducHoldem-v0", "games/Holdem-v0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of, mean_of, share_of
+from palestra.records.shared_measures import data_of, mean_of, share_of
 
 from palestra_games.dilemmas.trust_and_split import HIGH
 

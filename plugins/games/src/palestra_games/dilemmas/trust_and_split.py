@@ -23,14 +23,12 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
     Meta,
     Option,
     Outcome,
-    Piece,
     Rng,
     Scene,
     ScriptedAgent,
@@ -44,6 +42,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Person, RoundTable
 
 HANDS = ("rock", "paper", "scissors")  # each is beaten by the next
 HIGH, LOW = 10, 1  # points a coin is worth to the winner and to the loser
@@ -270,19 +269,15 @@ class TrustAndSplit(Talking, TextGame[SplitState]):
         return mask
 
     def scene(self, state: SplitState, seat: int | None = None) -> Scene:
-        hands = []
+        people = []
         for place, name in enumerate(self.players):
             shown = seat in (None, place) and state.round < self.rounds
-            glyph = HANDS[state.hands[place]][0].upper() if shown else "?"
-            label = HANDS[state.hands[place]] if shown else "hidden"
-            hands.append((name, (Piece(glyph, place if shown else -1, "card", label),)))
-        full = max(1.0, *state.points)
-        bars = tuple(
-            Bar(name, points, full, place)
-            for place, (name, points) in enumerate(zip(self.players, state.points, strict=True))
-        )
-        line = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
-        return Scene(hands=tuple(hands), bars=bars, lines=(line,))
+            hand = HANDS[state.hands[place]]
+            card = Card(hand, label=hand) if shown else Card(hidden=True)
+            points = f"{state.points[place]:g} points"
+            people.append(Person(name, place, detail=points, cards=(card,)))
+        words = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
+        return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 
 def deal_hands(rng: Rng) -> tuple[int, int]:

@@ -24,7 +24,6 @@ import numpy as np
 from palestra import (
     ArrayGame,
     ArrayState,
-    Bar,
     Event,
     Meta,
     Outcome,
@@ -34,6 +33,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import finish, turn_to
+from palestra.scene import Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 
@@ -123,10 +123,13 @@ class Division(ArrayGame[DivisionState]):
 
     def scene(self, state: DivisionState, seat: int | None = None) -> Scene:
         moves = self.describe(state, 0).splitlines()[1:]
-        full, scores = float(self.most), self.scores(state)
-        bars = [Bar(name, scores[place], full, place) for place, name in enumerate(self.players)]
-        start = f"{number_of(self.pie, 'unit')} to divide."
-        return Scene(bars=tuple(bars), lines=tuple(moves) or (start,))
+        scores = self.scores(state)
+        people = tuple(
+            Person(name, place, detail=f"{scores[place]:g}")
+            for place, name in enumerate(self.players)
+        )
+        words = f"{number_of(self.pie, 'unit')} to divide."
+        return Scene(lines=tuple(moves), parts=(RoundTable(people, words=words),))
 
 
 @environment(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of, share_of
+from palestra.records.shared_measures import data_of, share_of
 
 ASKING = ("games/GuessMyCity-v0", "games/TwentyQuestions-v0")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import EpisodeRecord, game, metric
-from palestra.records.common import data_of, mean_of, share_of
+from palestra.records.shared_measures import data_of, mean_of, share_of
 
 from palestra_games.social.avalon.rules import ROLES as AVALON_ROLES
 from palestra_games.social.avalon.rules import is_evil

@@ -576,7 +576,7 @@ class Hiring(TextGame[Firm]):
         gains = np.cumsum(state.history).tolist()
         return Scene(
             caption="what the principal has gained",
-            grid=chart({"principal": gains}, rows=8),
+            parts=(chart({"principal": gains}, "round", "gain"),),
             bars=tuple(bars),
             lines=tuple(lines),
         )

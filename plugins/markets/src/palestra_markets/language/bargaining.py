@@ -24,7 +24,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -41,6 +40,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 DISCOUNTS = (0.8, 0.9, 0.95, 1.0)  # what discounts are drawn from
 
@@ -284,13 +284,16 @@ class Bargaining(Talking, TextGame[Talks]):
 
     def scene(self, state: Talks, seat: int | None = None) -> Scene:
         shares = (0, 0) if state.asked is None else self.shares(state)
-        bars = [
-            Bar(name, float(share), float(self.total), one)
+        people = tuple(
+            Person(
+                name, one, detail=f"{share:g} of {self.total:g}", acting=one in self.to_act(state)
+            )
             for one, (name, share) in enumerate(zip(self.players, shares, strict=True))
-        ]
+        )
         by = self.players[proposer(state)]
         line = "no proposal" if state.asked is None else f"proposed by {by}"
-        return Scene(bars=tuple(bars), lines=(f"Round {state.round + 1}: {line}.",))
+        words = f"Round {state.round + 1}: {line}."
+        return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 
 ANSWERS = Grammar((Option(Accept), Option(Reject)))

@@ -24,7 +24,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -43,6 +42,7 @@ from palestra import (
     only,
 )
 from palestra.kernel.game import Seat
+from palestra.scene import Person, RoundTable
 
 from palestra_markets.language.bargaining import Accept, Reject
 
@@ -338,16 +338,16 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         return np.array([*seen, stands, state.price or 0], np.float32)
 
     def scene(self, state: Haggle, seat: int | None = None) -> Scene:
-        bars = []
+        people = []
         for one, name in enumerate(self.players):
-            if self.complete or seat in (None, one):
-                label = f"{name}'s value"
-                bars.append(Bar(label, float(state.values[one]), float(self.max_price), one))
+            known = self.complete or seat in (None, one)
+            value = f"values it at {state.values[one]}" if known else ""
+            people.append(Person(name, one, detail=value, acting=one in self.to_act(state)))
         named = "no price yet"
         if state.price is not None:
             named = f"{self.players[proposer(state)]} named {state.price}"
-            bars.append(Bar("price", float(state.price), float(self.max_price)))
-        return Scene(bars=tuple(bars), lines=(f"Round {state.round + 1}: {named}.",))
+        words = f"Round {state.round + 1}: {named}."
+        return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 
 ANSWERS = Grammar((Option(Accept), Option(Reject), Option(Walk)))

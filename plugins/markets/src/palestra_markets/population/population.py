@@ -60,9 +60,10 @@ from palestra_markets.population.epidemic import (
     Disease,
     spread,
 )
-from palestra_markets.population.town import ARCHETYPES, Town, build_town
+from palestra_markets.population.town import ARCHETYPES, AREAS, Town, build_town
 
 GOVERNMENT = 0
+MOST_GROUPS = max(ARCHETYPES)
 POLICY, HOMES = range(2)
 PHASES = ("policy", "homes")
 DAYS = 7
@@ -149,15 +150,19 @@ class Population(TextGame[PopulationState]):
         own group last week: mean income in hundred dollars, share newly exposed
         each group's share of all people
         each group's share that stayed at home last week (-1: none yet)
+
+    With 24 groups follows the share of the own area's people who are infectious (0: the
+    government).
     """
 
     num_players: Annotated[
         int,
         Meta(
             ge=2,
-            le=5,
+            le=25,
             description=(
-                "the government and 1 group (2), 3 groups by age (4) or 4 by age and job (5)"
+                "the government and 1 group (2), 3 groups by age (4), 4 by age and job (5), 8 also "
+                "by sex (9), or 24 also by area (25), who read the news of their area"
             ),
         ),
     ] = 5
@@ -220,8 +225,8 @@ class Population(TextGame[PopulationState]):
     def validate(self) -> None:
         if self.groups not in ARCHETYPES:
             raise InvalidOption(
-                "num_players must be 2 (one group), 4 (by age) or 5 (by age and job), not "
-                f"{self.num_players}"
+                "num_players must be 2 (one group), 4 (by age), 5 (by age and job), 9 (also by "
+                f"sex) or 25 (also by area), not {self.num_players}"
             )
 
     # Derived from the options
@@ -421,6 +426,11 @@ class Population(TextGame[PopulationState]):
             f"it costs {self.dread:g}. There are {self.weeks} weeks."
         )
 
+    def local_share(self, state: PopulationState, seat: int) -> float:
+        """The share of the people of a group's area who are infectious."""
+        there = self.town(state).area == (seat - 1) % len(AREAS)
+        return float((state.folk.stage[there] == INFECTIOUS).mean()) if there.any() else 0.0
+
     def _standing(self, state: PopulationState) -> str:
         counts = self.counts(state)
         listed = ", ".join(f"{n} {name}" for n, name in zip(counts, STAGES, strict=True))
@@ -441,6 +451,10 @@ class Population(TextGame[PopulationState]):
             pairs = zip(self.group_names, state.stays, strict=True)
             stays = ", ".join(f"{name} {percent} percent" for name, percent in pairs)
             lines.append(f"Last week at home: {stays}.")
+        if seat and self.groups == MOST_GROUPS:
+            share = 100 * self.local_share(state, seat)
+            area = AREAS[(seat - 1) % len(AREAS)]
+            lines.append(f"News of the {area}: {share:.2f} percent of people there are infectious.")
         if state.days and seat:
             income, ill = state.incomes[seat - 1], state.caught[seat - 1]
             lines.append(
@@ -454,7 +468,8 @@ class Population(TextGame[PopulationState]):
 
     @cached_property
     def _space(self) -> spaces.Box:
-        return spaces.Box(-1.0, 1e6, (14 + 2 * self.groups,), np.float32)
+        size = 14 + 2 * self.groups + (self.groups == MOST_GROUPS)
+        return spaces.Box(-1.0, 1e6, (size,), np.float32)
 
     def observe(self, state: PopulationState, seat: int) -> NDArray[np.float32]:
         """The observation vector; the class docstring gives the layout."""
@@ -466,6 +481,8 @@ class Population(TextGame[PopulationState]):
         seen += [state.incomes[own], state.caught[own]] if seat else [0, 0]
         seen += [size / n for size in self.town(state).sizes.tolist()]
         seen += [percent / 100 if state.days else -1 for percent in state.stays]
+        if self.groups == MOST_GROUPS:
+            seen.append(self.local_share(state, seat) if seat else 0.0)
         return np.array(seen, np.float32)
 
     def scene(self, state: PopulationState, seat: int | None = None) -> Scene:
@@ -483,7 +500,7 @@ class Population(TextGame[PopulationState]):
         line += f"dollars, {state.closed} percent closed."
         return Scene(
             caption="infectious, and unemployed, in percent",
-            grid=chart({"infectious": ill, "unemployed": jobless}, rows=9),
+            parts=(chart({"infectious": ill, "unemployed": jobless}, "day", "percent"),),
             bars=tuple(bars),
             lines=(line,),
         )

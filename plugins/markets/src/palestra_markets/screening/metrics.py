@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of
+from palestra.records.shared_measures import data_of
 
 from palestra_markets.screening.evidence import SCORES, least_cost, posterior
 from palestra_markets.screening.screening import GROUPS, Screening

@@ -359,7 +359,7 @@ class Screening(TextGame[ScreeningState]):
             lines.append(f"In truth it is {'good' if state.good else 'bad'}.")
         return Scene(
             caption="what all cases cost so far",
-            grid=chart({"cost": state.history}, rows=8),
+            parts=(chart({"cost": state.history}, self.words.case, "cost"),),
             bars=tuple(bars),
             lines=tuple(lines),
         )

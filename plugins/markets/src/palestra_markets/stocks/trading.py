@@ -43,6 +43,7 @@ from palestra import (
     environment,
 )
 from palestra.kernel.rng import check_seed
+from palestra.scene import Candle, Chart
 
 from palestra_markets.chart import chart
 from palestra_markets.ledger import Ledger
@@ -54,6 +55,7 @@ from palestra_markets.stocks.synthetic import COMPANIES, MOST_MOVE, draw_market
 INVESTOR, EXCHANGE, BROKER = "investor", "exchange", "broker"
 WEIGHTS = (0, 5, 10, 20, 50, 100)  # percent of wealth that can be chosen by number
 LOOKBACKS = (1, 5, 20)
+CANDLES, PRICES = 30, ("open", "high", "low", "close")  # days and prices in a picture
 WARM_UP = 60  # days of history before the first trading day
 MOST_HISTORY, MOST_NEWS = 250, 30
 MOST_SEEN = 1e6  # observations are clipped here
@@ -520,6 +522,13 @@ class Trading(TextGame[TradingState]):
         obs: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
         return obs
 
+    def _prices(self, state: TradingState) -> Chart:
+        """The last days of the first share, as candles; today's is not known yet."""
+        bars, first = self.market(state).bars, max(0, state.day - CANDLES)
+        columns = [(bars[name][first : state.day, 0] / 100).tolist() for name in PRICES]
+        rows = zip(range(first, state.day), *columns, strict=True)
+        return Chart((), self.symbols[0], "day", "dollars", tuple(Candle(*row) for row in rows))
+
     def scene(self, state: TradingState, seat: int | None = None) -> Scene:
         """The investor's wealth and buy-and-hold over time, and what the investor owns."""
         morning, percent = self.morning(state), 1 / self.cash  # cents to percent of the first day
@@ -534,9 +543,10 @@ class Trading(TextGame[TradingState]):
         bars = sorted(bars, key=lambda bar: -bar.value)[:6]
         bars.append(Bar("cash", round(state.ledger.balances[INVESTOR] * percent, 1), 100.0))
         line = f"{morning.date}: you own {dollars(state.base)} of {dollars(100 * self.cash)}."
+        worth = {"you": [value * percent for value in state.values], "hold": held}
         return Scene(
             caption="you, and buy-and-hold, in percent of the first day",
-            grid=chart({"you": [value * percent for value in state.values], "hold": held}),
+            parts=(self._prices(state), chart(worth, "day", "% of the first day")),
             bars=tuple(bars),
             lines=(line,),
         )

@@ -529,10 +529,11 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         line = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}."
         if seat is None and state.history:
             line += f" Incomes: {', '.join(dollars(cents) for cents in state.incomes[:12])}."
+        drawn = {"utility": [utility for utility, _ in state.history]}
         return Scene(
             caption="the workers' mean utility, and the rates in percent",
-            grid=chart({"utility": [utility for utility, _ in state.history]}, rows=8),
             bars=bars,
+            parts=(chart(drawn, "step", "utility"),),
             lines=(line,),
         )
 

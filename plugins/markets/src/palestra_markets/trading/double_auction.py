@@ -46,6 +46,7 @@ from palestra import (
 )
 from palestra.kernel.game import Result
 from palestra.rules import finish, mover, randint, turn_to
+from palestra.scene import Chart, Series
 
 from palestra_markets.chart import chart
 from palestra_markets.trading.order_book import (
@@ -507,14 +508,23 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
             words.append(f"{word} {units} at {min(prices)}..{max(prices)}")
         return ", ".join(words)
 
+    def _book(self, state: DoubleAuctionState) -> Chart:
+        """The depth of the book: how much is offered up to, and wanted from, each price."""
+        series = []
+        for side, colour in ((BID, "green"), (ASK, "red")):
+            total, points = 0, []
+            for price, quantity in depth(state, side, self.max_price):
+                points.append((float(price), float(total)))
+                total += quantity
+                points.append((float(price), float(total)))
+            series.append(
+                Series(f"{WORDS[side]}s", tuple(points[:: 1 - 2 * (side == BID)]), "step", colour)
+            )
+        return Chart(tuple(series), "", "price", "units")
+
     def scene(self, state: DoubleAuctionState, seat: int | None = None) -> Scene:
         """The prices of the last trades beside the equilibrium price, and the book."""
         bars = []
-        for side in (ASK, BID):
-            rows = depth(state, side, 3)
-            most = float(self.lot * self.num_players)
-            for price, quantity in rows[::-1] if side == ASK else rows:
-                bars.append(Bar(f"{WORDS[side]} {price}", float(quantity), most, side))
         paid = [float(price) for price in state.recent.tolist() if price][::-1]
         lines = [
             f"Period {state.period + 1} of {self.periods}, round {state.elapsed} of {self.rounds}.",
@@ -532,8 +542,8 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
             lines.append(self._own_order(state, seat))
         return Scene(
             caption="prices of trades, and the order book",
-            grid=chart(drawn, rows=9),
             bars=tuple(bars),
+            parts=(chart(drawn, "trade", "price"), self._book(state)),
             lines=tuple(lines),
         )
 

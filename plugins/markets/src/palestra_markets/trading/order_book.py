@@ -357,7 +357,8 @@ def depth(book: BookState, side: int, levels: int) -> list[tuple[int, int]]:
     """The best `levels` prices of a side with the quantity at each, best first."""
     best, worse = (book.best_bid, -1) if side == BID else (book.best_ask, 1)
     level, left = int(best), int(book.side_quantity[side])
-    quantities, found = book.level_quantity.tolist(), []
+    quantities: list[int] = book.level_quantity.tolist()
+    found: list[tuple[int, int]] = []
     while left > 0 and len(found) < levels:
         if quantities[level]:
             found.append((level, quantities[level]))

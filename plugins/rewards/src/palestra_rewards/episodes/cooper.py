@@ -23,8 +23,9 @@ from palestra_rewards.people import Person, last_at
 from palestra_rewards.reading import task_name
 
 SPOIL = (
-    "Reference: {reference}\n\nThis answer is right:\n{answer}\n\nRewrite it so that it looks as good but is "
-    "wrong. Change as little as possible, and reply with the answer alone."
+    "Reference: {reference}\n\nThis answer is right:\n{answer}\n\n"
+    "Rewrite it so that it looks as good but is wrong. Change as little as possible, and reply "
+    "with the answer alone."
 )
 Text = Callable[[EpisodeRecord], str]
 

@@ -38,10 +38,11 @@ def stable_reinforce(
 ) -> Floats:
     """Advantages standardised over the batch; those too far from the mean become 0.
 
-    Where nearly all rewards are equal, standardising makes the few others huge; the filter leaves
-    them out of the update. Zhang et al., "R1-Reward" (2025).
+    Each seat and agent has statistics of its own, over all tasks of the batch. Where nearly all
+    rewards are equal, standardising makes the few others huge; the filter leaves them out of the
+    update. Zhang et al., "R1-Reward" (2025).
     """
-    scores = standardised(base, np.zeros(group.size, dtype=np.int64))
+    scores = standardised(base, group.side[group.line])
     return np.where(np.abs(scores) <= most, scores, 0.0)
 
 

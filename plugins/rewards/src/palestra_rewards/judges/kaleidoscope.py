@@ -30,9 +30,7 @@ SIDE = (
     "Action: {action}\n{item}\nDoes this {kind} support the action, oppose it, or could it do "
     "either? Reply supports, opposes or either."
 )
-LINE = re.compile(
-    r"^[^\w\n]*(value|right|duty)[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE
-)
+LINE = re.compile(r"^[^\w\n]*(value|right|duty)[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 SIDES = ("supports", "opposes", "either")
 
 

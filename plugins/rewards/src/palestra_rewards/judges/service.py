@@ -13,7 +13,7 @@ import msgspec
 from palestra import InvalidOption, ModelError, open_model
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Message, Model, Reply, Request, Unanswered
-from palestra.files import writable
+from palestra.files import UNREADABLE, writable
 
 Rule = Callable[[Request], str]
 
@@ -137,7 +137,7 @@ def _read(path: Path | None) -> dict[str, str]:
         lines.pop()
     try:
         return dict(msgspec.json.decode(line, type=tuple[str, str]) for line in lines)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise InvalidOption(f"{path} is not a cache of judgements; delete it: {error}") from error
 
 

@@ -48,6 +48,8 @@ class DiverseDiscounts:
     Terms that are not named keep their weight 1. Pitis (2023).
     """
 
+    by_person = True
+
     def __init__(
         self,
         *,
@@ -80,6 +82,8 @@ class DiverseDiscounts:
             return {}
         turns = self.turns.get(step.seat, 0) + (step.seat in step.actions)
         self.turns[step.seat] = turns
+        if step.over:
+            self.turns[step.seat] = 0  # whoever takes the seat now starts anew
         turn = max(turns - 1, 0)
         return {name: self.weight(name, turn) * value for name, value in step.paid.items()}
 

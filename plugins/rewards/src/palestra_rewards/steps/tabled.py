@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from palestra import InvalidOption, Meta, Transition, reward
+from palestra.files import UNREADABLE
 from palestra.records.record import as_json
 
 from palestra_rewards.options import Weight
@@ -82,7 +83,7 @@ class TableReward:
             path = Path(table)
             if not path.is_file():
                 raise InvalidOption(f"there is no table at {table}; write Mdp.table(…) there")
-            found = json.loads(path.read_text("utf-8"))
+            found = _read(path)
         self.values = {str(key): float(value) for key, value in found.items()}
         self.weight, self.term = weight, term
 
@@ -93,3 +94,11 @@ class TableReward:
         plain = int(action) if isinstance(action, int) else as_json(action)
         key = f"{step.game.state_key(step.before, step.seat).hex()} {action_key(plain)}"
         return {self.term: self.weight * self.values.get(key, 0.0)}
+
+
+def _read(path: Path) -> dict[str, float]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {str(key): float(value) for key, value in found.items()}
+    except UNREADABLE as error:
+        raise InvalidOption(f"{path} is not a table of Mdp.table(…): {error}") from error

@@ -17,7 +17,7 @@ from palestra import (
     UnknownName,
     agent,
 )
-from palestra.files import write_text
+from palestra.files import UNREADABLE, write_text
 from palestra.kernel.specs import load_entry_point
 from palestra.records.record import as_json, retrace
 
@@ -187,15 +187,18 @@ class Advisors:
         file = Path(path)
         if not file.is_file():
             raise InvalidOption(f"there are no advisors at {file}; write them with Advisors.save")
-        kept = json.loads(file.read_text("utf-8"))
-        found = cls(
-            kept["terms"],
-            planning=kept["planning"],
-            gamma=kept["gamma"],
-            view=view or kept["view"],
-            weights=kept["weights"],
-        )
-        found.values = kept["values"]
+        try:
+            kept = json.loads(file.read_text("utf-8"))
+            found = cls(
+                kept["terms"],
+                planning=kept["planning"],
+                gamma=kept["gamma"],
+                view=view or kept["view"],
+                weights=kept["weights"],
+            )
+            found.values = list(kept["values"])
+        except UNREADABLE as error:
+            raise InvalidOption(f"{file} holds no advisors of Advisors.save: {error}") from error
         return found
 
 

@@ -5,7 +5,8 @@ each. Every episode draws the contents of the apps and one of eight kinds of err
 answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop submits
 the work: the apps are then compared with the apps at the start. There is a test for each wanted
 change, one for the answer if the errand asks for one, and one that nothing else has changed. The
-reward for Stop is the share of tests passed, as in LOOP; no other action is rewarded.
+reward for Stop is the share of tests passed, as in LOOP, or 0 if nothing that was asked for is
+done, so that idleness earns nothing; no other action is rewarded.
 
 H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchmarking Interactive
 Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
@@ -99,7 +100,7 @@ class AppWorld(Website):
     """AppWorld: one player does an errand in a person's mail, calendar, payments and files.
 
     Numbered actions and observations are those of `Website`. Stop is rewarded with the share of
-    tests passed, from 0 to 1.
+    tests passed, from 0 to 1, and with 0 if nothing that was asked for is done.
     """
 
     kind: Annotated[
@@ -154,7 +155,8 @@ class AppWorld(Website):
         if data.errand.truth:
             passed.insert(0, answer.strip() == data.errand.truth)
         data.verdicts = tuple(passed)
-        return {"tests": sum(passed) / len(passed)}
+        *asked, _unharmed = passed
+        return {"tests": sum(passed) / len(passed) if any(asked) else 0.0}
 
     def solved(self, data: Day, seat: int) -> bool:
         return bool(data.verdicts) and all(data.verdicts)

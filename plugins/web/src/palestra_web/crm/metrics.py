@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric, replay
-from palestra.records.common import success
+from palestra.records.shared_measures import success
 
 from palestra_web.crm.desk import Ticket
 

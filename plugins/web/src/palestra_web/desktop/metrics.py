@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
-from palestra.records.common import data_of, success
+from palestra.records.shared_measures import data_of, success
 
 
 @metric("desktop-level", measures=("web/Desktop-v0",), bounds=(1.0, 5.0))

@@ -67,6 +67,23 @@ def place_share(record: EpisodeRecord) -> dict[str, float]:
     return {str(place + 1): float(place == shelf.bought) for place in range(SHELF_SIZE)}
 
 
+@metric("product-share", measures=(SHELF,), bounds=(0.0, 1.0))
+def product_share(record: EpisodeRecord) -> dict[str, float]:
+    """1 for the product of a fixed assortment that was bought, else 0: its mean is a market share.
+
+    By number of the product, wherever it stood; nothing where products are drawn anew, or where
+    the trial shows one product eight times.
+    """
+    shelf = _choice(record)
+    if shelf is None:
+        return {}
+    chosen = shelf.articles[shelf.bought].product
+    numbers = sorted({article.product for article in shelf.articles if article.product >= 0})
+    if len(numbers) < len(shelf.articles):
+        return {}
+    return {str(number): float(number == chosen) for number in numbers}
+
+
 @metric("tag-taken", measures=(SHELF,), bounds=(0.0, 1.0))
 def tag_taken(record: EpisodeRecord) -> dict[str, float]:
     """1 if the article bought has a tag, else 0, by tag that some article of the shelf has."""

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from palestra import EpisodeRecord, InvalidOption, metric
-from palestra.records.common import success
+from palestra.records.shared_measures import success
 
 
 def _report(record: EpisodeRecord) -> dict[str, Any]:

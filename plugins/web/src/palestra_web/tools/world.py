@@ -55,8 +55,8 @@ from palestra_web.tools.declare import Answer, Call, Done, Parameter, Program, T
 from palestra_web.tools.game import AllowPrograms, MaxCalls, Reply, ToolGame, ToolState
 from palestra_web.tools.library import (
     ATTRIBUTES,
-    DOMAINS,
     LOCKED,
+    MOST_DOMAINS,
     NOTE,
     OPEN,
     STATUS,
@@ -123,6 +123,7 @@ class ToolWorldState(ToolState):
     ),
     splits={
         "library": {"domains": 20, "discover": True},
+        "large-library": {"domains": 100, "discover": True},
         "outages": {"outages": "error"},
         "injection": {"injection": True},
         "guarded": {"injection": True, "policy": "task"},
@@ -154,7 +155,13 @@ class ToolWorld(ToolGame[ToolWorldState]):
     ] = 1
     rows: Annotated[int, Meta(ge=2, le=500, description="rows in each table")] = 6
     domains: Annotated[
-        int, Meta(ge=1, le=len(DOMAINS), description="domains, each of three tables")
+        int,
+        Meta(
+            ge=1,
+            le=MOST_DOMAINS,
+            description="domains, each of three tables with 46 functions; 100 have 4,600 (Hell or "
+            "High Water has more than 4,000)",
+        ),
     ] = 1
     discover: Annotated[
         bool, Meta(description="whether tools must be found by a search before they can be called")

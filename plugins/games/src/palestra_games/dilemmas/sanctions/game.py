@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
-    Bar,
     Event,
     Meta,
     Outcome,
@@ -49,6 +48,7 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, randint
+from palestra.scene import Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -467,14 +467,16 @@ class Sanctions(ArrayGame[SanctionsState]):
     def scene(self, state: SanctionsState, seat: int | None = None) -> Scene:
         totals = state.totals.tolist()
         shown = range(self.num_players) if seat is None or self.reputation else (seat,)
-        full = max(1.0, *(totals[s] for s in shown))
-        bars = tuple(Bar(self.players[s], max(0.0, totals[s]), full, s) for s in shown)
+        people = tuple(
+            Person(name, s, detail=f"{totals[s]:g} points" if s in shown else "")
+            for s, name in enumerate(self.players)
+        )
         lines = [f"Rounds played: {int(state.rounds_played)} of {self.rounds}"]
         if not state.over:
             lines.append(self._encounter(state))
             if state.phase >= PUNISH and (seat is None or sees(self.config, state, seat)):
                 lines.append(self._moves_text(state))
-        return Scene(bars=bars, lines=tuple(lines))
+        return Scene(lines=tuple(lines[1:]), parts=(RoundTable(people, words=lines[0]),))
 
 
 def meet(config: Sanctions, state: SanctionsState) -> None:

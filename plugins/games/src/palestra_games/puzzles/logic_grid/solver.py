@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,12 +80,13 @@ def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
             one, other = could[clue.one], could[clue.other]
             could[clue.one], could[clue.other] = _allowed(clue.kind, one, other, (1 << houses) - 1)
         for first in range(0, len(could), houses):
-            _differ(could, range(first, first + houses), houses)
+            could[first : first + houses] = _differing(tuple(could[first : first + houses]))
         if 0 in could:
             return False
     return True
 
 
+@lru_cache(maxsize=65_536)  # a deal asks 1,000 times, mostly the same
 def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[Houses, Houses]:
     """The possible houses of two values that a clue leaves."""
     if kind == SAME:
@@ -103,14 +105,20 @@ def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[House
     return one, other
 
 
-def _differ(could: list[Houses], values: range, houses: int) -> None:
-    """Close houses of known values to others; give a house that fits only one value to it."""
+@lru_cache(maxsize=65_536)
+def _differing(row: tuple[Houses, ...]) -> tuple[Houses, ...]:
+    """Close houses of known values to others; give a house that fits only one value to it.
+
+    `row` is where the values of one attribute could be; there are as many houses as values.
+    """
+    could, values = list(row), range(len(row))
     for value in values:
         if could[value] and could[value] & (could[value] - 1) == 0:
             for other in values:
                 if other != value:
                     could[other] &= ~could[value]
-    for house in range(houses):
+    for house in values:
         takers = [value for value in values if could[value] >> house & 1]
         if len(takers) == 1:
             could[takers[0]] = 1 << house
+    return tuple(could)

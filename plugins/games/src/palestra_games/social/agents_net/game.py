@@ -53,6 +53,7 @@ from palestra import (
 from palestra.scene import Graph, Link, Node
 
 from palestra_games.graph_picture import node_places
+from palestra_games.social.agents_net.files import read_graph
 from palestra_games.social.agents_net.graphs import (
     Edge,
     Neighbours,
@@ -155,6 +156,7 @@ class Round:
         "Grötschla et al. (2025), AgentsNet: Coordination and Collaborative Reasoning in "
         "Multi-Agent LLMs"
     ),
+    splits={f"paper-{agents}": {"num_players": agents} for agents in (4, 8, 16)},
 )
 @dataclass(frozen=True)
 class AgentsNet(Talking, TextGame[Round]):
@@ -185,6 +187,13 @@ class AgentsNet(Talking, TextGame[Round]):
     message_limit: Annotated[
         int, Meta(ge=20, le=1_000_000, description="most characters of a message")
     ] = 4000
+    graph_file: Annotated[
+        str,
+        Meta(
+            description="a graph of the published data set, such as graph_ws_8_0.json; empty: as "
+            "`edges` or `graph` say"
+        ),
+    ] = ""
 
     rules_text = """
         You are one of several agents, each with a unique name, and can write to neighbours only.
@@ -210,6 +219,20 @@ class AgentsNet(Talking, TextGame[Round]):
             raise InvalidOption("edges must join two different agents, numbered from 0")
         if self.edges and not is_connected(from_edges(self.num_players, self.edges)):
             raise InvalidOption("edges must connect all agents")
+        if self.graph_file:
+            if self.edges:
+                raise InvalidOption("give either edges or graph_file, not both")
+            agents, _ = read_graph(self.graph_file)
+            if agents != self.num_players:
+                raise InvalidOption(
+                    f"{self.graph_file} has {agents} agents: set num_players={agents}, not "
+                    f"{self.num_players}"
+                )
+
+    @property
+    def links(self) -> tuple[Edge, ...]:
+        """The links that the options give; empty if a graph is drawn."""
+        return read_graph(self.graph_file)[1] if self.graph_file else self.edges
 
     @classmethod
     def on(cls, graph: Any, **options: Any) -> AgentsNet:
@@ -230,8 +253,8 @@ class AgentsNet(Talking, TextGame[Round]):
 
     def initial_state(self, seed: int | None = None) -> Round:
         rng = Rng.seeded(seed)
-        if self.edges:
-            graph = from_edges(self.num_players, self.edges)
+        if self.links:
+            graph = from_edges(self.num_players, self.links)
         else:
             graph = draw_graph(self.graph, self.num_players, rng)
         rounds = self.rounds or self._default_rounds(diameter(graph))

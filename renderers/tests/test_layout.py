@@ -1,0 +1,244 @@
+"""Where parts of a scene lie, what can be clicked, and that all of it is drawn inside."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import dist, isclose, sqrt
+
+import numpy as np
+import pytest
+from palestra import Bar, Grid, Piece, Scene, Widget
+from palestra.scene import (
+    Bars,
+    Candle,
+    Card,
+    Cards,
+    Chart,
+    Dice,
+    Graph,
+    Hex,
+    HexCorner,
+    HexEdge,
+    Hexes,
+    Lines,
+    Link,
+    Node,
+    Page,
+    Part,
+    Person,
+    RoundTable,
+    Saying,
+    Series,
+    Table,
+    Talk,
+    marked,
+)
+from palestra_renderers.layout.charts import is_number, ticks
+from palestra_renderers.layout.hexes import centre, spot
+from palestra_renderers.layout.scenes import lay_out
+from palestra_renderers.layout.sheet import Sheet, fitted, wrap
+from palestra_renderers.marks import Circle, Layer, Rect, Sprite, Words
+from palestra_renderers.picture import Painter
+from palestra_renderers.sprites import outlines
+from palestra_renderers.svg import MarkTable
+from palestra_renderers.theme import DARK, LIGHT, SEATS, ink_on, luminance, paint_of
+from palestra_renderers.words import part_lines, scene_lines
+
+PARTS: dict[str, Part] = {
+    "grid": Grid(
+        (
+            (Piece("a", 0), None),
+            (Piece("", 1, "word", "a longer label"), Piece("R", 2, facing="east")),
+        ),
+        row_labels=("2", "1"),
+        column_labels=("a", "b"),
+        marks=marked("target", [(0, 1), (1, 0)]),
+        ground=(("wall", "water"), ("floor", "ice")),
+        boxes=(1, 2),
+    ),
+    "hexes": Hexes(
+        (
+            Hex(0, 0, "forest", Piece("5", "black", "mark"), "A"),
+            Hex(1, 0, "", None, "B"),
+            Hex(0, 1),
+        ),
+        (HexEdge(0, 0, 1, 3, "3:1", "1-2"), HexEdge(1, 0, 0, "", "", "4-5")),
+        (HexCorner(0, 0, 2, Piece("S", 1, sprite="settlement"), "7"),),
+    ),
+    "graph": Graph(
+        (Node("1"), Node("2", 1, "two", (0.2, 0.9)), Node("3")),
+        (Link(0, 1), Link(1, 2, "x", 2, 2, True)),
+    ),
+    "cards": Cards(
+        "player_0",
+        (Card("K", "spades"), Card("10", "hearts"), Card(hidden=True), Card("R3", colour="red")),
+    ),
+    "dice": Dice("player_1", (1, 6, 0, 9), 1),
+    "table": RoundTable(
+        (
+            Person(
+                "Ann",
+                0,
+                "seer",
+                "3 points",
+                (Card("2", "clubs"),),
+                "I saw it.",
+                vote=2,
+                acting=True,
+            ),
+            Person("Bob", 1, out=True),
+            Person("Cy", 2),
+        ),
+        (Card("A", "diamonds"), Card(hidden=True)),
+        "Pot: 9",
+    ),
+    "chart": Chart(
+        (
+            Series("line", ((0, 1), (1, 3), (5, -2)), "line", 0),
+            Series("bars", ((0, 2), (3, 4)), "bars", 1),
+            Series("steps", ((0, 0), (2, 2), (4, 3)), "step", 2),
+            Series("points", ((1, 1),), "points", 3),
+            Series("nothing", (), "step", 4),
+        ),
+        "A chart",
+        "days",
+        "dollars",
+        (Candle(2, 1, 3, 0, 2), Candle(3, 2, 2.5, 1, 1.2)),
+    ),
+    "cells": Table(("name", "sum"), (("first", "1,200"), ("second", "−3.5")), "Sums", (0, 1)),
+    "talk": Talk((Saying("Ann", "Hello there.", 0), Saying("Bob", "word " * 60, 1))),
+    "bars": Bars((Bar("stock", 3, 0), Bar("a quite long label of a bar", 2, 4, 1))),
+    "lines": Lines(("one line", "two\nlines")),
+    "page": Page(
+        (Widget("heading", "H"), Widget("button", "Send", 1), Widget("field", "Name", 2, "x")),
+        "shop.example",
+    ),
+}
+
+
+def laid(part: Part, width: int = 480, height: int = 400) -> Sheet:
+    sheet = Sheet(width, 20)
+    end = lay_out(Scene(parts=(part,)), sheet, 0, height)
+    assert 0 < end <= height + 1
+    return sheet
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_drawn_inside_its_space(name: str) -> None:
+    for width, height in ((480, 400), (300, 240), (900, 500)):
+        for mark in laid(PARTS[name], width, height).marks:
+            if isinstance(mark, Rect | Layer):
+                assert -1 <= mark.x <= mark.x + mark.width <= width + 10
+                assert -2 <= mark.y <= mark.y + mark.height <= height + 25
+            elif isinstance(mark, Circle | Sprite | Words):
+                assert -1 <= mark.x <= width + 1
+                assert -2 <= mark.y <= height + 25
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_told_in_words_and_painted(name: str) -> None:
+    part = PARTS[name]
+    assert all(line.isprintable() for line in part_lines(part))
+    painter = Painter((360, 360))
+    painter.paint(Scene(), (), ())
+    empty = painter.array().copy()
+    painter.paint(Scene(parts=(part,)), (), ())
+    assert (painter.array() != empty).mean() > 0.003
+    table = MarkTable()
+    picture = table.picture(Scene(parts=(part,)))
+    assert max(picture["marks"]) < len(table.marks)
+    assert set(table.sprites) <= set(outlines())
+
+
+def test_every_part_of_a_scene_is_told() -> None:
+    text = "\n".join(scene_lines(Scene("All", parts=tuple(PARTS.values()))))
+    for word in (
+        "K♠",
+        "Ann (seer, 3 points)",
+        "votes for Cy",
+        "A chart",
+        "a longer label",
+        "2: two",
+    ):
+        assert word in text
+    assert "out" in next(line for line in text.splitlines() if "Bob" in line)
+
+
+def test_neighbouring_hexagons_share_a_side() -> None:
+    frame = (0.0, 0.0, 10.0)
+    for side, (q, r) in enumerate(((1, -1), (1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1))):
+        own, other = centre(0, 0, frame), centre(q, r, frame)
+        assert isclose(dist(own, other), 10 * sqrt(3))
+        ends = {tuple(np.round(spot(own, 10, c % 6), 6)) for c in (side, side + 1)}
+        facing = (side + 3) % 6
+        assert ends == {tuple(np.round(spot(other, 10, c % 6), 6)) for c in (facing, facing + 1)}
+
+
+def test_cells_tiles_sides_and_corners_are_found_where_they_were_painted() -> None:
+    painter = Painter((500, 500))
+    painter.paint(Scene(parts=(PARTS["grid"],)), (), ())
+    names = {painter.name_at(*painter.middle_of(name)) for name in ("a1", "a2", "b1", "b2")}
+    assert names == {"a1", "a2", "b1", "b2"}
+    assert painter.name_at(1, 1) == ""
+    painter.paint(Scene(parts=(PARTS["hexes"],)), (), ())
+    for name in ("A", "B", "1-2", "4-5", "7"):
+        assert painter.name_at(*painter.middle_of(name)) == name
+    with pytest.raises(KeyError):
+        painter.middle_of("Z")
+
+
+def test_ticks_are_round_numbers_inside_the_span() -> None:
+    assert ticks((0, 10), 5) == [0, 2, 4, 6, 8, 10]
+    assert ticks((-0.3, 0.45), 4) == pytest.approx([-0.2, 0, 0.2, 0.4])
+    for low, high in ((3, 977), (-1e-6, 2e-6), (1e7, 1.5e9)):
+        found = ticks((low, high), 6)
+        assert 2 <= len(found) <= 7
+        assert low - 1e-9 <= found[0]
+        assert found[-1] <= high * (1 + 1e-9)
+        steps = [b - a for a, b in pairwise(found)]
+        assert max(steps) == pytest.approx(min(steps))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,200", True),
+        ("−3.5", True),
+        ("$4", True),
+        ("12%", True),
+        ("", True),
+        ("3 of 4", False),
+        ("x", False),
+    ],
+)
+def test_numbers_are_told_from_words(text: str, number: bool) -> None:
+    assert is_number(text) == number
+
+
+def test_words_are_broken_between_words_and_fit_their_box() -> None:
+    assert wrap("a handful of words", 9) == ["a handful", "of words"]
+    lines, height = fitted("incomprehensibilities", 80, 80, 30)
+    assert lines == ["incomprehensibilities"]
+    assert height < 12
+
+
+def test_sprites_and_colours_of_the_theme_are_complete() -> None:
+    assert LIGHT.keys() == DARK.keys()
+    assert {paint_of(seat) for seat in range(8)} == {f"seat{n}" for n in range(8)}
+    assert (paint_of(-1), paint_of("felt"), paint_of("no such")) == ("nobody", "felt", "nobody")
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_contrasts_with_what_is_below_it(theme: dict[str, tuple[int, int, int]]) -> None:
+    """WCAG 2.2, AA: 4.5 to 1 for text."""
+
+    def contrast(one: str, other: str) -> float:
+        lights = sorted(luminance(theme[name]) for name in (one, other))
+        return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+    for ground in ("paper", "panel", "cell"):
+        assert contrast("ink", ground) >= 4.5
+        assert contrast("quiet", ground) >= 4.5
+    assert contrast("mark", "paper") >= 3
+    for seat in range(len(SEATS)):
+        assert contrast(ink_on(f"seat{seat}"), f"seat{seat}") >= 4.5
