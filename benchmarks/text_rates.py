@@ -56,7 +56,7 @@ def drawn_texts(episode: Any) -> Iterator[tuple[int, list[dict[int, str]]]]:
     turns, seed = 0, 0
     while turns < TURNS:
         episode.reset(seed)
-        rng, steps = Rng(seed), []
+        rng, steps = Rng(seed), list[dict[int, str]]()
         while episode.to_act and len(steps) < MOST_STEPS:
             actions = {seat: episode.sample(seat, rng) for seat in episode.to_act}
             steps.append({s: str(episode.action_text(s, a)) for s, a in actions.items()})

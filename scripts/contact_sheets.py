@@ -47,7 +47,7 @@ def sheet(path: Path, rows: list[tuple[str, list[Frame]]]) -> None:
     for r, (_, row) in enumerate(rows):
         for c, frame in enumerate(row):
             page.paste(Image.fromarray(frame), (c * wide, r * high))
-    page.save(path, optimize=True)
+    page.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main(folder: Path, names: list[str]) -> None:

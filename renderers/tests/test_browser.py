@@ -186,17 +186,21 @@ def test_hostile_text_is_only_text(page: Any, tmp_path: Path) -> None:
     said = "</script><img src=x onerror='document.title=1'><b>bold</b> \u202egnp.exe 😀 \x1b[31m"
 
     def hostile(turn: palestra.Turn) -> Any:
-        return Walk() if turn.steps_played > 1 else Say(text=said + "y" * 100)
+        action = Walk() if turn.steps_played > 1 else Say(text=said + "y" * 100)
+        talk = {"players": [said], "steps": [{"turns": [{"player": 0, "raw": said}]}]}
+        facts = {said: {said: 1.0}, "talks": [talk]}
+        return Decision(action, thought=said, model=said, sampling={said: said}, facts=facts)
 
     (record,) = palestra.play("text/Negotiation-v0", agents=[hostile, hostile])
     record.agents = ("<i>evil</i>", "b")
     page.goto(export([record], tmp_path / "page.html").as_uri() + "#turn=2")
     assert page.locator("main :is(img, script, b b, i:not(.swatch), i *, b *)").count() == 0
     assert page.title().endswith("replay")
+    assert page.locator(".mind.now").text_content().count("<b>bold</b>") > 5
     shown = page.text_content(".log")
     assert "bold" in shown
     assert "😀" in shown
-    assert not set(shown) & set("\x1b\u202e")
+    assert not set(page.text_content("main")) & set("\x1b\u202e")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 1280
 

@@ -41,7 +41,7 @@ def played(options: str, *, env: str, said: Sequence[str], **settings: Any) -> t
     given: dict[str, Any] = dict(part.split("=") for part in options.split(",") if part)
     model = Recorder(said)
     agents = []
-    for _ in range(2):
+    for _ in range(palestra.game(env).num_players):
         agent = LLMAgent(model=model, **given)
         agent.name = f"llm:recorder:{',' if options else ''}{options}"
         agents.append(agent)
@@ -67,7 +67,9 @@ def rebuilt(data: dict[str, Any], options: str) -> list[tuple[Message, ...]]:
     for seat, mind in minds(data):
         assert mind["source"] == "rebuilt"
         for one in mind["tries"]:
-            messages = [] if alone else read.setdefault(seat, [])
+            if alone or (one["asked"] and one["asked"][0][0] == "system"):  # a person begins
+                read[seat] = []
+            messages = read.setdefault(seat, [])
             messages += [Message(role, text_of(data, text)) for role, text in one["asked"]]
             prompts.append(tuple(messages))
             said = text_of(data, one["raw"])
@@ -83,6 +85,7 @@ CASES = [
     ("history=bare", "text/Negotiation-v0", MOVES, "retry:2"),
     ("prompt=raw", "text/Negotiation-v0", MOVES, "retry:2"),
     ("", "games/PrisonersDilemma-v0", ("cooperate", "defect"), "retry:2"),
+    ("", "games/DonorGame-v0", ("Donate(percent=40)", "Write(strategy='Give.')"), "random"),
 ]
 
 
@@ -91,7 +94,10 @@ def test_prompts_are_those_the_model_got(
     options: str, env: str, said: tuple[str, ...], invalid: str
 ) -> None:
     more = {"rounds": 8} if "Dilemma" in env else {}
-    record, got = played(options, env=env, said=said, invalid=invalid, max_episode_steps=9, **more)
+    steps = 40 if "Donor" in env else 9  # until others have taken the seats
+    record, got = played(
+        options, env=env, said=said, invalid=invalid, max_episode_steps=steps, **more
+    )
     assert any(turn.refused for turn in record.turns)
     data = page_data(record)
     shown = rebuilt(data, options)

@@ -90,16 +90,17 @@ class Minds:
         error = answer.error if isinstance(answer, Attempt) else ""
         found = {
             "asked": asked,
-            "raw": None if answer.raw is None else self._texts.text(answer.raw) or [],
+            "raw": None if answer.raw is None else self._texts.text(answer.raw),
             "thought": self._texts.text(answer.thought),
             "error": self._texts.text(error),
             "model": cleaned(answer.model),
             "logprob": answer.logprob,
             "usage": usage_data(answer.usage),
         }
-        return {name: value for name, value in found.items() if value not in (None, "", [], {})} | (
-            {"raw": found["raw"]} if answer.raw is not None else {}
-        )
+        empty = {name for name, value in found.items() if value in (None, "", [], {})}
+        if answer.raw is not None:
+            empty.discard("raw")  # an empty answer is an answer
+        return {name: value for name, value in found.items() if name not in empty}
 
     def _captured(self, turn: TurnRecord) -> dict[str, Any]:
         """The exchanges with a model that a server captured, as they were sent."""

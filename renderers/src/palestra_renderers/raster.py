@@ -212,11 +212,10 @@ def ready_layer(mark: Layer) -> Any:
 
 
 def doubled(mark: Any) -> Any:
-    """A mark at twice its size; its turn, if it has one, stays."""
-    lengths = {
-        name: twice(getattr(mark, name)) for name in mark._fields if name not in ("turn", "marks")
-    }
-    return mark._replace(**lengths)
+    """A mark at twice its size; the angle of a sprite stays."""
+    if isinstance(mark, Sprite):
+        return Sprite(2 * mark.x, 2 * mark.y, 2 * mark.size, *mark[3:])
+    return type(mark)(*map(twice, mark))
 
 
 def twice(value: Any) -> Any:

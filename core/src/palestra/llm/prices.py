@@ -17,6 +17,7 @@ import os
 import tomllib
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,7 +79,7 @@ def _price(entry: dict[str, float]) -> Price:
     unknown = set(entry) - {"in", "cached", "out"}
     if unknown:
         raise TypeError(f"{sorted(unknown)[0]!r} is not one of in, cached, out")
-    if any(not isinstance(value, int | float) or value < 0 for value in entry.values()):
+    if any(not (isinstance(v, int | float) and 0 <= v < inf) for v in entry.values()):
         raise TypeError("prices are numbers of 0 or more")
     read = entry.get("in", 0.0)
     return Price(read, entry.get("cached", read), entry.get("out", 0.0))

@@ -25,7 +25,7 @@ def chart(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> C
 def thin(values: Sequence[float], most: int) -> tuple[tuple[float, float], ...]:
     """At most `most` of the values, evenly spaced, each with its number."""
     count = len(values)
-    places = range(count)
+    places = list(range(count))
     if count > most:
         places = [round(at * (count - 1) / (most - 1)) for at in range(most)]
     return tuple((float(place + 1), float(values[place])) for place in places)

@@ -26,7 +26,7 @@ def lay_cards(held: Cards, top: float, room: float, sheet: Sheet) -> float:
     """A row of cards beside their owner's name; cards overlap if there are many."""
     line, margin = sheet.line, sheet.line / 2
     beside = min(sheet.width / 4, line * 6)
-    height = min(room, line * 3)
+    height = min(room, line * (3 if held.cards else 1))
     sheet.write(held.owner, margin, top + height / 2, room=beside - margin)
     lay_row(held.cards, (beside, top, sheet.width - beside - margin, height), sheet)
     return height + line / 4

@@ -69,7 +69,7 @@ SHARES: dict[type, float] = {Grid: 3, Hexes: 3, Graph: 3, RoundTable: 3, Chart: 
 def fixed_height(part: Part, line: float, width: float) -> float:
     """The height in which a part of lines is at ease."""
     if isinstance(part, Cards):
-        return 3.25 * line
+        return (3.25 if part.cards else 1.25) * line
     if isinstance(part, Dice):
         return 2.05 * line
     if isinstance(part, Bars):

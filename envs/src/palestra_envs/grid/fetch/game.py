@@ -18,7 +18,8 @@ episodic memory, and go > ask >> recall in price. The return is success minus al
 also reported by kind. Here the numbers are options and the house is a grid.
 
 For one robot and up to four spots, as in the split "small", `palestra_envs.grid.fetch.fetchers` has
-the best plan by search over what can be known; no optimum is known for larger houses. Checked against cases solved by hand and its value against the mean of many episodes.
+the best plan by search over what can be known; no optimum is known for larger houses. Checked
+against cases solved by hand and its value against the mean of many episodes.
 """
 
 from __future__ import annotations

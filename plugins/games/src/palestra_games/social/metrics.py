@@ -65,13 +65,15 @@ def seer_survival(record: EpisodeRecord) -> float | None:
         return None
     gone = [data["victim"] for data in data_of(record, "morning")]
     gone += [d["player"] for d in data_of(record, "reveal") if d.get("role") in WEREWOLF_ROLES]
+    gone += [data["player"] for data in data_of(record, "lynching")]  # whose role stays hidden
     return float(roles.index("seer") not in gone)
 
 
 @metric("days", measures=("games/Werewolf-v0",), unit="days", bounds=(0.0, None))
 def days(record: EpisodeRecord) -> float:
     """Days on which somebody was lynched."""
-    return float(sum(d.get("role") in WEREWOLF_ROLES for d in data_of(record, "reveal")))
+    shown = sum(d.get("role") in WEREWOLF_ROLES for d in data_of(record, "reveal"))
+    return float(shown + sum(data["player"] >= 0 for data in data_of(record, "lynching")))
 
 
 @metric("quests-failed", measures=("games/Avalon-v0",), unit="quests", bounds=(0.0, 3.0))
