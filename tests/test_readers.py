@@ -87,6 +87,14 @@ def test_nesting_is_refused(name: str, tmp_path: Path) -> None:
         READERS[name](file)
 
 
+@pytest.mark.parametrize("price", ["nan", "inf", "-1", '"2"'])
+def test_a_price_that_no_budget_could_count_is_refused(price: str, tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(f'["echo:*"]\nin = {price}\n')
+    with pytest.raises(palestra.InvalidOption, match="prices are numbers of 0 or more"):
+        price_table(file)
+
+
 def record() -> EpisodeRecord:
     (one,) = palestra.play("text/Negotiation-v0", agents="random", seed=3, max_episode_steps=8)
     return one

@@ -386,3 +386,55 @@ def test_without_numba_one_line_says_so_in_every_view(
     assert len(said) == 1
     with pytest.raises(palestra.MissingExtra, match="numba"):
         open_one(compiled=True)
+
+
+class Counting:
+    """A shaper that pays how many steps its lane's episode has had."""
+
+    def __init__(self, steps: int = 0) -> None:
+        self.steps = steps
+
+    def __call__(self, step: Any) -> dict[str, float]:
+        self.steps += 1
+        return {"counted": float(self.steps)}
+
+    def begin(self) -> Counting:
+        return Counting()
+
+    def copy(self) -> Counting:
+        return Counting(self.steps)
+
+
+@pytest.mark.parametrize("env", ["games/TicTacToe-v0", "text/Commons-v0"])
+def test_lanes_with_shapers_are_saved_with_what_these_remember(
+    env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from palestra.kernel.registry import registry
+
+    spec = palestra.RewardSpec("counting", f"{__name__}:Counting", "step", "Counts.")
+    monkeypatch.setitem(registry().rewards, "counting", spec)
+    options = {"compiled": False} if env.startswith("games") else {}
+    batch = palestra.make(
+        env, view="batch", num_envs=3, seed=4, rewards=["env", "counting"], **options
+    )
+
+    def play(steps: int) -> list[Any]:
+        seen = []
+        for step in range(steps):
+            legal = np.argsort(-batch.masks, axis=2, kind="stable")
+            batch.step(np.where(step % 2, legal[:, :, 0], legal[:, :, 1]))
+            seen.append((batch.rewards.copy(), batch.observations.copy(), batch.returns.copy()))
+        return seen
+
+    batch.reset()
+    play(3)
+    saved = batch.save()
+    first = play(12)
+    batch.load(saved)
+    assert any(row[0].any() for row in first)
+    for once, again in zip(first, play(12), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(once, again, strict=True))
+    batch.load(batch.save([1]))
+    assert np.array_equal(batch.returns[0], batch.returns[2])
+    with pytest.raises(InvalidOption, match="2 lanes were saved"):
+        batch.load(saved[:2])

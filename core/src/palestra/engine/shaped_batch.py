@@ -108,11 +108,39 @@ class ShapedBatch(Batch):
         """Let functions of observations and masks play these seats from now on."""
         self._auto |= policies
 
-    def save(self, lanes: Any = slice(None)) -> Array:
-        raise InvalidOption("a shaped batch cannot be saved: its shapers keep state")
+    def save(self, lanes: Any = slice(None)) -> Any:
+        """A copy of some lanes with their shapers, for `load`."""
+        return [
+            (
+                self.lanes[lane].copy(),
+                _copied(self._of_lane[lane]),
+                [values[lane].copy() for values in self._kept_rows()],
+                [{name: paid[lane].copy() for name, paid in t.items()} for t in self._both()],
+            )
+            for lane in np.arange(self.num_envs)[lanes].tolist()
+        ]
 
     def load(self, saved: Any, lanes: Any = slice(None)) -> None:
-        raise InvalidOption("a shaped batch cannot be loaded: its shapers keep state")
+        chosen = np.arange(self.num_envs)[lanes].tolist()
+        if len(saved) not in (1, len(chosen)):
+            raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
+        for place, lane in enumerate(chosen):
+            record, shapers, rows, named = saved[place % len(saved)]
+            self.lanes[lane] = record
+            self._of_lane[lane] = _copied(shapers)
+            for values, row in zip(self._kept_rows(), rows, strict=True):
+                values[lane] = row
+            for terms, kept in zip(self._both(), named, strict=True):
+                for name in {*terms, *kept}:
+                    self._kept(terms, name)[lane] = kept.get(name, 0.0)
+        self._dealt = True
+
+    def _both(self) -> tuple[Terms, Terms]:
+        return self.terms, self._later
+
+    def _kept_rows(self) -> tuple[Array, ...]:
+        """What belongs to a lane beside its record and its terms."""
+        return self.rewards, self.returns, self._final_returns, self._fresh
 
     # Playing
 
@@ -342,6 +370,10 @@ class ShapedBatch(Batch):
 
     def _kept(self, terms: Terms, name: str) -> Array:
         return terms.setdefault(name, np.zeros(self.acting.shape))
+
+
+def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
+    return {n: s.copy() if isinstance(s, Remembering) else s for n, s in shapers.items()}
 
 
 def open_batch(
