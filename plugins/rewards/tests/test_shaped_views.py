@@ -210,9 +210,6 @@ def test_a_forfeit_is_named_apart_from_what_was_earned() -> None:
     assert info["reward_terms"] == {"payoff": 0.0, "forfeit": reward}
 
 
-def test_a_gpu_and_saved_lanes_refuse_shapers() -> None:
+def test_a_gpu_refuses_shapers() -> None:
     with pytest.raises(InvalidOption, match='device="cpu"'):
         palestra.make(FORAGING, view="batch", num_envs=2, device="cuda", rewards=["env"])
-    batch = palestra.make(FORAGING, view="batch", num_envs=2, rewards=["env"], compiled=False)
-    with pytest.raises(InvalidOption, match="cannot be saved"):
-        batch.save()
