@@ -260,3 +260,20 @@ def test_a_long_text_is_clipped_and_says_so() -> None:
     assert shown.endswith("(20,000 more characters)")
     record = msgspec.json.decode(msgspec.json.encode(record), type=EpisodeRecord)
     assert len(record.turns[0].thought) == 40_000  # the record keeps it
+
+
+def test_a_record_is_one_line_of_text_and_a_page_in_a_notebook() -> None:
+    (record,) = palestra.play("games/TicTacToe-v0", agents=["first", "first"], seed=1)
+    line = "<EpisodeRecord games/TicTacToe-v0, seed 1, 7 steps: player_0 win, player_1 loss>"
+    assert repr(record) == line
+    record.turns[0].thought = "\"' onload=alert(1) <b>"
+    shown = record._repr_html_() or ""
+    assert shown.startswith('<iframe sandbox="allow-scripts" ')
+    assert shown.count("<") == 2  # everything else is inside the frame's attribute
+    assert shown.count('"') == 8
+    record.env = "games/Gone-v0"
+    assert record._repr_html_() is None
+    record.env, record.outcome, record.error = "games/TicTacToe-v0", None, "…\nValueError: no\n"
+    assert repr(record).endswith("7 steps: failed: ValueError: no>")
+    record.steps = record.steps * 80
+    assert record._repr_html_() is None

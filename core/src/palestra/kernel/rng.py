@@ -88,7 +88,7 @@ _LANES = {size: sum(1 << 64 * lane for lane in range(size)) for size in (EIGHT, 
 _COUNTED = {size: sum(lane << 64 * lane for lane in range(size)) for size in (EIGHT, BLOCK)}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _words(key: int, start: int, size: int) -> array[int]:
     """The words number `start …` of a key; `start` is a multiple of `size`."""
     lanes = _LANES[size]
