@@ -267,10 +267,9 @@ def test_a_late_look_at_the_log_tells_the_same_story() -> None:
 def test_asking_for_numba_where_it_is_missing_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from palestra.engine import array_simulator, compiled
+    from palestra.engine import compiled
 
-    for module in (compiled, array_simulator):
-        monkeypatch.setattr(module, "numba_installed", lambda: False)
+    monkeypatch.setattr(compiled, "numba_installed", lambda: False)
     with pytest.raises(palestra.MissingExtra, match=r"palestra\[numba\]"):
         Episode(ConnectFour(rows=4, columns=9), 0, compiled=True)
 
