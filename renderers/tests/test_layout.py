@@ -6,8 +6,9 @@ from itertools import pairwise
 from math import dist, isclose, sqrt
 
 import numpy as np
+import palestra
 import pytest
-from palestra import Bar, Grid, Piece, Scene, Widget
+from palestra import Bar, Episode, Grid, Piece, Scene, Widget
 from palestra.scene import (
     Bars,
     Candle,
@@ -33,6 +34,7 @@ from palestra.scene import (
     Talk,
     marked,
 )
+from palestra_renderers.changes import Follower
 from palestra_renderers.layout.charts import is_number, ticks
 from palestra_renderers.layout.hexes import centre, spot
 from palestra_renderers.layout.scenes import lay_out
@@ -242,3 +244,22 @@ def test_text_contrasts_with_what_is_below_it(theme: dict[str, tuple[int, int, i
     assert contrast("mark", "paper") >= 3
     for seat in range(len(SEATS)):
         assert contrast(ink_on(f"seat{seat}"), f"seat{seat}") >= 4.5
+
+
+def test_the_last_move_is_marked_on_boards_where_seats_move_in_turn() -> None:
+    chess, follower = Episode(palestra.game("games/Chess-v0"), 0), Follower()
+    assert follower.scene(chess, None) == chess.scene()
+    for move in ("e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "g8f6"):
+        chess.act({chess.to_act[0]: chess.parse(chess.to_act[0], move)})
+        (board,) = follower.scene(chess, None).parts
+        assert isinstance(board, Grid)
+        assert {board.name(*cell) for _, cell in board.marks} == {move[:2], move[2:]}
+    chess.act({0: chess.parse(0, "e1g1")})
+    (board,) = follower.scene(chess, None).parts
+    assert isinstance(board, Grid)
+    assert {board.name(*cell) for _, cell in board.marks} == {"e1", "f1", "g1", "h1"}
+    assert follower.scene(chess, None) == chess.scene()  # the same step again: nothing is new
+    hidden = Episode(palestra.game("games/KuhnPoker-v0"), 0)
+    before = follower.scene(hidden, None)
+    hidden.act({0: 1})
+    assert follower.scene(hidden, None) == hidden.scene() != before
