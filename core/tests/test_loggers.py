@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -126,8 +127,10 @@ def test_wandb_keeps_a_run_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for step, row in ROWS:
         written.log(step, row)
     written.close()
-    (kept,) = tmp_path.rglob("*.wandb")
-    held = kept.read_bytes()
+    held, deadline = b"", time.monotonic() + 20  # its own process may still be writing
+    while b"0.25" not in held and time.monotonic() < deadline:
+        held = b"".join(path.read_bytes() for path in tmp_path.glob("wandb/offline-run-*/*.wandb"))
+        time.sleep(0.1)
     assert b"return/player_0" in held
     assert b"0.25" in held
 
