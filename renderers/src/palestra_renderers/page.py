@@ -1,4 +1,4 @@
-"""Pictures for a page on which people play: marks, what draws them, and how typed moves are read."""
+"""Pictures for a page on which people play: marks, what draws them, how typed moves are read."""
 
 from __future__ import annotations
 

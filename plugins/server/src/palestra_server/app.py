@@ -111,7 +111,7 @@ def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Await
 
 
 class Matches:
-    """`GET /matches` lists matches, `POST /matches` creates one, `POST /seat/again` the next one."""
+    """`GET /matches` lists matches; `POST /matches` creates one, `POST /seat/again` the next."""
 
     def __init__(self, server: MatchServer, token: str) -> None:
         self._token = token

@@ -171,8 +171,9 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
     life: 0 for the first person at the seat, 1 for the next: when it rises, forget everything
     before; the transcript starts over. returns: the seat's return so far, summed over all people
-    who sat there. result and score are the seat's own, at the end. picture: for the renderer of mode
-    "marks". forms: the fields of each typed action that is legal. A spectator's view has seat -1.
+    who sat there. result and score are the seat's own, at the end. picture: for the script of the
+    renderer of mode "marks". forms: the fields of each typed action that is legal. A spectator's
+    view has seat -1.
     """
 
     match: str

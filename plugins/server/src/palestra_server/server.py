@@ -373,6 +373,7 @@ class MatchServer:
 
         Raises `InvalidAction` with the reason.
         """
+        _check_seated(key)
         match = self._find(key.match).match
         if move.text is None or (move.number is not None and move.number < match.answers[key.seat]):
             return await self.move(key, move)
@@ -513,7 +514,7 @@ class MatchServer:
 
 
 def watch_word(invite: bytes) -> str:
-    """What lets people watch a match, from its invite's hash; the invite does not follow from it."""
+    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
     return digest(f"watch {invite.hex()}").hex()[:32]
 
 

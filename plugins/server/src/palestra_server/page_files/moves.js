@@ -17,12 +17,13 @@ function rest(move, typed) {
   }
   return move.slice(at);
 }
-/** Whether a move begins with the names of these places: "1" begins "1-2" and "1a", but not "12". */
+/** Whether a move begins with the names of these places: "1" begins "1-2" and "1a", but not "12"; "R" not "Road". */
 function begins(move, names) {
   const typed = names.map(bare).join(""), left = rest(move, typed);
-  return left !== null && !(isDigit(typed.at(-1) || "") && isDigit(left[0] || ""));
+  const alike = left ? isSign(left[0]) && isDigit(typed.at(-1)) === isDigit(left[0]) : false;
+  return left !== null && !alike;
 }
-const spaced = text => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()} `;
+const spaced = text => ` ${text.toLowerCase().replace(/[^\p{L}\p{N}_-]+/gu, " ").trim()} `;
 const mentions = (move, names) => names.every(name => spaced(move).includes(spaced(name)));
 
 /** Moves that begin with the names of places or, if none does, mention all of them. */
@@ -52,6 +53,18 @@ export function targets(moves, chosen, places) {
 export function movesWith(moves, typed) {
   const begun = bare(typed), from = moves.filter(move => bare(move).startsWith(begun));
   return from.length ? from : moves.filter(move => bare(move).includes(begun));
+}
+
+/** Moves that differ only in a number at their end, where they are many, and all others. */
+export function families(moves, many = 9) {
+  const stems = new Map();
+  for (const move of moves) {
+    const [, stem, number] = /^(.*\D )(\d+)$/.exec(move) || [];
+    if (stem) stems.set(stem, [...(stems.get(stem) || []), Number(number)]);
+  }
+  const ranges = [...stems].filter(([, numbers]) => numbers.length >= many);
+  const single = moves.filter(move => !ranges.some(([stem, numbers]) => move.startsWith(stem) && numbers.includes(Number(move.slice(stem.length)))));
+  return {single, ranges: ranges.map(([stem, numbers]) => ({stem, numbers}))};
 }
 
 const KEYS = {

@@ -1,6 +1,6 @@
 // One match: a seat at its table, or a spectator's chair.
 import {$, address, ask, brief, button, keepSeat, keepSetting, link, make, seatOf, serverToken, setting, shape} from "./dom.js";
-import {call, click, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
+import {call, click, families, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
 import {takeSeat} from "./lobby.js";
 
 const SHOW = ["legal_texts", "picture", "table", "forms"];
@@ -121,7 +121,7 @@ class MatchPage {
 
   draw() {
     this.status = make("span", {class: "status", id: "status"});
-    this.clock = make("span", {class: "clock", id: "clock", "aria-label": "time left"});
+    this.clock = make("span", {class: "clock", id: "clock", role: "timer", "aria-label": "time left"});
     this.picture = shape("svg", {role: "img", id: "board"});
     this.lost = make("p", {class: "problem", role: "alert", hidden: true}, "The connection is lost; trying again.");
     this.end = make("div", {class: "ending", id: "ending", hidden: true});
@@ -141,7 +141,8 @@ class MatchPage {
     $("main").className = "table";
     $("main").append(
       make("section", {class: "boardside", "aria-label": "Board"}, [this.lost, make("div", {class: "board", hidden: true}, this.picture), this.inWords]),
-      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.invites]), this.move, make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log])]),
+      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.invites]), this.move]),
+      make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log]),
       this.dialog);
     $("tools").replaceChildren(this.status, this.clock, this.seated ? button("Rules", () => this.showRules(), {id: "rules", class: "plain"}) : "");
     this.picture.addEventListener("pointerdown", event => this.pointed(event));
@@ -185,6 +186,7 @@ class MatchPage {
   showPicture(view) {
     const {picture} = view, none = !picture || typeof drawMarks === "undefined";
     this.picture.parentNode.hidden = none;
+    $("main").classList.toggle("talking", none || (!picture.places && picture.height < 300));
     if (none) { this.inWords.open = true; return; }
     this.picture.replaceChildren();
     const pane = {picture: this.picture, episode: {marks: picture.table, sprites: picture.sprites}, drawn: [], marks: []};
@@ -274,9 +276,16 @@ class MatchPage {
     this.selected.replaceChildren(...(text ? [make("b", {}, text), this.pending === null ? "" : button("Send", () => this.propose(this.pending, true), {class: "strong", id: "send"}), button("Undo", () => this.undo(), {id: "undo"})] : []));
   }
   buttons(moves) {
-    const shown = moves.slice(0, FEW).map(move => button(move, () => this.propose(move), {class: "choice", disabled: this.sending}));
-    const more = moves.length > FEW ? [make("span", {class: "soft"}, `and ${moves.length - FEW} more: click on the board, or type`)] : [];
-    return make("div", {class: "choices"}, [...shown, ...more]);
+    const {single, ranges} = families(moves);
+    const shown = single.slice(0, FEW).map(move => button(move, () => this.propose(move), {class: "choice", disabled: this.sending}));
+    const more = single.length > FEW ? [make("span", {class: "soft"}, `and ${single.length - FEW} more: click on the board, or type`)] : [];
+    return make("div", {}, [make("div", {class: "choices"}, [...shown, ...more]), ...ranges.map(range => this.range(range))]);
+  }
+  /** Moves such as "raise to 12", chosen by their number. */
+  range({stem, numbers}) {
+    const field = {kind: "number", name: stem.trim(), low: Math.min(...numbers), high: Math.max(...numbers)}, number = input(field, stem, this.fields);
+    const act = event => { event.preventDefault(); this.propose(`${stem}${number.value}`); };
+    return make("form", {class: "option", onsubmit: act}, [make("button", {}, stem.trim()), number, make("span", {class: "soft"}, `${field.low} to ${field.high}`)]);
   }
   forms(forms) {
     return forms.map((form, place) => {
@@ -285,7 +294,7 @@ class MatchPage {
       if (few) return make("div", {class: "option"}, [make("h3", {}, `${title}: ${spoken(form.fields[0].name)}`), make("div", {class: "choices"}, few.map(([text, action]) => button(text, () => this.propose(action), {class: "choice"})))]);
       const inputs = form.fields.map(field => input(field, `${place} ${field.name}`, this.fields));
       const act = event => { event.preventDefault(); this.propose(call(form, inputs.map(one => one.value))); };
-      const labels = form.fields.map((field, at) => make("label", {class: field.kind}, [make("span", {class: "soft"}, `${spoken(field.name)} `), inputs[at]]));
+      const labels = form.fields.map((field, at) => make("label", {class: field.kind}, [field.name === "text" ? "" : make("span", {class: "soft"}, `${spoken(field.name)} `), inputs[at]]));
       return make("form", {class: "option", "data-action": form.name, onsubmit: act}, [make("div", {class: "fields"}, labels), make("button", {}, title)]);
     });
   }
