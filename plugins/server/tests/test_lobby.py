@@ -230,6 +230,9 @@ def test_chess_is_played_by_two_clicks_a_move(people: Any) -> None:
     ada.press("Send")
     ada.page.locator("#log p").nth(3).wait_for()
     assert "d1h5" in ada.page.text_content("#log")
+    ada.press("Resign")
+    ada.press("Really resign?")
+    assert ada.verdict() == "You forfeited"
 
 
 def names(person: Person, places: str) -> set[str]:
@@ -244,14 +247,15 @@ def test_negotiation_is_played_by_typing_and_by_fields(people: Any) -> None:
     bob.page.click("#join")
     ada.wait("Your turn")
     ada.type("propose 9 9 9")
-    assert "books" in ada.page.text_content("#note")
+    ada.page.locator("#note", has_text="books").wait_for()
     ada.shot("negotiation")
     ada.type("say I like books; <img src=x onerror=alert(1)> too")
     bob.wait("Your turn")
     assert "img src=x" in bob.page.text_content("#log")
     assert bob.page.locator("#log img").count() == 0
     form = bob.page.locator("form[data-action=Propose]")
-    form.locator("[data-field=books]").fill("1")
+    books = form.locator("[data-field=books]")
+    books.fill(books.get_attribute("max"))
     bob.shot("negotiation-form")
     form.get_by_role("button").click()
     ada.wait("Your turn")

@@ -85,7 +85,7 @@ def test_a_spectator_sees_and_does_nothing_more(server):
         httpx.post(f"{url}/seat/resign", headers=bearer(seat["token"]))
     assert httpx.get(record).status_code == 403
     given = httpx.get(record, headers=bearer(opened["watch"])).content
-    assert msgspec.json.decode(given, type=EpisodeRecord).outcome.results == ("loss", "win")
+    assert msgspec.json.decode(given, type=EpisodeRecord).outcome.results == ("forfeit", "win")
 
 
 def test_a_move_that_is_tried_may_be_short_and_counts_only_if_it_is_legal(server):

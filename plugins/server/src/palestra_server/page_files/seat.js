@@ -91,6 +91,14 @@ class MatchPage {
     this.show();
   }
 
+  /** Give up; the first press asks whether it is meant. */
+  resign() {
+    if (this.resigning.textContent === "Resign") {
+      this.resigning.textContent = "Really resign?";
+      setTimeout(() => { this.resigning.textContent = "Resign"; }, 4000);
+    } else this.socket.send(JSON.stringify({do: "resign", handle: 1}));
+  }
+
   // Clicks and keys
 
   pick(name) {
@@ -145,6 +153,8 @@ class MatchPage {
       make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log]),
       this.dialog);
     $("tools").replaceChildren(this.status, this.clock, this.seated ? button("Rules", () => this.showRules(), {id: "rules", class: "plain"}) : "");
+    this.resigning = button("Resign", () => this.resign(), {id: "resign", class: "plain", hidden: true});
+    $("tools").append(this.resigning);
     this.picture.addEventListener("pointerdown", event => this.pointed(event));
     this.picture.addEventListener("pointerup", event => this.dropped(event));
   }
@@ -174,6 +184,7 @@ class MatchPage {
     this.showPicture(view);
     this.showTable(view);
     this.showMoves();
+    this.resigning.hidden = !this.seated || view.status !== "playing";
     this.showEnd(view);
     this.tick();
   }
@@ -331,7 +342,7 @@ class MatchPage {
 }
 
 const NAMES = {ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "space"};
-const VERDICTS = {win: "You win", loss: "You lose", draw: "A draw"};
+const VERDICTS = {win: "You win", loss: "You lose", draw: "A draw", forfeit: "You forfeited"};
 function outcomeText(view) {
   const verdict = VERDICTS[view.result] || (view.truncated ? "The match was cut off" : "The match is over");
   return view.score === undefined || view.result in VERDICTS ? verdict : `${verdict}: ${brief(view.score)}`;
