@@ -225,14 +225,47 @@ def test_chess_is_played_by_two_clicks_a_move(people: Any) -> None:
     assert ada.page.text_content("#selected b") == "d2d4"
     ada.press("Undo")
     assert ada.page.locator("#log p").count() == 2
-    ada.click("d1")
-    ada.click("h5")
+    ada.page.drag_and_drop('.place[data-name="d1"]', '.place[data-name="h5"]')
     ada.press("Send")
     ada.page.locator("#log p").nth(3).wait_for()
     assert "d1h5" in ada.page.text_content("#log")
     ada.press("Resign")
     ada.press("Really resign?")
     assert ada.verdict() == "You forfeited"
+
+
+CLICKS = [  # moves, places clicked before, the place clicked; what is chosen then, and the move
+    (["e2e3", "e2e4", "d2d4"], [], "e2", ["e2"], None),
+    (["e2e3", "e2e4", "d2d4"], ["e2"], "e4", ["e2", "e4"], "e2e4"),
+    (["e2e3", "e2e4", "d2d4"], ["e2"], "d2", ["d2"], None),
+    (["e2e3", "e2e4", "d2d4"], ["e2"], "e2", [], None),
+    (["e7e8q", "e7e8r"], ["e7"], "e8", ["e7", "e8"], None),
+    (["1", "10", "11"], [], "1", ["1"], "1"),
+    (["10", "11"], [], "1", None, None),
+    (["9-14", "9-13", "10-14"], ["9"], "14", ["9", "14"], "9-14"),
+    (["Settle(corner=2)", "Settle(corner=20)"], [], "2", ["2"], "Settle(corner=2)"),
+    (["Road(road='19-20')", "Road(road='20-21')"], [], "20", None, None),
+    (["Road(road='19-20')", "Road(road='20-21')"], [], "20-21", ["20-21"], "Road(road='20-21')"),
+    (["Road(road='19-20')", "End()"], [], "R", None, None),
+    (["Move(piece='A', to='b2')", "Move(piece='A', to='c2')"], [], "A", ["A"], None),
+    (["Move(piece='A', to='b2')", "Move(piece='A', to='c2')"], ["A"], "c2", ["A", "c2"],
+     "Move(piece='A', to='c2')"),
+]  # fmt: skip
+
+
+def test_clicks_make_moves_as_a_person_means_them(people: Any) -> None:
+    ada = people()
+    ada.open()
+    meant = ada.page.evaluate(
+        """async cases => {
+            const {click} = await import("/page/moves.js");
+            return cases.map(([moves, chosen, name]) => click(moves, chosen, name));
+        }""",
+        CLICKS,
+    )
+    for (moves, before, name, chosen, move), found in zip(CLICKS, meant, strict=True):
+        expected = None if chosen is None else {"chosen": chosen, "move": move}
+        assert found == expected, (moves, before, name)
 
 
 def names(person: Person, places: str) -> set[str]:
@@ -265,3 +298,20 @@ def test_negotiation_is_played_by_typing_and_by_fields(people: Any) -> None:
     header = {"Authorization": f"Bearer {token_of(ada).pop()}"}
     record = httpx.get(f"{ada.url}/seat/record", headers=header).json()
     assert record["mistakes"] == [0, 0]  # what is refused while typing does not count
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(people: Any, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    ada = people(color_scheme=theme, bypass_csp=True)  # axe is put into the page
+    ada.open()
+    ada.page.locator("#open").wait_for()
+    found = axe.Axe().run(ada.page).response["violations"]
+    open_match(ada, "games/TicTacToe-v0", "first")
+    for cell in ("5", "3", "7"):
+        ada.wait("Your turn")
+        found += axe.Axe().run(ada.page).response["violations"] if cell == "3" else []
+        ada.click(cell)
+    ada.verdict()
+    found += axe.Axe().run(ada.page).response["violations"]
+    assert not [(one["id"], one["nodes"][0]["html"]) for one in found]

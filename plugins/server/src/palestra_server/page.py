@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,8 @@ from palestra_server.table import drawing
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = ("page.css", "page.js", "dom.js", "lobby.js", "seat.js", "moves.js", "icon.svg")
-CHOSEN = ("id", "summary", "players", "splits")  # of an environment, for who chooses one
+CHOSEN = ("id", "summary", "players")  # of an environment, for who chooses one
+COUNTED = ("num_players",)  # options that follow from the seats
 BLANK = "// no renderer is installed: pictures are shown in words\n"
 
 
@@ -55,7 +57,11 @@ async def _choices(_: Request) -> Response:
     """What can be played, and which agents can sit at a table."""
     known = registry()
     environments = [
-        {name: getattr(spec, name) for name in CHOSEN} | {"splits": sorted(spec.splits)}
+        {name: getattr(spec, name) for name in CHOSEN}
+        | {
+            "splits": sorted(spec.splits),
+            "options": [asdict(o) for o in spec.options if o.name not in COUNTED],
+        }
         for _, spec in sorted(known.environments.items())
     ]
     agents = [

@@ -50,7 +50,7 @@ function showForm(form, {environments, agents}) {
   const seconds = make("input", {type: "number", id: "seconds", name: "seconds", min: 1, step: "any", placeholder: "none"});
   const listed = make("input", {type: "checkbox", id: "listed", name: "listed"});
   const token = make("input", {type: "password", id: "token", name: "token", value: serverToken()}), asked = make("label", {hidden: !serverToken()}, ["The server's token ", token]);
-  const said = make("div");
+  const said = make("div"), options = make("details", {class: "options"});
   const seat = () => {
     const env = byId.get(game.value), count = Math.max(1, Math.min(Number(many.value) || 1, 300));
     const before = [...table.querySelectorAll("select")].map(one => one.value);
@@ -65,6 +65,9 @@ function showForm(form, {environments, agents}) {
     counting.hidden = fewest === most;
     split.replaceChildren(make("option", {value: ""}, "usual"), ...env.splits.map(one => make("option", {value: one}, one)));
     splitting.hidden = !env.splits.length;
+    options.hidden = !env.options.length;
+    options.open = false;
+    options.replaceChildren(make("summary", {}, "Options"), ...env.options.map(optionField));
     seat();
   };
   const wanted = setting("env");
@@ -73,7 +76,7 @@ function showForm(form, {environments, agents}) {
   many.addEventListener("change", seat);
   form.replaceChildren(
     make("h2", {}, "Open a match"), make("label", {class: "wide"}, ["Game ", game]), about,
-    make("div", {class: "fields"}, [counting, splitting]), table,
+    make("div", {class: "fields"}, [counting, splitting]), options, table,
     make("div", {class: "fields"}, [make("label", {}, ["Your name ", name]), make("label", {}, ["Seconds for a move ", seconds])]),
     make("label", {class: "check"}, [listed, " Show it in the lobby, so that anybody here can take an open seat"]), asked, said,
     make("button", {class: "strong", id: "open"}, "Open"));
@@ -84,12 +87,25 @@ function showForm(form, {environments, agents}) {
     keepSetting("env", game.value);
     if (token.value) keepServerToken(token.value);
     try {
-      await openOne({env: game.value, split: split.value || null, seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
+      await openOne({env: game.value, split: split.value || null, options: chosenOptions(options), seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
     } catch (error) {
       if (error.status === 401 || error.status === 403) asked.hidden = false;
       said.replaceChildren(problem(error));
     }
   });
+}
+function optionField({name, accepts, default: usual, description}) {
+  return make("label", {}, [make("span", {}, name.replace(/_/g, " ")), make("input", {name, placeholder: usual, title: accepts}), make("small", {}, description)]);
+}
+/** The options that were filled in, numbers and lists as JSON has them. */
+function chosenOptions(options) {
+  const filled = [...options.querySelectorAll("input")].filter(one => one.value.trim());
+  return Object.fromEntries(filled.map(one => [one.name, optionValue(one.value.trim())]));
+}
+const WORDS = {True: true, False: false, None: null};
+function optionValue(text) {
+  if (text in WORDS) return WORDS[text];
+  try { return JSON.parse(text.replace(/^\((.*?),?\)$/, "[$1]").replace(/'/g, '"')); } catch { return text; }
 }
 function grouped(environments) {
   const groups = new Map();

@@ -84,8 +84,14 @@ class MatchPage {
       this.show();
       return;
     }
-    this.sending = true;
     this.pending = null;
+    this.chosen = [];
+    if (this.socket.readyState !== WebSocket.OPEN) {
+      this.note("The connection is lost; play when it is back.");
+      this.show();
+      return;
+    }
+    this.sending = true;
     this.note("");
     this.socket.send(JSON.stringify({do: "try", handle: 1, move: {number: this.view.number, text}}));
     this.show();
