@@ -81,7 +81,8 @@ def table(match: Match, viewer: int) -> Table:
 
 def _seat(match: Match, seat: int, viewer: int) -> TableSeat:
     episode, outcome = match.episode, match.episode.outcome
-    open_to_all = match.over or match.game.perfect_information
+    newcomer = viewer != WATCHER and episode.life(viewer)  # who came later was not told of before
+    open_to_all = match.over or (match.game.perfect_information and not newcomer)
     shown = TableSeat(
         player=match.game.players[seat],
         name="" if seat in match.free else match.called(seat),

@@ -89,8 +89,9 @@ function showForm(form, {environments, agents}) {
     try {
       await openOne({env: game.value, split: split.value || null, options: chosenOptions(options), seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
     } catch (error) {
-      if (error.status === 401 || error.status === 403) asked.hidden = false;
-      said.replaceChildren(problem(error));
+      const barred = error.status === 401 || error.status === 403;
+      if (barred) asked.hidden = false;
+      said.replaceChildren(problem(barred ? new Error("Opening a match here takes the server's token; whoever started the server has it.") : error));
     }
   });
 }
