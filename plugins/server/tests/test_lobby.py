@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -298,6 +299,30 @@ def test_negotiation_is_played_by_typing_and_by_fields(people: Any) -> None:
     header = {"Authorization": f"Bearer {token_of(ada).pop()}"}
     record = httpx.get(f"{ada.url}/seat/record", headers=header).json()
     assert record["mistakes"] == [0, 0]  # what is refused while typing does not count
+
+
+@pytest.mark.parametrize(("env", "others"), [("games/LeducHoldem-v0", 1), ("games/Werewolf-v0", 4)])
+def test_no_page_receives_what_its_seat_may_not_know(
+    people: Any, server: Any, env: str, others: int
+) -> None:
+    ada, eve = people(), people()
+    open_match(ada, env, *["random"] * others)
+    eve.open(ada.link("watch"))
+    eve.wait("Watching")
+    episode = server[1].match(ada.page.url.split("match=")[1].split("&")[0]).episode
+    ada.wait("Your turn")
+    ada.page.locator(".choice").first.click()
+    ada.page.locator("#status", has_not_text="Sending").wait_for()
+    ada.page.locator("#log p").nth(1).wait_for()
+    private = [event for event in episode.events if event.audience is not None]
+    own = {event.text for event in private if 0 in event.audience}
+    secrets = {eve: {event.text for event in private}}
+    secrets[ada] = secrets[eve] - own
+    assert secrets[eve] > secrets[ada] > set()
+    for person, texts in secrets.items():
+        heard = "".join(person.heard)
+        assert len(heard) > 1_000
+        assert not [text for text in texts if json.dumps(text)[1:-1] in heard]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
