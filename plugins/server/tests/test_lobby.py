@@ -301,7 +301,7 @@ def test_negotiation_is_played_by_typing_and_by_fields(people: Any) -> None:
     assert record["mistakes"] == [0, 0]  # what is refused while typing does not count
 
 
-@pytest.mark.parametrize(("env", "others"), [("games/LeducHoldem-v0", 1), ("games/Werewolf-v0", 4)])
+@pytest.mark.parametrize(("env", "others"), [("games/KuhnPoker-v0", 1), ("games/Werewolf-v0", 4)])
 def test_no_page_receives_what_its_seat_may_not_know(
     people: Any, server: Any, env: str, others: int
 ) -> None:
