@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
 LABELS = 40  # of pieces on boards, for those readers
 WORDS_LIMIT = 4_000  # of a picture in words, for readers who do not see it
-SCRIPTS = ("picture.js", "minds.js", "rewards.js", "turns.js", "replay.js")
+SCRIPTS = ("marks.js", "picture.js", "minds.js", "rewards.js", "turns.js", "replay.js")
 
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
