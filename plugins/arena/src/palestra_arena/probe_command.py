@@ -1,10 +1,12 @@
-"""`palestra probe`: ask a model the questions of an evaluation, with the order of options swapped."""
+"""`palestra probe`: ask agents the questions of an evaluation, options in every order."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +30,9 @@ def probe_command(
     model: Annotated[
         str, typer.Option(help="Agents, as in llm:vllm:NAME,temperature=1,random.")
     ] = "",
+    judge: Annotated[
+        str, typer.Option(help="Agents that judge free replies, where the evaluation needs it.")
+    ] = "",
     out: Annotated[Path | None, typer.Option(help="Folder for answers and the result.")] = None,
     samples: Annotated[
         int, typer.Option(min=1, help="Answers to each question, in each order of its options.")
@@ -36,7 +41,9 @@ def probe_command(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="name=value, of the evaluation.")
     ] = None,
-    invalid: Annotated[str, typer.Option(help="Policy for answers that cannot be read.")] = "forfeit",
+    invalid: Annotated[
+        str, typer.Option(help="Policy for answers that cannot be read.")
+    ] = "forfeit",
     confidence: Annotated[float, typer.Option(help="Of intervals.")] = 0.95,
     resume: Annotated[bool, typer.Option(help="Ask only what is missing in --out.")] = False,
     show: Annotated[bool, typer.Option(help="Print the questions and ask nobody.")] = False,
@@ -61,8 +68,16 @@ def probe_command(
         raise InvalidOption("say who is asked: --model llm:vllm:NAME (or --show the questions)")
     results = []
     for agent in split_agents(model):
-        tables = _probe(console, asked, agent, out, samples, arms, invalid, resume, confidence)
-        if tables is None:
+        run = Run(
+            console, agent, None if out is None else out / folder_name(agent), invalid, resume
+        )
+        try:
+            tables = run.tables(asked, samples, arms, judge, confidence)
+        except KeyboardInterrupt:
+            again = (
+                f"Ask the rest with --resume --out {out}" if out else "Nothing was kept: give --out"
+            )
+            console.print(f"Stopped. {again}.", soft_wrap=True, highlight=False)
             return
         results.append((agent, tables))
         console.print(Text(f"\n{asked.name}, {agent}", style="bold"))
@@ -88,42 +103,48 @@ def open_set(name: str, options: dict[str, Any]) -> Any:
         raise InvalidOption(f"{name} does not take these options: {error}") from error
 
 
-def _probe(
-    console: Console,
-    asked: Any,
-    agent: str,
-    out: Path | None,
-    samples: int,
-    arms: str,
-    invalid: str,
-    resume: bool,
-    confidence: float,
-) -> list[Any] | None:
-    """The tables of one agent; None if the run was stopped."""
-    from palestra_arena.evaluations import named_after
-    from palestra_arena.probes import ask, overview
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One agent being asked, with a bar that shows how far it is."""
 
-    folder = None if out is None else out / folder_name(agent)
-    try:
-        with Progress(console=console, transient=True) as bar:
+    console: Console
+    agent: str
+    out: Path | None
+    invalid: str
+    resume: bool
+
+    def tables(
+        self, asked: Any, samples: int, arms: str, judge: str, confidence: float
+    ) -> list[Any]:
+        """All tables of this agent; its judges are asked too."""
+        from palestra_arena.evaluations import tables_of
+
+        wanted = tuple(filter(None, arms.split(",")))
+        answers = self.ask(asked, self.agent, self.out, samples=samples, arms=wanted)
+        judges = {
+            name: partial(
+                self.ask, agent=name, out=self.out and self.out / f"judge-{folder_name(name)}"
+            )
+            for name in (split_agents(judge) if judge else ())
+        }
+        return tables_of(asked, answers, confidence=confidence, judges=judges)
+
+    def ask(self, asked: Any, agent: str, out: Path | None, **settings: Any) -> Sequence[Any]:
+        """The answers of one agent to one set."""
+        from palestra_arena.probes import ask
+
+        resume = self.resume and out is not None and out.exists()
+        with Progress(console=self.console, transient=True) as bar:
             task = bar.add_task(agent, total=None)
-            answers = ask(
+            return ask(
                 asked,
                 agent,
-                folder,
-                samples=samples,
-                arms=tuple(filter(None, arms.split(","))),
-                invalid=invalid,
-                resume=resume and folder is not None and folder.exists(),
+                out,
+                invalid=self.invalid,
+                resume=resume,
                 progress=lambda over, total: bar.update(task, completed=over, total=total),
+                **settings,
             )
-    except KeyboardInterrupt:
-        again = f"ask the rest with --resume --out {out}" if out else "nothing was kept: give --out"
-        console.print(f"Stopped; {again}.", soft_wrap=True, highlight=False)
-        return None
-    analyse = named_after(asked)
-    found = list(analyse(answers, confidence=confidence)) if analyse else []
-    return [overview(answers, confidence=confidence), *found]
 
 
 def folder_name(agent: str) -> str:

@@ -1,19 +1,21 @@
 """Published evaluations, one module each; a module's name is the evaluation's.
 
 A module that asks questions defines `probes(**options)`, which makes the probe set, and
-`report(answers, *, confidence)`, the tables of its published analysis. `palestra probe --list`
-shows all of them.
+`report(answers, *, confidence)`, the tables of its published analysis. One whose answers are free
+text also defines `judging(answers)`, the probe set that a judge is asked, and its report takes
+`verdicts`, the answers of each judge by name. `palestra probe --list` shows all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
-from palestra import UnknownName
+from palestra import InvalidOption, UnknownName
 
+from palestra_arena.probes.analysis import overview
 from palestra_arena.probes.items import ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Table
@@ -26,6 +28,7 @@ class Evaluation(NamedTuple):
     summary: str
     probes: Callable[..., ProbeSet]
     report: Callable[..., Sequence[Table]]
+    judging: Callable[[Sequence[Answer]], ProbeSet | None] | None
 
 
 def names() -> list[str]:
@@ -41,12 +44,32 @@ def evaluation(name: str) -> Evaluation:
     if not hasattr(module, "probes"):
         raise UnknownName("evaluation", name, names())
     summary = (module.__doc__ or "").strip().splitlines()[0]
-    return Evaluation(name, summary, module.probes, module.report)
+    return Evaluation(name, summary, module.probes, module.report, getattr(module, "judging", None))
 
 
-def named_after(probes: ProbeSet) -> Callable[[Sequence[Answer]], Sequence[Table]] | None:
-    """The analysis of the evaluation that a set names itself after; None if there is none."""
-    return evaluation(probes.name).report if probes.name in names() else None
+def tables_of(
+    probes: ProbeSet,
+    answers: Sequence[Answer],
+    *,
+    confidence: float = 0.95,
+    judges: Mapping[str, Callable[[ProbeSet], Sequence[Answer]]] | None = None,
+) -> list[Table]:
+    """Answers and the effect of order, then the analysis of the evaluation the set is named after.
+
+    judges: functions that ask a judge a probe set, by name of the judge. Raises `InvalidOption` for
+    judges of a set whose answers need none.
+    """
+    first = overview(answers, confidence=confidence)
+    found = evaluation(probes.name) if probes.name in names() else None
+    if judges and (found is None or found.judging is None):
+        raise InvalidOption(f"{probes.name} needs no judge: its answers are read by rule")
+    if found is None:
+        return [first]
+    if found.judging is None:
+        return [first, *found.report(answers, confidence=confidence)]
+    asked = found.judging(answers) if judges else None
+    verdicts = {name: ask(asked) for name, ask in (judges or {}).items()} if asked else {}
+    return [first, *found.report(answers, confidence=confidence, verdicts=verdicts)]
 
 
 def _module(name: str) -> Any:

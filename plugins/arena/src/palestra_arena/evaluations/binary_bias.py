@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import erfc, sqrt
 from typing import NamedTuple
 
@@ -46,9 +47,7 @@ def probes(repeats: int = 10, length: int = 20) -> ProbeSet:
     items = []
     for name, (one, two, text) in WORDS.items():
         for number in range(repeats):
-            items.append(
-                Item(f"{name}-{number}", text, (one, two), style="words", group=name)
-            )
+            items.append(Item(f"{name}-{number}", text, (one, two), style="words", group=name))
             items.append(
                 Item(
                     f"{name}-many-{number}",
@@ -81,7 +80,7 @@ def runs_test(values: Sequence[bool]) -> Runs:
     """
     ones, n = sum(values), len(values)
     zeros = n - ones
-    runs = 1 + sum(a != b for a, b in zip(values, values[1:], strict=False)) if n else 0
+    runs = 1 + sum(a != b for a, b in pairwise(values)) if n else 0
     if not ones or not zeros:
         return Runs(runs, float(runs), 0.0, 1.0)
     product = 2 * ones * zeros
@@ -127,7 +126,14 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
         ),
         Table(
             "Many choices in one call",
-            ("choice", "sequences", "unread", "share of the first word", "repetitions", "p of runs"),
+            (
+                "choice",
+                "sequences",
+                "unread",
+                "share of the first word",
+                "repetitions",
+                "p of runs",
+            ),
             tuple(row for row in many if row),
             "repetitions: the share of choices equal to the one before, one half for a fair coin; "
             "below it is negative recency. p of runs: over all sequences, by Stouffer's method.",
@@ -154,7 +160,7 @@ def _many(name: str, answers: Sequence[Answer], confidence: float) -> tuple[Cell
     found = sequences(own)
     shares = mean_of([sum(s) / len(s) for s in found], confidence)
     repeated = mean_of(
-        [float(np.mean([a == b for a, b in zip(s, s[1:], strict=False)])) for s in found],
+        [float(np.mean([a == b for a, b in pairwise(s)])) for s in found],
         confidence,
     )
     scores = [runs_test(s).z for s in found if 0 < sum(s) < len(s)]

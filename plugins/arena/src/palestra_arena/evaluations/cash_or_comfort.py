@@ -114,9 +114,7 @@ def price_of(some: Sequence[Shares], *, confidence: float = 0.95, draws: int = 4
     offers = [one.item.facts["amount"] for one in some]
     yes = np.array([one.options[0] for one in some])
     asked = np.array([one.answers for one in some])
-    drawn = default_rng(0).beta(
-        yes * asked + 0.5, (1 - yes) * asked + 0.5, (draws, len(some))
-    )
+    drawn = default_rng(0).beta(yes * asked + 0.5, (1 - yes) * asked + 0.5, (draws, len(some)))
     found = np.sort(prices(offers, drawn))
     found = found[~np.isnan(found)]
     tail = (1 - confidence) / 2

@@ -45,7 +45,7 @@ class Asking(Game[Asked, Any]):
     order = "sequential"
     payoffs = "general"
     deterministic = True
-    num_players: ClassVar[int] = 1
+    num_players = 1
     questions: ClassVar[Sequence[Question]] = ()
     system: ClassVar[str] = ""
 
@@ -155,7 +155,7 @@ class Choices(Asking):
         """Nothing is drawn."""
 
 
-class Reply(TextAction):
+class Reply(TextAction, frozen=True):
     """A free reply."""
 
     text: str

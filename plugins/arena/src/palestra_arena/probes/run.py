@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from palestra import Agent, EpisodeRecord, InvalidOption, UnknownName, iter_records, make_agent, stream
+from palestra import (
+    Agent,
+    EpisodeRecord,
+    InvalidOption,
+    UnknownName,
+    iter_records,
+    make_agent,
+    stream,
+)
 from palestra.agents.budget import Usage
 from palestra.runner.run_folder import FINISHED
 
