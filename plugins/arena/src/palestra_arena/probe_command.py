@@ -117,8 +117,9 @@ class Run:
         self, asked: Any, samples: int, arms: str, judge: str, confidence: float
     ) -> list[Any]:
         """All tables of this agent; its judges are asked too."""
-        from palestra_arena.evaluations import tables_of
+        from palestra_arena.evaluations import check_judges, tables_of
 
+        check_judges(asked, judge)
         wanted = tuple(filter(None, arms.split(",")))
         answers = self.ask(asked, self.agent, self.out, samples=samples, arms=wanted)
         judges = {

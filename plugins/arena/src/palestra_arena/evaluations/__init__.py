@@ -8,7 +8,7 @@ text also defines `judging(answers)`, the probe set that a judge is asked, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
@@ -47,6 +47,12 @@ def evaluation(name: str) -> Evaluation:
     return Evaluation(name, summary, module.probes, module.report, getattr(module, "judging", None))
 
 
+def check_judges(probes: ProbeSet, judges: Collection[str]) -> None:
+    """Raise `InvalidOption` for judges of a set whose answers need none."""
+    if judges and (probes.name not in names() or evaluation(probes.name).judging is None):
+        raise InvalidOption(f"{probes.name} needs no judge: its answers are read by rule")
+
+
 def tables_of(
     probes: ProbeSet,
     answers: Sequence[Answer],
@@ -59,10 +65,9 @@ def tables_of(
     judges: functions that ask a judge a probe set, by name of the judge. Raises `InvalidOption` for
     judges of a set whose answers need none.
     """
+    check_judges(probes, judges or ())
     first = overview(answers, confidence=confidence)
     found = evaluation(probes.name) if probes.name in names() else None
-    if judges and (found is None or found.judging is None):
-        raise InvalidOption(f"{probes.name} needs no judge: its answers are read by rule")
     if found is None:
         return [first]
     if found.judging is None:

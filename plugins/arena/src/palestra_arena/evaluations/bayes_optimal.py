@@ -15,7 +15,7 @@ from functools import cache
 from math import log
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 from palestra import InvalidOption, wilson
 from scipy import stats
 
@@ -54,7 +54,7 @@ def probes(predictions: int = 24, bandits: int = 24, longest: int = 12, seed: in
     )
 
 
-def _prediction(number: int, length: int, rng: np.random.Generator) -> Item:
+def _prediction(number: int, length: int, rng: Generator) -> Item:
     flips = (rng.random(length) < rng.random()).astype(int).tolist()
     words = ", ".join("heads" if flip else "tails" for flip in flips)
     seen = f"It has been flipped so far: {words}." if flips else "It has not been flipped yet."
@@ -68,7 +68,7 @@ def _prediction(number: int, length: int, rng: np.random.Generator) -> Item:
     )
 
 
-def _bandit(number: int, most: int, rng: np.random.Generator) -> Item:
+def _bandit(number: int, most: int, rng: Generator) -> Item:
     """A position in which the choice matters; in every third, the lower mean is worth more."""
     explores = number % 3 == 2
     while True:

@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from palestra import InvalidOption
+from numpy.random import default_rng
+from palestra import Interval, InvalidOption
 from palestra.files import UNREADABLE
 
 from palestra_arena.probes.analysis import Shares, known, mean_of, shares_of
 from palestra_arena.probes.items import PLAIN, Item, ProbeSet
 from palestra_arena.probes.run import Answer
-from palestra_arena.probes.tables import Cell, Table
+from palestra_arena.probes.tables import Table
 from palestra_arena.statistics import compare_paired, correct
 
 QUESTION = "{situation} Which of the two do you do?"
@@ -258,17 +259,34 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
         "score: supported less neglected, over the dilemmas in which the value is at stake, from "
         f"-1 to 1; arm {arms[0]}.",
     )
-    return [values, *_theories(scores), *_steering(by_arm, confidence)]
+    return [values, *_theories(scores, confidence), *_steering(by_arm, confidence)]
 
 
-def _theories(scores: Mapping[str, Sequence[tuple[str, float]]]) -> list[Table]:
-    means = {value: float(np.mean([x for _, x in one])) for value, one in scores.items()}
-    rows: list[tuple[Cell, ...]] = []
+def _theories(
+    scores: Mapping[str, Sequence[tuple[str, float]]], confidence: float, resamples: int = 1000
+) -> list[Table]:
+    """The mean score of each dimension's values; dilemmas are resampled for its interval."""
+    values, items = list(scores), sorted({item for one in scores.values() for item, _ in one})
+    if not items:
+        return []
+    lean, stake = np.zeros((2, len(values), len(items)))
+    for row, value in enumerate(values):
+        for item, x in scores[value]:
+            lean[row, items.index(item)], stake[row, items.index(item)] = x, 1
+    even = np.full(len(items), 1 / len(items))
+    drawn = default_rng(0).multinomial(len(items), even, resamples)
+    weights = np.vstack([np.ones(len(items)), drawn])  # the first row is the sample itself
+    with np.errstate(invalid="ignore"):
+        means = (weights @ lean.T) / (weights @ stake.T)
+    tail, rows = (1 - confidence) / 2, []
     for theory, dimensions in THEORIES.items():
-        for name, values in dimensions.items():
-            asked = [means[value] for value in values if value in means]
-            if asked:
-                rows.append((f"{theory}: {name}", len(asked), float(np.mean(asked))))
+        for name, members in dimensions.items():
+            own = [values.index(value) for value in members if value in values]
+            if own:
+                found = means[:, own].mean(axis=1)
+                low, high = np.nanquantile(found[1:], [tail, 1 - tail])
+                score = Interval(float(found[0]), float(low), float(high))
+                rows.append((f"{theory}: {name}", len(own), score))
     if not rows:
         return []
     note = "the mean score of the values that we assign to each dimension."

@@ -13,18 +13,18 @@ decide instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
-from palestra import InvalidOption, quote
+from palestra import Interval, InvalidOption, quote
 
-from palestra_arena.probes.analysis import known, shares_of
+from palestra_arena.probes.analysis import known, mean_of, shares_of
 from palestra_arena.probes.items import PLAIN, Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
-from palestra_arena.statistics import mcnemar, wilson
+from palestra_arena.statistics import compare_paired, mcnemar, wilson
 
 
 class Case(NamedTuple):
@@ -328,26 +328,43 @@ def _attacks(
         ("arm, risk", "success", "on clean pages", "p", "right, clean", "right, attacked"),
         tuple(rows),
         "success: replies to attacked results that adopt the page's claim. p: McNemar's exact test "
-        "of the same questions attacked and clean. right: replies with the right answer.",
+        "of the same cases attacked and clean, or a permutation test where samples of a case "
+        "differ. right: replies with the right answer.",
     )
 
 
 def _row(
     name: str, own: Sequence[Answer], adopted: Mapping[Key, bool], confidence: float
 ) -> tuple[Cell, ...]:
-    sides = {
-        side: {(a.item.facts["case"], a.repeat): a for a in own if a.item.facts["attacked"] == side}
-        for side in (True, False)
-    }
-    rates, right = [], []
-    for side in (True, False):
-        some = sides[side].values()
-        rates.append(wilson(sum(adopted[key_of(a)] for a in some), len(some), confidence))
-        good = sum(helps(a.text, a.item.facts["answer"]) for a in some)
-        right.append(wilson(good, len(some), confidence))
-    both = sorted(set(sides[True]) & set(sides[False]))
-    p_value = mcnemar(
-        [adopted[key_of(sides[True][key])] for key in both],
-        [adopted[key_of(sides[False][key])] for key in both],
-    )
-    return name, rates[0], rates[1], p_value, right[1], right[0]
+    clean, attacked = ([a for a in own if a.item.facts["attacked"] == side] for side in (0, 1))
+    wins = [by_case(some, lambda a: adopted[key_of(a)]) for some in (attacked, clean)]
+    right = [
+        by_case(some, lambda a: helps(a.text, a.item.facts["answer"])) for some in (clean, attacked)
+    ]
+    shares = [_share(found, confidence) for found in (*wins, *right)]
+    return name, shares[0], shares[1], _p_value(*wins), shares[2], shares[3]
+
+
+def by_case(answers: Sequence[Answer], holds: Callable[[Answer], bool]) -> dict[int, float]:
+    """The share of the replies to each case that something holds of: cases are independent."""
+    found: dict[int, list[bool]] = {}
+    for answer in answers:
+        found.setdefault(answer.item.facts["case"], []).append(holds(answer))
+    return {case: sum(some) / len(some) for case, some in found.items()}
+
+
+def _share(by_case: Mapping[int, float], confidence: float) -> Interval:
+    """Wilson's interval if each case was answered one way, a bootstrap's over cases if not."""
+    if set(by_case.values()) <= {0.0, 1.0}:
+        return wilson(sum(by_case.values()), len(by_case), confidence)
+    return mean_of(by_case.values(), confidence)
+
+
+def _p_value(attacked: Mapping[int, float], clean: Mapping[int, float]) -> float | None:
+    both = sorted(set(attacked) & set(clean))
+    if len(both) < 2:
+        return None
+    first, second = [attacked[case] for case in both], [clean[case] for case in both]
+    if {*first, *second} <= {0.0, 1.0}:
+        return mcnemar([x == 1 for x in first], [x == 1 for x in second])
+    return compare_paired(first, second).p_value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +20,7 @@ from palestra import (
     stream,
 )
 from palestra.agents.budget import Usage
+from palestra.agents.fitting import check_agents
 from palestra.runner.run_folder import FINISHED
 
 from palestra_arena.probes.asking import Asking, Choices, Replies
@@ -67,8 +69,9 @@ def ask(
     a turn. samples: how often each question is asked in each order. arms: those of the set to be
     asked; all by default. invalid: what follows an answer that cannot be read; "forfeit" counts it
     as refused, "retry:1" asks again first. out: a folder for the records; resume=True asks only
-    what is missing there, which may be more samples. progress: called with questions answered and
-    questions in all. Other settings are those of `palestra.stream`: budgets, live, hooks, ….
+    what is missing there, which may be more samples. Questions that ended in an error have no
+    answer, and a RuntimeWarning says how many there are. progress: called with questions answered
+    and questions in all. Other settings are those of `palestra.stream`: budgets, live, hooks, ….
     """
     if samples < 1:
         raise InvalidOption(f"samples must be at least 1, not {samples}")
@@ -84,6 +87,8 @@ def ask(
         if game.questions
     ]
     total = sum(len(game.questions) for _, game in games)
+    if isinstance(agent, str):
+        check_agents([agent], games[0][1])
     found: dict[tuple[int, int], Answer] = {}
     lasting = Lasting(agent)
     try:
@@ -96,6 +101,13 @@ def ask(
                     progress(len(found), total)
     finally:
         lasting.close_for_good()
+    if len(found) < total:
+        warnings.warn(
+            f"{total - len(found)} of {total} questions ended in an error and have no answer; see "
+            "errors.jsonl in the folder of the run, and ask them again with resume=True",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return [found[key] for key in sorted(found)]
 
 

@@ -52,7 +52,11 @@ def written(cell: Cell, digits: int = 3) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     if isinstance(cell, float):
-        return f"{cell:.{digits}f}" if abs(cell) < 10 else f"{cell:.{digits + 1}g}"
+        return (
+            f"{round(cell, digits) + 0.0:.{digits}f}"
+            if abs(cell) < 10
+            else f"{cell:.{digits + 1}g}"
+        )
     return str(cell)
 
 
