@@ -550,10 +550,22 @@ def test_recorded_episodes_become_traces(tmp_path: Path) -> None:
     (record,) = palestra.play("web/ToolWorld-v0", agents="tool-solver", out=tmp_path)
     trace = pipa.trace_of(record)
     assert [step.call for step in trace.turns[0].steps] == [turn.text for turn in record.turns]
+    assert trace.turns[0].user == record.opening[0].text
     assert trace.completed is True
     assert all(step.observation for step in trace.turns[0].steps[:-1])
     items = evaluation("pipa").probes(records=str(tmp_path)).items
-    assert len(items) == len(record.turns) + 1  # a state question a step, one reply
+    spoken = bool(trace.turns[0].response)  # no reply, no question about it
+    assert len(items) == len(record.turns) + spoken
+
+
+def test_tools_that_fail_in_an_episode_are_inefficient_and_not_shown_to_the_judge_early() -> None:
+    (record,) = palestra.play("web/TravelDesk-v0", agents="random", seed=3, max_episode_steps=4)
+    failed = [bool(event.data.get("error")) for event in record.events if event.kind == "reveal"]
+    steps = pipa.trace_of(record).turns[0].steps
+    assert [bool(step.error) for step in steps] == failed
+    assert 0 < sum(failed) < len(failed)
+    first = next(iter(pipa.questions(pipa.trace_of(record))))
+    assert "Error" not in first.text
 
 
 # Topology regression

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, iter_records, measure, quote
 from palestra.files import UNREADABLE
+from palestra.records.record import EventRecord, TurnRecord
 from palestra.runner.run_folder import FINISHED
 from scipy import stats
 
@@ -34,6 +35,7 @@ STAGES = (
     "policy adherence",
     "task completion",
 )
+SPOKEN = ("text", "answer", "message", "reply")  # fields of actions that speak
 COUNTED = ("tool efficiency", "task completion")  # in our traces; no judge is asked
 
 
@@ -104,28 +106,36 @@ def read_traces(path: str | Path) -> list[Trace]:
 def trace_of(record: EpisodeRecord, seat: int = 0) -> Trace:
     """The trace of one seat of an episode: each decision is a step, with what it was shown after.
 
-    The request is what the seat was shown before its first decision; the response is its last
-    decision. Whether the task was done is the measure `success`, where the environment has it.
+    The request is what the seat was shown before its first decision. A step failed if the answer
+    was refused, or if an event that followed has an `error` in its data. The response is the free
+    text of the last decision, if that has any. Whether the task was done is the measure `success`,
+    where the environment has it.
     """
-    shown = [event.text for event in record.transcript(seat)]
+    shown = record.transcript(seat)
     own = [turn for turn in record.turns if turn.seat == seat]
     ends = [turn.seen[1] for turn in own[1:]] + [len(shown)]
     steps = tuple(
-        PlannerStep(
-            turn.text,
-            " ".join(shown[turn.seen[1] : end]),
-            turn.thought,
-            "; ".join(turn.errors),
-        )
-        for turn, end in zip(own, ends, strict=True)
+        _step_of(turn, shown[turn.seen[1] : end]) for turn, end in zip(own, ends, strict=True)
     )
-    request = " ".join(shown[: own[0].seen[1]]) if own else ""
+    request = " ".join(event.text for event in shown[: own[0].seen[1]]) if own else ""
     success = measure(record).get("success")
     return Trace(
         f"{record.env} {record.seed} seat {seat}",
-        (PlannerTurn(request, steps, own[-1].text if own else ""),),
+        (PlannerTurn(request, steps, _spoken(own[-1].action) if own else ""),),
         completed=None if success is None else success > 0,
     )
+
+
+def _step_of(turn: TurnRecord, after: Sequence[EventRecord]) -> PlannerStep:
+    failed = [str(event.data["error"]) for event in after if event.data.get("error")]
+    seen = " ".join(event.text for event in after if not event.data.get("error"))
+    return PlannerStep(turn.text, seen, turn.thought, "; ".join([*turn.errors, *failed]))
+
+
+def _spoken(action: Any) -> str:
+    """The words of an action that speaks, such as Answer(text='…')."""
+    said = [action.get(name) for name in SPOKEN] if isinstance(action, dict) else []
+    return next((text for text in said if isinstance(text, str)), "")
 
 
 def questions(trace: Trace) -> Iterator[Item]:
@@ -150,9 +160,9 @@ def questions(trace: Trace) -> Iterator[Item]:
                 "for, given what is known so far?",
                 base | {"stage": STAGES[0], "turn": number},
             )
-            told += f"{called}\n" + (
-                f"Result: {quote(step.observation)}\n" if step.observation else ""
-            )
+            told += f"{called}\n"
+            told += f"Error: {quote(step.error)}\n" if step.error else ""
+            told += f"Result: {quote(step.observation)}\n" if step.observation else ""
         if turn.response:
             told += f"Assistant: {quote(turn.response)}\n"
             yield _item(
@@ -180,8 +190,7 @@ def questions(trace: Trace) -> Iterator[Item]:
 
 def _step_text(step: PlannerStep) -> str:
     thought = f"Thought: {quote(step.thought)}\n" if step.thought else ""
-    failed = f"\nError: {quote(step.error)}" if step.error else ""
-    return f"{thought}Call: {quote(step.call)}{failed}"
+    return f"{thought}Call: {quote(step.call)}"
 
 
 def _item(trace: Trace, name: str, text: str, facts: dict[str, object]) -> Item:
