@@ -288,6 +288,9 @@ def test_usage_of_refused_answers_is_kept() -> None:
     answers = ask(FRUIT, "llm:echo:I would rather not", invalid="retry:1")
     assert [a.usage.calls for a in answers] == [2] * 7
     assert all(a.refused and a.text == "I would rather not" for a in answers)
+    spent = sum(a.usage.tokens for a in answers)
+    assert overview(answers).value("all", "tokens") == spent
+    assert spent >= 7 * 2 * 4  # four words said twice to each question, and what was read
 
 
 def test_a_number_that_is_not_known_is_a_dash() -> None:

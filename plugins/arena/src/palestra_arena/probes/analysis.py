@@ -100,11 +100,12 @@ def overview(answers: Sequence[Answer], *, confidence: float = 0.95) -> Table:
         rows.append(_row(name, [one for one in shares if one.key in keys], some, confidence))
     return Table(
         "Answers",
-        ("questions", "asked", "answers", "refused", "listed first", "p"),
+        ("questions", "asked", "answers", "refused", "listed first", "p", "tokens"),
         tuple(rows),
         "listed first: how much more often than by chance the option listed first is chosen, over "
         "items, with the p-value of the paired permutation test; 0 for a respondent that does not "
-        "look at the order. Shares below are means over orders, from which this effect is gone.",
+        "look at the order. tokens: read and written, refused answers included. Shares below are "
+        "means over orders, from which this effect is gone.",
     )
 
 
@@ -120,6 +121,7 @@ def _row(
         wilson(refused, len(answers), confidence),
         effect.difference if effect else None,
         effect.p_value if effect else None,
+        sum(a.usage.tokens for a in answers),
     )
 
 
