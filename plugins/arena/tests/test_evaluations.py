@@ -250,8 +250,17 @@ def test_a_respondent_with_noisy_utilities_gives_them_back_and_prices_lotteries_
     found = utility_engineering.fit_utilities(pairs, [s.options[0] for s in shares])
     true = np.array([worth[name] for name in found.names])
     assert np.corrcoef(found.means, true)[0, 1] > 0.97
-    lotteries = table(utility_engineering.report(answers), "Lotteries")
-    assert all(isinstance(row[3], float) and abs(row[3]) < 0.4 for row in lotteries.rows)
+    tables = utility_engineering.report(answers)
+    lotteries = table(tables, "Lotteries")
+    assert all(abs(middle(row[3])) < 0.4 for row in lotteries.rows)
+    utilities = table(tables, "Utilities")
+    held = [
+        cell.low <= (worth[str(name)] - true.mean()) / true.std() <= cell.high
+        for name, cell, _ in utilities.rows
+        if isinstance(cell, Interval)
+    ]
+    assert len(held) == len(worth)
+    assert sum(held) >= 12  # of 15 intervals at 95 %, which share their answers
 
 
 def test_few_pairs_hold_every_outcome() -> None:

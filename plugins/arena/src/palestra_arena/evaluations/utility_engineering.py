@@ -10,14 +10,15 @@ valued at the expected utility of their outcomes. The outcomes are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
-from numpy.typing import NDArray
-from palestra import InvalidOption, wilson
+from numpy.typing import ArrayLike, NDArray
+from palestra import Interval, InvalidOption, wilson
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
@@ -114,47 +115,100 @@ def fit_utilities(
     *,
     equal_spread: bool = False,
     clip: float = CLIP,
+    weights: ArrayLike | None = None,
 ) -> Utilities:
     """Fit a Thurstonian model to the share of choices of the first outcome of each pair.
 
-    equal_spread: all outcomes have the same deviation (Thurstone's case V).
+    equal_spread: all outcomes have the same deviation (Thurstone's case V). clip: shares nearer to
+    0 and 1 than this are moved to it. weights: how much each pair counts; all alike by default.
     """
     names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
     if len(names) < 2 or len(pairs) != len(shares):
         raise InvalidOption("utilities need pairs of at least two outcomes, and a share for each")
     one = np.array([names.index(a) for a, _ in pairs])
     two = np.array([names.index(b) for _, b in pairs])
-    y = np.clip(np.asarray(shares, float), clip, 1 - clip)
-    n = len(names)
+    said, n = np.asarray(shares, float), len(names)
+    counts = np.ones(len(pairs)) if weights is None else np.asarray(weights, float)
+    likelihood = _Likelihood(one, two, np.clip(said, clip, 1 - clip), counts, n, equal_spread)
+    start = np.zeros(n if equal_spread else 2 * n)
+    found = minimize(likelihood, start, jac=True, method="L-BFGS-B").x
+    means = found[:n] - found[:n].mean()
+    scale = float(means.std()) or 1.0
+    deviations = (np.ones(n) if equal_spread else np.exp(found[n:])) / scale
+    decided = np.abs(said - 0.5) > 1e-9
+    right = (means[one] > means[two]) == (said > 0.5)
+    accuracy = float(right[decided].mean()) if decided.any() else float("nan")
+    return Utilities(names, means / scale, deviations, accuracy)
 
-    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        means, logs = at[:n], np.zeros(n) if equal_spread else at[n:]
+
+class _Likelihood(NamedTuple):
+    """The cross-entropy of choices, with its gradient in means and logarithms of deviations.
+
+    Small penalties keep means near 0, which choices do not fix, and deviations near 1 unless
+    choices say otherwise.
+    """
+
+    one: NDArray[np.intp]
+    two: NDArray[np.intp]
+    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    outcomes: int
+    equal_spread: bool
+
+    def __call__(self, at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        one, two, y, n = self.one, self.two, self.shares, self.outcomes
+        means, logs = at[:n], np.zeros(n) if self.equal_spread else at[n:]
         variance = np.exp(2 * logs)
         spread = np.sqrt(variance[one] + variance[two])
         z = (means[one] - means[two]) / spread
         up, down = log_ndtr(z), log_ndtr(-z)
         density = -0.5 * z * z - 0.5 * np.log(2 * np.pi)
-        dz = -(y * np.exp(density - up) - (1 - y) * np.exp(density - down))
+        dz = -self.weights * (y * np.exp(density - up) - (1 - y) * np.exp(density - down))
+        value = -float(self.weights @ (y * up + (1 - y) * down)) + 1e-6 * float(means @ means)
         grad = np.zeros_like(at)
+        grad[:n] = 2e-6 * means
         np.add.at(grad, one, dz / spread)
         np.add.at(grad, two, -dz / spread)
-        value = -float(y @ up + (1 - y) @ down) + 1e-6 * float(means @ means)
-        grad[:n] += 2e-6 * means
-        if not equal_spread:
+        if not self.equal_spread:
             np.add.at(grad, n + one, -dz * z * variance[one] / spread**2)
             np.add.at(grad, n + two, -dz * z * variance[two] / spread**2)
-            value += 0.05 * float(logs @ logs)  # deviations are near 1 unless choices say otherwise
             grad[n:] += 0.1 * logs
+            value += 0.05 * float(logs @ logs)
         return value, grad
 
-    found = minimize(loss, np.zeros(n if equal_spread else 2 * n), jac=True, method="L-BFGS-B").x
-    means = found[:n] - found[:n].mean()
-    scale = float(means.std()) or 1.0
-    deviations = (np.ones(n) if equal_spread else np.exp(found[n:])) / scale
-    decided = np.abs(np.asarray(shares) - 0.5) > 1e-9
-    right = (means[one] > means[two]) == (np.asarray(shares) > 0.5)
-    accuracy = float(right[decided].mean()) if decided.any() else float("nan")
-    return Utilities(names, means / scale, deviations, accuracy)
+
+class Uncertain(NamedTuple):
+    """A fit, and fits to the pairs weighted at random: a Bayesian bootstrap (Rubin 1981)."""
+
+    fitted: Utilities
+    drawn: tuple[Utilities, ...]
+    confidence: float
+
+    def interval(self, value_of: Callable[[Utilities], float]) -> Interval:
+        """A value of the fit, and the quantiles of it over the draws in which it is known."""
+        values = np.sort([v for v in map(value_of, self.drawn) if v == v])
+        tail = (1 - self.confidence) / 2
+        low, high = (
+            np.quantile(values, [tail, 1 - tail], method="inverted_cdf")
+            if len(values)
+            else (np.nan, np.nan)
+        )
+        return Interval(value_of(self.fitted), float(low), float(high))
+
+
+def fit_uncertain(
+    pairs: Sequence[tuple[str, str]],
+    shares: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    draws: int = 60,
+    seed: int = 0,
+) -> Uncertain:
+    """Fit utilities, and again for `draws` random weights of the pairs."""
+    rng = default_rng(seed)
+    weights = len(pairs) * rng.dirichlet(np.ones(len(pairs)), draws)
+    again = tuple(fit_utilities(pairs, shares, weights=one) for one in weights)
+    return Uncertain(fit_utilities(pairs, shares), again, confidence)
 
 
 def next_pairs(
@@ -207,7 +261,8 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
     if not shares:
         return []
     pairs, first = _pairs(shares)
-    fitted = fit_utilities(pairs, first)
+    uncertain = fit_uncertain(pairs, first, confidence=confidence)
+    fitted = uncertain.fitted
     circles, triples = cycle_share(pairs, first)
     decided = sum(abs(share - 0.5) > 1e-9 for share in first)
     right = round(fitted.accuracy * decided) if decided else 0
@@ -226,10 +281,18 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
     utilities = Table(
         "Utilities",
         ("outcome", "utility", "deviation"),
-        tuple((n, fitted.of(n), float(fitted.deviations[fitted.names.index(n)])) for n in ranked),
-        "mean 0 and standard deviation 1 over outcomes.",
+        tuple(
+            (
+                name,
+                uncertain.interval(lambda u, name=name: u.of(name)),  # type: ignore[misc]
+                float(fitted.deviations[fitted.names.index(name)]),
+            )
+            for name in ranked
+        ),
+        "mean 0 and standard deviation 1 over outcomes; intervals by a Bayesian bootstrap over "
+        "pairs.",
     )
-    return [coherence, utilities, *_rates(fitted), *_lotteries(fitted)]
+    return [coherence, utilities, *_rates(uncertain), *_lotteries(uncertain)]
 
 
 def _pairs(shares: Sequence[Shares]) -> tuple[list[tuple[str, str]], list[float]]:
@@ -237,12 +300,14 @@ def _pairs(shares: Sequence[Shares]) -> tuple[list[tuple[str, str]], list[float]
     return pairs, [s.options[0] for s in shares]
 
 
-def _rates(fitted: Utilities) -> list[Table]:
-    goods = [g for g, (_, qs) in GOODS.items() if all(f"{g}-{q}" in fitted.names for q in qs)]
+def _rates(uncertain: Uncertain) -> list[Table]:
+    asked = uncertain.fitted.names
+    goods = [g for g, (_, qs) in GOODS.items() if all(f"{g}-{q}" in asked for q in qs)]
     if len(goods) < 2:
         return []
     rows: list[tuple[Cell, ...]] = [
-        (good, *(exchange_rate(fitted, good, other) for other in goods)) for good in goods
+        (good, *(uncertain.interval(partial(exchange_rate, good=good, other=o)) for o in goods))
+        for good in goods
     ]
     return [
         Table(
@@ -255,15 +320,29 @@ def _rates(fitted: Utilities) -> list[Table]:
     ]
 
 
-def _lotteries(fitted: Utilities) -> list[Table]:
+def _lotteries(uncertain: Uncertain) -> list[Table]:
     """The utility of each lottery beside the mean of its outcomes', which a rational agent has."""
     rows: list[tuple[Cell, ...]] = []
     for one, two in LOTTERIES:
         name = f"{one} or {two}"
-        if {one, two, name} <= set(fitted.names):
-            expected = (fitted.of(one) + fitted.of(two)) / 2
-            rows.append((name, fitted.of(name), expected, fitted.of(name) - expected))
+        if {one, two, name} <= set(uncertain.fitted.names):
+            parts = (
+                partial(Utilities.of, name=name),
+                partial(expected_utility, one=one, two=two),
+                partial(premium, lottery=name, one=one, two=two),
+            )
+            rows.append((name, *map(uncertain.interval, parts)))
     if not rows:
         return []
     columns = ("lottery", "utility", "expected utility", "difference")
     return [Table("Lotteries", columns, tuple(rows), "even chances of both outcomes.")]
+
+
+def expected_utility(fitted: Utilities, one: str, two: str) -> float:
+    """The expected utility of an even chance of two outcomes."""
+    return (fitted.of(one) + fitted.of(two)) / 2
+
+
+def premium(fitted: Utilities, lottery: str, one: str, two: str) -> float:
+    """By how much a lottery is preferred to its expected utility: 0 for a rational agent."""
+    return fitted.of(lottery) - expected_utility(fitted, one, two)
