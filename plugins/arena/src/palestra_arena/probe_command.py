@@ -44,6 +44,9 @@ def probe_command(
     invalid: Annotated[
         str, typer.Option(help="Policy for answers that cannot be read.")
     ] = "forfeit",
+    live: Annotated[
+        int, typer.Option(min=1, help="Questions asked side by side; a kill loses these at most.")
+    ] = 64,
     confidence: Annotated[float, typer.Option(help="Of intervals.")] = 0.95,
     resume: Annotated[bool, typer.Option(help="Ask only what is missing in --out.")] = False,
     show: Annotated[bool, typer.Option(help="Print the questions and ask nobody.")] = False,
@@ -68,9 +71,8 @@ def probe_command(
         raise InvalidOption("say who is asked: --model llm:vllm:NAME (or --show the questions)")
     results = []
     for agent in split_agents(model):
-        run = Run(
-            console, agent, None if out is None else out / folder_name(agent), invalid, resume
-        )
+        folder = None if out is None else out / folder_name(agent)
+        run = Run(console, agent, folder, invalid, live, resume)
         try:
             tables = run.tables(asked, samples, arms, judge, confidence)
         except KeyboardInterrupt:
@@ -111,6 +113,7 @@ class Run:
     agent: str
     out: Path | None
     invalid: str
+    live: int
     resume: bool
 
     def tables(
@@ -142,6 +145,7 @@ class Run:
                 agent,
                 out,
                 invalid=self.invalid,
+                live=self.live,
                 resume=resume,
                 progress=lambda over, total: bar.update(task, completed=over, total=total),
                 **settings,
