@@ -22,7 +22,7 @@ from palestra import (
     UnknownName,
 )
 from palestra.engine.batch import Batch
-from palestra.kernel.plugins import Plugins
+from palestra.kernel.plugins import Plugin, Plugins
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
 
@@ -287,3 +287,26 @@ def test_a_plugin_that_is_not_installed_is_warned_of_with_the_nearest(variable: 
 def test_names_of_plugins_and_distributions_are_known() -> None:
     Plugins.from_environment({"PALESTRA_PLUGINS": "core,palestra"}).load()
     Plugins.from_environment({"PALESTRA_PLUGINS": ""}).load()
+
+
+def test_a_hook_without_its_decorator_is_named() -> None:
+    """pluggy overlooks it, so the plugin would load and give nothing."""
+
+    class Forgetful:
+        @palestra.hookimpl
+        def palestra_agents(self) -> list[AgentSpec]:
+            return []
+
+        def palestra_environments(self) -> list[EnvSpec]:
+            return []
+
+        palestra_version = "1.0"  # not a function
+
+    plugins = Plugins()
+    plugins.register(Forgetful(), Plugin("forgetful", "forgetful 1.0"))
+    (failure,) = plugins.failures
+    assert "forgetful" in str(failure)
+    assert "palestra_environments is not marked as a hook; put @hookimpl above it" in str(failure)
+    assert not plugins.plugins["forgetful"].gives
+    with pytest.raises(PluginError, match="palestra_environments is not marked"):
+        Plugins(strict=True).register(Forgetful(), Plugin("forgetful", "forgetful 1.0"))

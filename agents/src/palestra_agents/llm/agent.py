@@ -189,6 +189,7 @@ class LLMAgent(Agent):
             tokens=self._keep,
             read=talk.read,
             new=talk.new if talk.read else 0,
+            special=getattr(turn.game, "quoting", "") == "none",
             **self._held(turn),
         )
         return OpenRequest(turn, talk, request)

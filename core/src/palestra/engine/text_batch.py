@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from palestra.engine.lanes import (
 from palestra.kernel.array_game import RESULTS
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.kernel.game import Game
+from palestra.kernel.rng import Rng
 from palestra.shaping import open_episode
 
 Array = NDArray[Any]
@@ -83,6 +85,7 @@ class TextBatch:
         self.masks = np.ones((*shape, n), np.int8)
         self.final_masks = np.ones_like(self.masks)
         self.acting = np.zeros(shape, np.bool_)
+        self._draws = [Rng(0)] * num_envs  # for random seats, by lane; each dealing makes one
         self.rewards = np.zeros(shape)
         self._early = np.zeros(shape)  # paid before the first turn from outside
         self.terms: dict[str, Array] = {}
@@ -143,6 +146,7 @@ class TextBatch:
 
     def _deal(self, lane: int) -> None:
         self.episodes[lane].reset(episode_seed(self.seeds[lane], self._dealings[lane]))
+        self._draws[lane] = Rng.seeded(self.episodes[lane].seed, stream=1)
         self._dealings[lane] += 1
         self.mistakes[lane] = 0
         self._early[lane] = 0.0
@@ -177,7 +181,7 @@ class TextBatch:
 
     def _random(self, lane: int, mask: Array) -> int:
         legal = mask.nonzero()[0]
-        return int(legal[self.episodes[lane].repair_rng.below(len(legal))])
+        return int(legal[self._draws[lane].below(len(legal))])
 
     def _credit(self, lane: int, paid: Array, terms: dict[str, Array], sign: int = 1) -> None:
         """Add what the last step of a lane's episode paid, or take it back."""
@@ -279,6 +283,7 @@ class TextBatch:
         return [
             (
                 self.episodes[lane].snapshot(),
+                replace(self._draws[lane]),
                 self.seeds[lane],
                 self._dealings[lane],
                 {name: rows[lane].copy() for name, rows in self._rows().items()},
@@ -293,7 +298,8 @@ class TextBatch:
         if len(saved) not in (1, len(chosen)):
             raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
         for place, lane in enumerate(chosen):
-            snapshot, seed, dealings, rows, named = saved[place % len(saved)]
+            snapshot, draws, seed, dealings, rows, named = saved[place % len(saved)]
+            self._draws[lane] = replace(draws)
             self.episodes[lane].restore(snapshot)
             self.seeds[lane], self._dealings[lane] = seed, dealings
             for name, kept in self._rows().items():

@@ -91,7 +91,7 @@ def gini(amounts: Sequence[float]) -> float:
 @metric("tokens", unit="tokens", bounds=(0.0, None), better="lower")
 def tokens(record: EpisodeRecord) -> float | None:
     """Tokens that all seats' models read and wrote, refused answers included; nothing without."""
-    return float(sum(turn.spent.tokens for turn in record.turns)) or None
+    return float(sum(spent.tokens for _, spent in record.usages)) or None
 
 
 @metric(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -21,7 +22,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.testing.fuzzing.actions import draw_actions
 from palestra.testing.fuzzing.case import KINDS, TOO_LONG, Case, Finding, Verdict, append_finding
 from palestra.testing.fuzzing.faults import draw_faults
-from palestra.testing.fuzzing.options import draw_options
+from palestra.testing.fuzzing.options import draw_options, sweep_options
 from palestra.testing.fuzzing.shrink import shrink
 from palestra.testing.fuzzing.texts import draw_texts
 
@@ -38,13 +39,20 @@ Progress = Callable[[int, int, str], None]
 
 
 def draw_cases(spec: EnvSpec, seed: int = 0, what: Sequence[str] = KINDS) -> Iterator[Case]:
-    """Endless cases of the kinds in `what`, in turn; the same for the same seed."""
+    """Endless cases of the kinds in `what`, in turn; the same for the same seed.
+
+    Until every value of every option has been tried once by itself, and pairs of options have been
+    tried together, every second case is one of those.
+    """
     for kind in what:
         if kind not in DRAWN:
             raise UnknownName("kind of case", kind, KINDS)
     streams = [DRAWN[kind](spec, random.Random(f"{seed} {kind} {spec.id}")) for kind in what]
+    sweep = sweep_options(spec, random.Random(f"{seed} sweep {spec.id}"))
     while streams:
         for stream in streams:
+            if "options" in what:
+                yield from islice(sweep, 1)
             yield next(stream)
 
 

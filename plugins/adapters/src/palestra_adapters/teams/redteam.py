@@ -121,7 +121,7 @@ class RedTeam(Speaking):
                 seat = self._attackers + number
                 line = yield from self.say(turn, seat, asked, member=number % max(last, 1))
                 lines.append(line)
-                read.append(f"Member {number + 1}: {line.text}")
+                read.append(f"Member {number + 1}: {quote(line.text)}")
         except BudgetSpent:
             if len(lines) == self._attackers:
                 raise
