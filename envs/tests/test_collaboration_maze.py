@@ -294,7 +294,7 @@ def test_words_are_in_the_transcript_and_forgotten_in_the_view_after_a_step() ->
 
 def test_a_players_scene_shades_what_he_does_not_know() -> None:
     episode = small()
-    seen, whole = (episode.game.scene(episode.state, viewer).grid for viewer in (0, None))
+    seen, whole = (episode.game.scene(episode.state, viewer).parts[0] for viewer in (0, None))
     assert seen is not None
     assert whole is not None
     assert seen.shaded == {(0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}

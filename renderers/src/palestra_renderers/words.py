@@ -16,6 +16,7 @@ from palestra.scene import (
     Hexes,
     Lines,
     Page,
+    Plane,
     RoundTable,
     Table,
     Talk,
@@ -27,7 +28,10 @@ from palestra_renderers.sprites import has_sprite
 SUITS = {"spades": "♠", "hearts": "♥", "diamonds": "♦", "clubs": "♣"}
 BLOCKS = "▁▂▃▄▅▆▇█"
 SPARKS = 40  # letters of a chart's line
-GROUNDS = {"wall": "#", "water": "~", "counter": "=", "lava": "^", "ice": "_"}
+GROUNDS = {
+    "wall": "#", "water": "~", "counter": "=", "lava": "^", "ice": "_",
+    "white": "w", "grey": "g", "brown": "b",
+}  # fmt: skip
 
 
 def scene_lines(scene: Scene) -> list[str]:
@@ -61,7 +65,7 @@ def grid_lines(grid: Grid) -> list[str]:
 def symbol(piece: Piece) -> str:
     """What stands for a piece: its word where it is one, else its glyph, and its badge."""
     text = piece.label if piece.shape == "word" else piece.glyph
-    return clean(text) + ("" if has_sprite(piece.badge) else clean(piece.badge, 4))
+    return clean(text) + clean(piece.badge, 1 if has_sprite(piece.badge) else 4)
 
 
 def cell_text(grid: Grid, piece: Piece | None, row: int, column: int) -> str:
@@ -110,9 +114,19 @@ def graph_lines(graph: Graph) -> list[str]:
     return lines
 
 
+def plane_lines(plane: Plane) -> list[str]:
+    """Everything with its place, in hundredths of the plane's side."""
+    return [
+        f"{clean(spot.name)}{': ' if spot.label else ''}{clean(spot.label)}"
+        f" at ({100 * spot.x:.0f}, {100 * spot.y:.0f})"
+        for spot in plane.spots
+    ]
+
+
 def card_text(card: Card) -> str:
     known = f" {clean(card.badge, 12)}" if card.badge else ""
-    return f"[{'?' if card.hidden else clean(card.rank) + SUITS.get(card.suit, '')}{known}]"
+    face = clean(card.rank) + SUITS.get(card.suit, "")
+    return f"[{'?' if card.hidden else face or clean(card.label or card.sprite)}{known}]"
 
 
 def cards_lines(held: Cards) -> list[str]:
@@ -142,6 +156,9 @@ def table_lines(table: RoundTable) -> list[str]:
         lines.append(
             f"{mark} {clean(person.name)}{about}{' ' + cards if cards else ''}{vote}{said}"
         )
+    for link in table.links:
+        start, end = (clean(table.people[n].name) for n in (link.start, link.end))
+        lines.append(f"{start} → {end}{': ' if link.label else ''}{clean(link.label)}")
     return lines
 
 
@@ -216,6 +233,7 @@ WORDS: dict[type, Callable[[Any], list[str]]] = {
     Grid: grid_lines,
     Hexes: hex_lines,
     Graph: graph_lines,
+    Plane: plane_lines,
     Cards: cards_lines,
     Dice: dice_lines,
     RoundTable: table_lines,

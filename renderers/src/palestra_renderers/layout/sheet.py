@@ -45,14 +45,17 @@ class Sheet:
         """A quiet line of text, such as the name of an axis."""
         self.write(text, x, y, room=self.width, height=height, colour="quiet", anchor=anchor)
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str, thick: float = 2
+    ) -> None:
         """A line with a head at its end."""
         (x, y), (u, v) = start, end
         reach = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)
-        a, b = (u - x) / reach * 9, (v - y) / reach * 9
-        self.marks.append(Line((start, end), colour, 2))
+        long = 7 + thick
+        a, b = (u - x) / reach * long, (v - y) / reach * long
+        self.marks.append(Line((start, end), colour, thick))
         head = ((u - a - b / 2, v - b + a / 2), end, (u - a + b / 2, v - b - a / 2))
-        self.marks.append(Line(head, colour, 2))
+        self.marks.append(Line(head, colour, max(2, thick)))
 
     def dot(self, x: float, y: float, radius: float, paint: str) -> None:
         """A disc with an outline."""
