@@ -171,7 +171,8 @@ def chart_lines(chart: Chart) -> list[str]:
         points = series.points[-SPARKS:]
         steps = [int((y - low) / max(1e-12, high - low) * (len(BLOCKS) - 1)) for _, y in points]
         last = f" {points[-1][1]:.4g}" if points else " nothing yet"
-        lines.append(f"{clean(series.name)} {''.join(BLOCKS[step] for step in steps)}{last}")
+        name = clean(series.name or chart.y_label)
+        lines.append(f"{name} {''.join(BLOCKS[step] for step in steps)}{last}")
     if chart.candles:
         day = chart.candles[-1]
         prices = f"high {day.high:.4g}, low {day.low:.4g}, close {day.closed:.4g}"

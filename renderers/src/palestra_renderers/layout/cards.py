@@ -37,6 +37,8 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
     """Cards from the left of a box, as high as it."""
     left, top, width, height = box
     wide = card_width(cards, height)
+    if any(len(card.rank) > 3 for card in cards):  # words must not be covered by the next card
+        wide = min(wide, max(height * 0.4, width / len(cards) / 1.08))
     step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
     for number, card in enumerate(cards):
         lay_card(card, (left + number * step, top, wide, height), sheet)

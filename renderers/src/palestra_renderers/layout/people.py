@@ -50,8 +50,10 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
             sheet.arrow(between(spots[number], spots[person.vote], 0.2),
                         between(spots[number], spots[person.vote], 0.8),
                         paint_of(person.colour))  # fmt: skip
+    around = pi * (wide + tall)  # heads and names of a crowd become smaller
+    space = (middle[0], top, height, around / max(1, len(spots)))
     for person, spot in zip(table.people, spots, strict=True):
-        lay_person(person, spot, sheet, (middle[0], top, height))
+        lay_person(person, spot, sheet, space)
     return height
 
 
@@ -133,12 +135,12 @@ def lay_person(
     person: Person,
     spot: tuple[float, float],
     sheet: Sheet,
-    space: tuple[float, float, float],
+    space: tuple[float, float, float, float],
 ) -> None:
     """A person's head in their colour, with name, role, cards and last words."""
     line, (x, y), paint = sheet.line, spot, paint_of(person.colour)
-    radius = line * 0.8
-    room = sheet.width / 4
+    radius = max(4.0, min(line * 0.8, space[3] / 2.6))
+    room = min(sheet.width / 4, max(2.2 * line, 1.5 * space[3]))
     if person.acting:
         sheet.marks.append(Circle(x, y, radius + 4, "", "mark", 3))
     sheet.marks.append(Circle(x, y, radius, "shade" if person.out else paint, "black"))
@@ -148,18 +150,22 @@ def lay_person(
         for sign in (1, -1):
             ends = ((x - reach, y - sign * reach), (x + reach, y + sign * reach))
             sheet.marks.append(Line(ends, "mark", 3))
-    told = ", ".join(text for text in (person.role, person.detail) if text)
     size = line * 0.8
+    notes = [clean(text) for text in (person.role, person.detail) if text]
+    if len(", ".join(notes)) <= letters(room * 1.2, size):
+        notes = [", ".join(notes)] if notes else []
     above = y < space[1] + space[2] / 2 - 1  # the far side: their name stands over their head
-    name_at = y - radius - line * 0.5 - (size if told else 0) if above else y + radius + line * 0.55
+    name_at = y - radius - line * 0.5 - size * len(notes) if above else y + radius + line * 0.55
     sheet.write(person.name, x, name_at, room=room, height=line * 0.9, anchor="middle")
-    if told:
-        shown = clean(told, letters(room * 1.2, size))
-        sheet.note(shown, x, name_at + size, size, anchor="middle")
+    for number, text in enumerate(notes, 1):
+        shown = clean(text, letters(room * 1.2, size))
+        sheet.note(shown, x, name_at + number * size, size, anchor="middle")
     if person.cards:
         tall = line * 1.9
         across = card_width(person.cards, tall) * 1.08 * len(person.cards)
-        beside = x + radius + 4 if x <= space[0] + 1 else x - radius - 4 - across
+        inward = x <= space[0] + 1
+        across = min(across, (sheet.width - x if inward else x) - radius - 8)
+        beside = x + radius + 4 if inward else x - radius - 4 - across
         lay_row(person.cards, (beside, y - tall / 2, across, tall), sheet)
     if person.share is not None:
         lay_column(person, (x, y, radius), sheet, beyond=x > space[0] + 1)
@@ -172,10 +178,10 @@ def lay_column(
 ) -> None:
     """A column beside somebody's head, on the far side of the table, filled from below."""
     x, y, radius = head
-    wide, tall = radius * 0.7, radius * 3
+    wide, tall = radius * 0.7, radius * 2.4
     left = x + radius + 4 if beyond else x - radius - 4 - wide
     share = min(1.0, max(0.0, person.share or 0.0))
-    bottom = y + radius
+    bottom = y + tall / 2
     sheet.marks.append(Rect(left, bottom - tall, wide, tall, "cell", "quiet"))
     if share:
         high = max(1.0, tall * share)

@@ -77,6 +77,8 @@ SHARES: dict[type, float] = {
     Page: 3,
 }
 
+SHORT = 0.35  # of the whole: a conversation that takes no more has the height of its lines
+
 
 def fixed_height(part: Part, line: float, width: float) -> float:
     """The height in which a part of lines is at ease."""
@@ -108,18 +110,18 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
         top += line * 1.25
     parts = list(scene.all_parts())
     total, gap = bottom - top, line / 3
-    shares = sum(SHARES.get(type(part), 0) for part in parts)
+    space = total - gap * max(0, len(parts) - 1)
     fixed = {
         n: fixed_height(p, line, sheet.width) for n, p in enumerate(parts) if type(p) not in SHARES
     }
-    wanted, space = sum(fixed.values()), total - gap * max(0, len(parts) - 1)
+    for number, part in enumerate(parts):  # a short conversation leaves space to the others
+        if isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
+            fixed[number] = tall
+    shares = sum(SHARES.get(type(p), 0) for n, p in enumerate(parts) if n not in fixed)
+    wanted = sum(fixed.values())
     most = space * 0.6 if shares else space
     squeeze = min(1.0, most / wanted) if wanted else 1.0
     rest = space - wanted * squeeze
-    for number, part in enumerate(parts if shares else ()):  # a short conversation leaves its space to the others
-        tall = talk_height(part, sheet) if isinstance(part, Talk) else rest
-        if tall < rest * SHARES[Talk] / shares:
-            fixed[number], shares, rest = tall / squeeze, shares - SHARES[Talk], rest - tall
     y = top
     for number, part in enumerate(parts):
         if number in fixed:

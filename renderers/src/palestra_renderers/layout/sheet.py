@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from palestra_renderers.marks import Anchor, Circle, Line, Mark, Place, Words
 from palestra_renderers.plain import clean
 
+PALE = ("seat1", "seat4", "seat5", "yellow", "gold", "white")
 LETTER = 0.42  # width of a usual letter over the height of its line
 
 
@@ -53,6 +54,8 @@ class Sheet:
         reach = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)
         long = 7 + thick
         a, b = (u - x) / reach * long, (v - y) / reach * long
+        if colour in PALE:  # pale arrows need a rim
+            self.marks.append(Line((start, end), "quiet", thick + 2))
         self.marks.append(Line((start, end), colour, thick))
         head = ((u - a - b / 2, v - b + a / 2), end, (u - a + b / 2, v - b - a / 2))
         self.marks.append(Line(head, colour, max(2, thick)))
