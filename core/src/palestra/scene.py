@@ -20,7 +20,7 @@ MarkKind = Literal["last", "target", "selected", "winning", "changed"]
 GridStyle = Literal["ruled", "checkered", "rack", "floor"]
 SeriesKind = Literal["line", "step", "bars", "points"]
 Marks = tuple[tuple[MarkKind, Cell], ...]
-WidgetKind = Literal["heading", "text", "link", "button", "field", "tick"]
+WidgetKind = Literal["heading", "text", "link", "button", "field", "tick", "row", "cell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +346,8 @@ class Widget:
     """Something on a page or in a window.
 
     `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
-    `chosen` whether a box is ticked or a button selected, `depth` its indentation.
+    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation.
+    A "row" begins a row of a table; its cells follow, and deeper widgets lie in the cell before.
     """
 
     kind: WidgetKind

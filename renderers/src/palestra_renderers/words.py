@@ -22,6 +22,7 @@ from palestra.scene import (
     Talk,
 )
 
+from palestra_renderers.layout.pages import read_rows
 from palestra_renderers.plain import clean, ending, status_lines
 from palestra_renderers.sprites import has_sprite
 
@@ -211,8 +212,17 @@ def text_lines(part: Lines) -> list[str]:
 
 
 def page_lines(page: Page) -> list[str]:
-    head = [clean(page.address)] if page.address else []
-    return head + [widget_line(widget) for widget in page.widgets]
+    lines, index = [clean(page.address)] if page.address else [], 0
+    while index < len(page.widgets):
+        if page.widgets[index].kind == "row":
+            rows, index = read_rows(page.widgets, index)
+            for row in rows:
+                cells = [" ".join(widget_line(w).strip() for w in cell) for cell in row]
+                lines.append("    " + " | ".join(cells))
+        else:
+            lines.append(widget_line(page.widgets[index]))
+            index += 1
+    return lines
 
 
 def widget_line(widget: Widget) -> str:

@@ -344,11 +344,9 @@ class Composer(TextGame[Workbench]):
     def scene(self, state: Workbench, seat: int | None = None) -> Scene:
         """The budget, the component on offer, and those that were bought."""
         offer, run = state.seen[-1], state.trials * self.probes
-        header, row = (
-            ["price", "claims", "solved"],
-            [str(offer.price), f"{offer.claim} of {QUERIES}"],
-        )
-        row.append(f"{state.solved} of {run}" if run else "not tried")
+        tried = f"{state.solved} of {run}" if run else "not tried"
+        header = ["price", "claims", "solved"]
+        row = [str(offer.price), f"{offer.claim} of {QUERIES}", tried]
         if seat is None:
             header, row = [*header, "can solve"], [*row, f"{offer.value} of {QUERIES}"]
         title = f"Component {len(state.seen)} of {self.count}, on offer"
