@@ -387,16 +387,14 @@ Part = (
 class Scene:
     """One picture: parts under a caption.
 
-    A part may also be given by its own name: a grid, hands of cards, bars, lines, widgets; they
-    follow the other parts in this order.
+    A grid, bars and lines may also be given by their own names; they follow the other parts in
+    this order.
     """
 
     caption: str = ""
     grid: Grid | None = None
-    hands: tuple[tuple[str, tuple[Piece, ...]], ...] = ()
     bars: tuple[Bar, ...] = ()
     lines: tuple[str, ...] = ()
-    widgets: tuple[Widget, ...] = ()
     parts: tuple[Part, ...] = ()
 
     def all_parts(self) -> Iterator[Part]:
@@ -404,14 +402,10 @@ class Scene:
         yield from self.parts
         if self.grid is not None:
             yield self.grid
-        for owner, held in self.hands:
-            yield Cards(owner, tuple(Card(p.glyph, "", p.colour, label=p.label) for p in held))
         if self.bars:
             yield Bars(self.bars)
         if self.lines:
             yield Lines(self.lines)
-        if self.widgets:
-            yield Page(self.widgets)
 
     def texts(self) -> Iterator[str]:
         """Every text that somebody who looks at the picture may read, or a reader read aloud."""

@@ -63,8 +63,8 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
             cx = middle[0] + ((a + c) / 2 - middle[0]) * 1.22
             cy = middle[1] + ((b + d) / 2 - middle[1]) * 1.22
             across, tall = (len(edge.label) * LETTER + 0.5) * size / 3, size * 0.4
-            box = Rect(cx - across / 2, cy - tall / 2, across, tall, "panel", "quiet", 1, tall / 3)
-            sheet.marks += [box, Words(cx, cy, edge.label, size / 3, "ink", "middle")]
+            pill = Rect(cx - across / 2, cy - tall / 2, across, tall, "panel", "quiet", 1, tall / 3)
+            sheet.marks += [pill, Words(cx, cy, edge.label, size / 3, "ink", "middle")]
     return height
 
 

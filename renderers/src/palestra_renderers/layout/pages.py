@@ -29,9 +29,9 @@ def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
                 break
             lay_rows(rows[:fits], (left, start, right - left), sheet)
             x, y, height = left, start + len(rows[:fits]) * line * 1.15 + line / 4, 0.0
+            index = after if fits >= len(rows) else row_places(page.widgets, index, after)[fits]
             if fits < len(rows):
                 break
-            index = after
             continue
         start = left + widget.depth * line / 2
         alone = widget.kind in ("heading", "text")
@@ -48,7 +48,8 @@ def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
             x, y, height = left, y + height, 0.0
         index += 1
     if index < len(page.widgets):
-        sheet.note("… and more", left, top + room - line * 0.4, line * 0.75)
+        rest = f"… and {len(page.widgets) - index} more"
+        sheet.note(rest, left, top + room - line * 0.4, line * 0.75)
     return room
 
 
@@ -92,6 +93,12 @@ def read_rows(widgets: Sequence[Widget], index: int) -> tuple[Rows, int]:
             rows[-1][-1].append(widget)
         index += 1
     return rows, index
+
+
+def row_places(widgets: Sequence[Widget], start: int, end: int) -> list[int]:
+    """Where the rows of a table begin."""
+    base = widgets[start].depth
+    return [n for n in range(start, end) if widgets[n].kind == "row" and widgets[n].depth == base]
 
 
 def lay_rows(rows: Rows, box: tuple[float, float, float], sheet: Sheet) -> None:

@@ -449,8 +449,8 @@ class Negotiation(Talking, TextGame[NegotiationState]):
         lying = item_cards(state.counts) if state.offer is None else ()
         words = "" if state.offer is None else f"{self.players[state.proposer]} proposes this."
         worths = Table(
-            ("one is worth", *KINDS),
-            tuple((self.players[one], *map(str, state.values[one])) for one in known),
+            ("each", *KINDS),
+            tuple((f"worth to {self.players[one]}", *map(str, state.values[one])) for one in known),
             colours=known,
         )
         caption = f"Turn {state.turn} of {self.max_turns}"

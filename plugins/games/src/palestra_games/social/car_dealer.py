@@ -397,7 +397,7 @@ class CarDealer(TextGame[Talks]):
         rows = tuple((car.name, car.kind, car.colour, str(car.cost)) for car in self.stock)
         table = Table(("car", "kind", "colour", "cost"), rows)
         wishes = f"The buyer wishes: {', '.join(self._wish_names(state.wishes))}."
-        lines = () if seat == DEALER and not state.ended else (wishes,)
+        lines: tuple[str, ...] = () if seat == DEALER and not state.ended else (wishes,)
         ends = {"sold": "The car is sold.", "left": "There was no sale."}
         lines += (ends[state.ended],) if state.ended else ()
         return Scene(parts=(Cards("for sale", cars), table, self._talk(state)), lines=lines)

@@ -333,7 +333,7 @@ class Reference(Talking, TextGame[ReferenceState]):
         rows = self._picked(state) if self.game == "pick" else self._rows(state)
         shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
         said = (Saying(self.players[speaker], state.said, speaker),) if state.said else ()
-        lines = ()
+        lines: tuple[str, ...] = ()
         if self.game == "build":
             lines = (f"Blocks to place: {self.blocks + self.spare - state.turn}.",)
         return Scene(caption, parts=(*shown, Talk(said)), lines=lines)

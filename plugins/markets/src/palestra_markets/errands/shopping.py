@@ -46,7 +46,7 @@ from palestra import (
     environment,
     only,
 )
-from palestra.scene import Card, Cards, Saying, Table, Talk
+from palestra.scene import Card, Cards, Part, Saying, Table, Talk
 
 from palestra_markets.errands.shelf import GOALS, MOST, NEED, Product, best, draw_product, worth
 
@@ -387,7 +387,10 @@ class Shopping(Talking, TextGame[Trip]):
 
     def scene(self, state: Trip, seat: int | None = None) -> Scene:
         """The products as far as the seat sees them, and what was recommended."""
-        rows = [(p.price, p.quality, p.green, worth(p, state.goal)) for p in state.shelf]
+        rows = [
+            (float(p.price), float(p.quality), float(p.green), worth(p, state.goal))
+            for p in state.shelf
+        ]
         if seat is not None:
             rows = self._shelf_rows(state, seat)
         unseen = [min(row) < 0 and max(row) < 0 for row in rows]
@@ -405,11 +408,11 @@ class Shopping(Talking, TextGame[Trip]):
             for number, blank in enumerate(unseen, 1)
         )  # fmt: skip
         caption = f"Trip {min(state.trip + 1, self.trips)} of {self.trips}, {PHASES[state.phase]}"
-        said = ()
+        said: tuple[Talk, ...] = ()
         if state.advice >= 0:
             text = f"Take product {state.advice + 1}: a gain of {state.claim}."
             said = (Talk((Saying(self.players[ASSISTANT], text, ASSISTANT),)),)
-        parts = (Cards("the shelf", cards), table, *said)
+        parts: tuple[Part, ...] = (Cards("the shelf", cards), table, *said)
         return Scene(caption, parts=parts, lines=(goal_text(state.goal),))
 
 
