@@ -531,7 +531,12 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             for seat, index in enumerate(state.said)
             if index
         ]
-        return Talk(tuple(Saying(self.players[s], text, s) for s, text in (*state.dialogue, *said)))
+        return Talk(
+            tuple(
+                Saying(self.players[s], self.quoted(text), s)
+                for s, text in (*state.dialogue, *said)
+            )
+        )
 
     def _standing(self, state: MazeState) -> str:
         if not state.proposal:

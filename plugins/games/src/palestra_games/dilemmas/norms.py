@@ -528,7 +528,7 @@ class Norms(Talking, TextGame[NormsState]):
         if topic < 0:
             return ""
         if self.acts == "text":
-            return state.told[topic][place]
+            return self.quoted(state.told[topic][place])
         return TOPICS[topic][1][state.done[topic][place]].capitalize()
 
 

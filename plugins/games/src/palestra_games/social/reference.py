@@ -332,7 +332,9 @@ class Reference(Talking, TextGame[ReferenceState]):
         hears, speaks = seat != speaker, seat in (None, speaker)
         rows = self._picked(state) if self.game == "pick" else self._rows(state)
         shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
-        said = (Saying(self.players[speaker], state.said, speaker),) if state.said else ()
+        said = (
+            (Saying(self.players[speaker], self.quoted(state.said), speaker),) if state.said else ()
+        )
         lines: tuple[str, ...] = ()
         if self.game == "build":
             lines = (f"Blocks to place: {self.blocks + self.spare - state.turn}.",)

@@ -332,7 +332,7 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         left = f"Guesses left: {self.tries - len(state.guessed)}."
         talk = []
         for said, guess in zip_longest(state.said, state.guessed):
-            talk.append(Saying(self.players[GIVER], said, GIVER))
+            talk.append(Saying(self.players[GIVER], self.quoted(said), GIVER))
             talk += [Saying(self.players[GUESSER], f"{guess}? No.", GUESSER)] if guess else []
         return Scene(done, parts=(*self._card(state, seat), Talk(tuple(talk))), lines=(left,))
 

@@ -403,7 +403,7 @@ class Persuasion(Talking, TextGame[Shop]):
         )
         advice = state.advice
         said = "" if advice is None else "Buy it." if advice.buy else "Do not buy it."
-        said += f" {advice.text}" if advice is not None and advice.text else ""
+        said += f" {self.quoted(advice.text)}" if advice is not None and advice.text else ""
         acting = self.to_act(state)
         seller, buyer = (self.players[one] for one in (SELLER, BUYER))
         people = (

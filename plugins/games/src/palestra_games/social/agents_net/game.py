@@ -444,7 +444,7 @@ class AgentsNet(Talking, TextGame[Round]):
         net = state.net
         shown = self._everybody if seat is None else (seat,)
         heard = tuple(
-            Saying(f"{net.names[sender]} to {net.names[place]}", text, sender)
+            Saying(f"{net.names[sender]} to {net.names[place]}", self.quoted(text), sender)
             for place in shown
             for sender, text in state.inbox[place].items()
         )
