@@ -266,10 +266,10 @@ def test_text_contrasts_with_what_is_below_it(theme: dict[str, tuple[int, int, i
 def test_nodes_that_touch_are_pushed_apart_and_labels_keep_off_nodes() -> None:
     places = ((0.5, 0.5), (0.51, 0.5), (0.5, 0.52), (0.5, 0.52), (0.0, 0.0))
     spots = apart(places, 400, 300, 40)
-    for number, spot in enumerate(spots):
-        assert all(dist(spot, other) > 39 for other in spots[:number])
-        assert 0 <= spot[0] <= 400
-        assert 0 <= spot[1] <= 300
+    for number, place in enumerate(spots):
+        assert all(dist(place, other) > 39 for other in spots[:number])
+        assert 0 <= place[0] <= 400
+        assert 0 <= place[1] <= 300
     assert spots[4] == (0, 0)  # nobody is near
     below = (90.0, 110.0, 110.0, 130.0)
     box = free_box((100, 100), (20, 10), 10, (0, 300), [below])

@@ -33,7 +33,7 @@ def lay_grid(grid: Grid, top: float, room: float, sheet: Sheet) -> float:
     """
     rows, columns = len(grid.cells), max(len(row) for row in grid.cells)
     margin = LABELS if grid.column_labels or grid.row_labels else 0
-    beside = max((len(clean(label, 14)) for label in grid.row_labels), default=0)
+    beside = max((min(14, len(label)) for label in grid.row_labels), default=0)
     beside = max(margin, int(beside * LABELS * LETTER))
     across = (sheet.width - margin - beside - 12) / columns
     cell = max(4, int(min((room - margin) / rows, across, 6 * sheet.line)))

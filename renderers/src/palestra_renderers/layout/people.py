@@ -38,8 +38,8 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
         if not felted:
             across = max(map(len, lines)) * size * LETTER + size
             up = lower - size * (len(lines) / 2 + 0.1)
-            pill = Rect(middle[0] - across / 2, up, across, size * (len(lines) + 0.2), "panel")
-            sheet.marks.append(pill._replace(radius=size / 2))
+            tall, left = size * (len(lines) + 0.2), middle[0] - across / 2
+            sheet.marks.append(Rect(left, up, across, tall, "panel", "", 1, size / 2))
         for number, text in enumerate(lines):
             y = lower + (number - (len(lines) - 1) / 2) * size
             ink = "white" if felted else "ink"
