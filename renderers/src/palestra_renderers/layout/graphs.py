@@ -16,6 +16,7 @@ Spot = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 ROUNDS = 40  # of pushing nodes apart
 LABEL = 18  # letters of a label
+CROWD = 24  # nodes
 
 
 def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
@@ -23,6 +24,8 @@ def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
     count, line = len(graph.nodes), sheet.line
     radius = max(5.0, min(line * 0.9, sheet.width / (3 * max(1, count) ** 0.5) / 2))
     height = min(room, sheet.width * 0.9)
+    if any(node.place is None for node in graph.nodes):  # on a circle they must not touch
+        radius = max(4.0, min(radius, 0.6 * (sheet.width + height) / max(1, count)))
     side, edge = radius + sheet.line * 2, radius + sheet.line
     places = tuple(node.place or circled(n, count) for n, node in enumerate(graph.nodes))
     wide, high = sheet.width - 2 * side, max(1.0, height - 2 * edge)
@@ -40,7 +43,8 @@ def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
         name = clean(node.name, 4)
         size = min(radius * 1.5, 4 * radius / max(1, len(name)))
         sheet.marks.append(Words(x, y, name, max(8, size), ink_on(paint), "middle"))
-    lay_labels(graph, spots, radius, (top, height), sheet)
+    if count <= CROWD:  # labels of more would hide each other
+        lay_labels(graph, spots, radius, (top, height), sheet)
     return height
 
 

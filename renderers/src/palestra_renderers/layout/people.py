@@ -19,7 +19,8 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
     line = sheet.line
     height = min(room, sheet.width * 0.8)
     middle = (sheet.width / 2, top + height / 2)
-    wide, tall = sheet.width * 0.36, height / 2 - 3.2 * line
+    spare = 3.2 if len(table.people) <= MANY else 1.2  # of names above and below
+    wide, tall = sheet.width * 0.36, max(line, height / 2 - spare * line)
     reach = (wide * 0.74, max(line * 2, tall * 0.8))
     if table.ground == "felt":
         felt(middle, reach, sheet)
@@ -38,8 +39,8 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
         if not felted:
             across = max(map(len, lines)) * size * LETTER + size
             up = lower - size * (len(lines) / 2 + 0.1)
-            tall, left = size * (len(lines) + 0.2), middle[0] - across / 2
-            sheet.marks.append(Rect(left, up, across, tall, "panel", "", 1, size / 2))
+            high, left = size * (len(lines) + 0.2), middle[0] - across / 2
+            sheet.marks.append(Rect(left, up, across, high, "panel", "", 1, size / 2))
         for number, text in enumerate(lines):
             y = lower + (number - (len(lines) - 1) / 2) * size
             ink = "white" if felted else "ink"
@@ -51,7 +52,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
                         between(spots[number], spots[person.vote], 0.8),
                         paint_of(person.colour))  # fmt: skip
     around = pi * (wide + tall)  # heads and names of a crowd become smaller
-    space = (middle[0], top, height, around / max(1, len(spots)))
+    space = (middle[0], top, height, around / max(1, len(spots)), len(spots) > MANY)
     for person, spot in zip(table.people, spots, strict=True):
         lay_person(person, spot, sheet, space)
     return height
@@ -131,11 +132,15 @@ def between(
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
+CROWDED = 2.6  # lines of the table's rim for each person
+MANY = 16  # people whose names have no space round a table
+
+
 def lay_person(
     person: Person,
     spot: tuple[float, float],
     sheet: Sheet,
-    space: tuple[float, float, float, float],
+    space: tuple[float, float, float, float, bool],
 ) -> None:
     """A person's head in their colour, with name, role, cards and last words."""
     line, (x, y), paint = sheet.line, spot, paint_of(person.colour)
@@ -144,6 +149,10 @@ def lay_person(
     if person.acting:
         sheet.marks.append(Circle(x, y, radius + 4, "", "mark", 3))
     sheet.marks.append(Circle(x, y, radius, "shade" if person.out else paint, "black"))
+    if space[3] < CROWDED * line or space[4]:  # no space for names: the end of each on its head
+        short = (clean(person.name).replace("_", " ").split() or [""])[-1][:3]
+        sheet.marks.append(Words(x, y, short, radius, ink_on(paint), "middle"))
+        return
     sheet.marks.append(Sprite(x, y, radius * 1.5, "person", ink_on(paint)))
     if person.out:
         reach = radius * 0.9
