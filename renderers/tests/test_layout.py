@@ -270,7 +270,7 @@ def test_nodes_that_touch_are_pushed_apart_and_labels_keep_off_nodes() -> None:
         assert all(dist(place, other) > 39 for other in spots[:number])
         assert 0 <= place[0] <= 400
         assert 0 <= place[1] <= 300
-    assert spots[4] == (0, 0)  # nobody is near
+    assert spots[4] == (0.0, 0.0)  # nobody is near
     below = (90.0, 110.0, 110.0, 130.0)
     box = free_box((100, 100), (20, 10), 10, (0, 300), [below])
     assert box[3] <= 90  # above, since below is taken
