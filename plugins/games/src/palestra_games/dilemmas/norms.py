@@ -42,7 +42,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     EpisodeRecord,
     Event,
     Grammar,
@@ -66,6 +65,7 @@ from palestra import (
     only,
     retrace,
 )
+from palestra.scene import Person, RoundTable, Table
 
 TOPICS: tuple[tuple[str, tuple[str, str, str]], ...] = (
     ("A purse lies in the street.", ("hand it in", "keep it", "leave it")),
@@ -500,13 +500,36 @@ class Norms(Talking, TextGame[NormsState]):
         return np.concatenate([np.array(head, np.int16), acts.ravel()])
 
     def scene(self, state: NormsState, seat: int | None = None) -> Scene:
+        """Everybody with their points and what they did last, and the norms."""
         full = float(max(HEAVIEST, self.temptation) * self.topics)
-        bars = tuple(
-            Bar(f"{name}: points", float(state.points[place]), full, place)
+        topic = len(state.done) - 1
+        people = tuple(
+            Person(
+                name,
+                place,
+                detail=f"{self._deed(state, topic, place)} ({state.points[place]})".strip(),
+                share=max(0.0, state.points[place] / full),
+            )
             for place, name in enumerate(self.players)
         )
         caption = f"Generation {min(state.generation + 1, self.generations)} of {self.generations}"
-        return Scene(caption, bars=bars, lines=(self._norms_text(state),))
+        words = TOPICS[topic][0] if topic >= 0 else ""
+        rows = tuple(
+            (scene, choices[norm].capitalize(), str(weight))
+            for (scene, choices), norm, weight in zip(
+                TOPICS, state.norms, state.weights, strict=False
+            )
+        )
+        norms = Table(("when", "the norm", "points"), rows)
+        return Scene(caption, parts=(RoundTable(people, words=words), norms))
+
+    def _deed(self, state: NormsState, topic: int, place: int) -> str:
+        """What somebody did in the last scene of this generation."""
+        if topic < 0:
+            return ""
+        if self.acts == "text":
+            return self.quoted(state.told[topic][place])
+        return TOPICS[topic][1][state.done[topic][place]].capitalize()
 
 
 def alignment(done: Sequence[Sequence[int]], norms: Sequence[int]) -> float:

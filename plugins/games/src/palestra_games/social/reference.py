@@ -27,7 +27,6 @@ from typing import Annotated, Any, Literal
 
 from gymnasium import spaces
 from palestra import (
-    Bar,
     EpisodeRecord,
     Event,
     Grammar,
@@ -51,7 +50,9 @@ from palestra import (
     environment,
     metric,
 )
+from palestra.scene import Card, Cards, Saying, Talk
 
+from palestra_games.social.objects import object_card
 from palestra_games.social.referential import VALUES
 
 EMPTY = "empty"
@@ -322,10 +323,38 @@ class Reference(Talking, TextGame[ReferenceState]):
         return self.observation_space(seat)
 
     def scene(self, state: ReferenceState, seat: int | None = None) -> Scene:
-        bar = Bar("understood", state.points, float(self.rounds), 0)
-        viewers = (0, 1) if seat is None else (seat,)
-        lines = [line for s in viewers for line in self.describe(state, s).splitlines()[1:]]
-        return Scene(bars=(bar,), lines=tuple(lines))
+        """What either player sees of the objects or the rows, and the last message."""
+        caption = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}, "
+        caption += f"{state.points:g} understood"
+        if not self.to_act(state):
+            return Scene(caption)
+        speaker = self.speaker(state)
+        hears, speaks = seat != speaker, seat in (None, speaker)
+        rows = self._picked(state) if self.game == "pick" else self._rows(state)
+        shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
+        said = (
+            (Saying(self.players[speaker], self.quoted(state.said), speaker),) if state.said else ()
+        )
+        lines: tuple[str, ...] = ()
+        if self.game == "build":
+            lines = (f"Blocks to place: {self.blocks + self.spare - state.turn}.",)
+        return Scene(caption, parts=(*shown, Talk(said)), lines=lines)
+
+    def _picked(self, state: ReferenceState) -> tuple[Cards, ...]:
+        """The object that is meant, and those to choose from."""
+        meant = (object_card(self.names[state.meant]),)
+        choices = tuple(object_card(self.names[number]) for number in state.candidates)
+        return Cards("meant", meant), Cards("choices", choices)
+
+    def _rows(self, state: ReferenceState) -> tuple[Cards, ...]:
+        """The row to build, and what is built of it."""
+        rows = (("to build", state.target), ("built", state.built))
+        return tuple(Cards(name, tuple(map(block_card, row))) for name, row in rows)
+
+
+def block_card(name: str) -> Card:
+    """A block of a row, or its empty place."""
+    return Card(label=name) if name == EMPTY else Card(colour=name, label=name, sprite="square")
 
 
 def row_text(row: Sequence[str]) -> str:
