@@ -127,7 +127,8 @@ class Reference(Talking, TextGame[ReferenceState]):
     ] = 4
     blocks: Annotated[int, Meta(ge=1, le=20, description="places of a row")] = 4
     spare: Annotated[
-        int, Meta(ge=0, le=20, description="turns of building beyond one a place, to correct")
+        int,
+        Meta(ge=0, le=20, description="turns of building, for corrections, beyond one per place"),
     ] = 1
     swap: Annotated[bool, Meta(description="whether players change roles every round")] = True
     message_limit: Annotated[

@@ -22,7 +22,7 @@ from palestra_rewards.judges.service import Judge, ask, opened
 KINDS = ("value", "right", "duty")
 GENERATE = (
     "Action: {action}\n\nWhich human values, rights and duties bear on this action, for or against "
-    "it? Name up to {number} from different points of view, one a line, each as `Value: …`, "
+    "it? Name up to {number} from different points of view, one per line, each as `Value: …`, "
     "`Right: …` or `Duty: …`, in a few words."
 )
 RELEVANT = "Action: {action}\n{item}\nIs this {kind} relevant to the action? Reply yes or no."
