@@ -136,7 +136,7 @@ class Cooper:
     check="test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long",
 )
 def cooper(record: EpisodeRecord, *, scores: Cooper) -> Floats:
-    """The chance that a seat's rollout is right, by a reward model that goes on learning.
+    """The probability that a seat's rollout is right, from a reward model that keeps learning.
 
     `1 / (1 + exp(-score))` on the last turn of the model's seat. Pay a batch, then call
     `scores.update(records)`. Hong et al., "Cooper" (2025).

@@ -171,7 +171,7 @@ def sea(
     kind: Annotated[float, Meta(description="weight of the right kind of action")] = 0.4,
     content: Annotated[float, Meta(description="weight of the right arguments")] = 0.5,
 ) -> Floats:
-    """Each step by itself: its form, the kind of its action, and that action's arguments.
+    """Scores each step by itself: its form, its kind of action and that action's arguments.
 
     `expert(record)` returns the right action text of every turn, such as a `Followed` of verified
     episodes. Arguments count only for an action of the right kind, by how similar they are. Tang et

@@ -152,7 +152,7 @@ def two_tiers(
         Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,
 ) -> Floats:
-    """1 for each turn that a model finds right after reading what rules say of it, else 0.
+    """1 for each turn that a model judges right, given the verdict of rules on it, else 0.
 
     `judges.tiers.review` has the verdicts of both tiers, and `reflux` makes training rows of them.
     "MagicGUI-RMS" (2026).

@@ -36,7 +36,7 @@ KEPT = 100_000  # results that are remembered
     cost="one process per new step",
 )
 class CodedReward:
-    """Pays what a program's `reward(step)` returns, in the sandbox, after each step of the seat.
+    """Pays what a sandboxed program's `reward(step)` returns after each step of the seat.
 
     `program` is Python source, or the path of a file that ends in .py. `step` is plain data: seat,
     action (as the game writes it), before and after (what the game tells the seat of its position),
