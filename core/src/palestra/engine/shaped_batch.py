@@ -139,7 +139,7 @@ class ShapedBatch(Batch):
         return self.terms, self._later
 
     def _kept_rows(self) -> tuple[Array, ...]:
-        """What belongs to a lane beside its record and its terms."""
+        """The arrays of a lane besides its record and its terms."""
         return self.rewards, self.returns, self._final_returns, self._fresh
 
     # Playing

@@ -293,7 +293,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @cached_property
     def seen(self) -> Callable[[StateT, int], NDArray[Any]]:
-        """`observe` for texts: episodes whose rules are compiled put their own in its place."""
+        """`observe`, for writing texts; episodes with compiled rules replace it by their own."""
         return self.observe
 
     def parse(self, state: StateT, seat: int, text: str) -> int:

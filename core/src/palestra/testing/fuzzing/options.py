@@ -1,4 +1,4 @@
-"""Random options: each setting is refused by name, or gives a game that keeps the contract."""
+"""Random options: each is refused by name, or gives a game that passes the kit's invariants."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONGEST_REFUSAL = 3_000  # characters
 
 
 def draw_options(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
-    """Every option with every value by itself, in random order; then sets of good and bad ones."""
+    """Yield each option with each value alone, in random order; then sets of both kinds."""
     hints = option_hints(load_entry_point(spec.entry_point))
     alone = [
         (name, value)
