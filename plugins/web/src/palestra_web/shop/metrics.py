@@ -24,7 +24,7 @@ def _bought(record: EpisodeRecord) -> object:
 
 @metric("reward-part", measures=(SHOP,), bounds=(0.0, 1.0), better="higher")
 def reward_part(record: EpisodeRecord) -> dict[str, float]:
-    """The parts of WebShop's reward: type, attributes, options and price; undefined without a purchase.
+    """WebShop's parts of the reward: type, attributes, options, price; undefined without a sale.
 
     Type is the factor for the kind of product; attributes and options are the shares that match,
     left out where none were wanted; price is 1 within the cap.
