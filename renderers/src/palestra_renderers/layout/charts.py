@@ -166,7 +166,7 @@ def brief(value: float) -> str:
 
 
 def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
-    """Labelled quantities, one a line."""
+    """Labelled quantities, one per line."""
     line = min(sheet.line, room / max(1, len(part.bars)))
     margin, width = sheet.line / 2, sheet.width
     label = min(width / 3, max(len(bar.label) for bar in part.bars) * LETTER * line + line)

@@ -140,14 +140,14 @@ def fuzz(
     progress: Progress | None = None,
     found: Callable[[Finding], Any] | None = None,
 ) -> list[Finding]:
-    """Try random cases on an environment for so many minutes; returns what failed, shrunk.
+    """Try random cases on an environment for `minutes`; returns the shrunk findings.
 
-    what: kinds of cases ("options", "actions", "texts", "faults"). seed: the same cases again.
-    out: a folder whose `findings.jsonl` gets every finding at once, and again when it is shrunk.
-    seconds, megabytes: processor time and memory that one case may take. cases: stop after so many.
-    progress is called with the number of cases, of findings, and the kind of case; found with
-    every finding. Failures in the same place count once. Raises `InvalidOption` for limits below
-    or at zero.
+    what: kinds of cases ("options", "actions", "texts", "faults"). seed: seed of the cases. out:
+    folder whose `findings.jsonl` receives every finding at once, and again when it is shrunk.
+    seconds, megabytes: limits of processor time and memory per case. cases: number of cases after
+    which to stop. progress: called with the numbers of cases and findings and the kind of case.
+    found: called with every finding. Failures in the same place count once. Raises `InvalidOption`
+    for limits that are not above zero.
     """
     if not minutes > 0 or not seconds > 0 or megabytes < 1:
         raise InvalidOption(
@@ -183,7 +183,7 @@ def fuzz(
 
 
 def _mark(verdict: Verdict) -> str:
-    """What failures in the same place have in common."""
+    """The key that failures in the same place share."""
     said = "".join(c for c in verdict.problem if not c.isdigit())[:40]
     return f"{verdict.place} {said}" if verdict.place.startswith("Failed") else verdict.place
 

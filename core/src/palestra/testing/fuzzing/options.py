@@ -1,4 +1,4 @@
-"""Random options: each setting is refused by name, or gives a game that keeps the contract."""
+"""Random options: each is refused by name, or gives a game that passes the kit's invariants."""
 
 from __future__ import annotations
 

@@ -530,7 +530,7 @@ Thing = TypeVar("Thing")
 
 
 def by_row(cells: Sequence[Thing], columns: int) -> tuple[tuple[Thing, ...], ...]:
-    """Cells counted row by row, as rows."""
+    """Cells in row-major order, as rows."""
     return tuple(tuple(cells[i : i + columns]) for i in range(0, len(cells), columns))
 
 

@@ -589,7 +589,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
 
 
 def paragraphs(text: str) -> str:
-    """A text with one line a paragraph."""
+    """A text with one line per paragraph."""
     return "\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 

@@ -331,7 +331,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Outcome((result,) * self.num_players, state.paid, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
-        """Redraw others' resources, acts and strategies, and the payments from before one came."""
+        """Redraw others' resources, acts and strategies, and payments from before they joined."""
         copy, seats = self.clone(state), range(self.num_players)
         new = state.generation > 0 and state.born[seat] == state.generation
         if new:

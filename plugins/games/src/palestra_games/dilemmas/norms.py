@@ -8,13 +8,13 @@ give way to newcomers, who read the strategies of the two with the most points a
 own. Then norms change: with drift="majority" to the most frequent choice, with drift="random" each
 with the chance `change` to another. It is the society of "Agent Alignment in Evolving Social Norms"
 (Li et al., 2024, EvolutionaryAgent): an evaluator scores what agents did by the norms of their
-time, the fittest have offspring, and norms evolve; here points, and not a model's judgement, are
-what is selected on. The event of every generation states its alignment, the share of acts that
-followed the norms.
+time, the fittest have offspring, and norms evolve; here selection is by points, not by a model's
+judgement. The event of every generation states its alignment, the share of acts that followed the
+norms.
 
-With `acts="text"` players write what they do in their own words, and a rule reads which of the
-things that can be done it is; the pay follows from that, so that it can be replayed, and a model
-may judge the texts of a record afterwards (`judged_alignment`). With `offspring="crossover"`
+With `acts="text"` players write what they do in their own words, and a rule decides which of the
+choices the text states. The payoff follows from that choice, so that episodes can be replayed; a
+model may judge the texts of a record afterwards (`judged_alignment`). With `offspring="crossover"`
 newcomers do not write: their strategy has sentences of both parents, each with the chance
 `mutation` replaced by another.
 
@@ -554,7 +554,7 @@ def code_of(strategy: str) -> int:
 
 
 def read_act(text: str, choices: Sequence[str]) -> int:
-    """Which thing an act in words is: the only one whose words it has; NOTHING otherwise."""
+    """The choice that an act in words states: the only one whose words it has, or NOTHING."""
     words = " ".join(text.casefold().split())
     named = [n for n, choice in enumerate(choices) if choice in words]
     return named[0] if len(named) == 1 else NOTHING
@@ -591,10 +591,10 @@ JUDGE = (
 
 
 def judged_alignment(record: EpisodeRecord, follows: Callable[[str], bool]) -> list[float]:
-    """By generation, the share of acts in words that a judge holds to follow the norms.
+    """By generation, the share of acts in words that follow the norms in a judge's view.
 
-    follows: asked a question, says yes or no; a language model for instance. record: of an episode
-    with `acts="text"`. Raises `InvalidOption` for others.
+    follows: answers a question with yes or no; a language model, for instance. record: an episode
+    with `acts="text"`; raises `InvalidOption` for any other.
     """
     if record.options.get("acts") != "text":
         raise InvalidOption("judged_alignment needs a record of games/Norms-v0 with acts='text'")

@@ -12,9 +12,9 @@ instruction, that a population plays in "Dynamic population-based meta-learning 
 communication with natural language" (Gupta, Lanctot and Lazaridou, 2021). Objects are worded, not
 photographs; `games/Referential-v0` has the same with symbols instead of words.
 
-Known answers checked: a speaker who says nothing of use is understood by a listener who guesses in
-1 / candidates of the rounds, and builds right 1 / colours of a row; one who names what it sees,
-always.
+Known answers checked: if the speaker says nothing useful, a listener who guesses is right in 1 /
+candidates of the rounds and builds 1 / colours of a row correctly; a speaker who names what it sees
+is always understood.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ class Reference(Talking, TextGame[ReferenceState]):
     ] = 4
     blocks: Annotated[int, Meta(ge=1, le=20, description="places of a row")] = 4
     spare: Annotated[
-        int, Meta(ge=0, le=20, description="turns of building beyond one a place, to correct")
+        int,
+        Meta(ge=0, le=20, description="turns of building, for corrections, beyond one per place"),
     ] = 1
     swap: Annotated[bool, Meta(description="whether players change roles every round")] = True
     message_limit: Annotated[

@@ -154,7 +154,7 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         check_associations(self.table, 2)
         most = len(self.vocabulary)
         if self.cards > most:
-            raise InvalidOption(f"cards must be from 1 to {most}, one a word, not {self.cards}")
+            raise InvalidOption(f"cards must be from 1 to {most}, one per word, not {self.cards}")
         if self.forbidden >= most:
             raise InvalidOption(f"forbidden must be from 0 to {most - 1}, not {self.forbidden}")
 

@@ -130,7 +130,7 @@ class Persuasion(Talking, TextGame[Shop]):
         0.4
     )
     rounds: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="most products in an episode, one a round")
+        int, Meta(ge=1, le=1_000_000, description="most products in an episode, one per round")
     ] = 20
     continuation: Annotated[
         float, Meta(ge=0, le=1, description="chance that the game goes on after a round")

@@ -382,7 +382,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         ]
 
     def _reveals(self, seat: int, does: str) -> list[Event]:
-        """That a player learns what a listing leaves out; nothing where it leaves out nothing."""
+        """The events that show a player what a listing leaves out; none if it is complete."""
         if self.listing == "menu":
             return []
         return [Event("reveal", f"{self.players[seat]} {does}.", {}, only(seat))]

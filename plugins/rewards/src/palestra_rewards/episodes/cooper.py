@@ -1,4 +1,4 @@
-"""Cooper: a reward model that goes on learning while the policy does.
+"""Cooper: a reward model that keeps learning while the policy learns.
 
 Hong et al., "Cooper: Co-Optimizing Policy and Reward Models in Reinforcement Learning for Large
 Language Models" (2025). Rules are precise about what they accept, so accepted rollouts are the
@@ -34,9 +34,9 @@ class Cooper:
     """A reward model that is updated after every batch of rollouts; pass it as `scores=`.
 
     reference: a right answer, or a function of the record that returns it; the model reads it with
-    every trajectory. rule: whether a person's rollout is right, by default whether they won.
-    spoil: what makes a wrong answer of a right one: None plays the rollout differently from one of
-    its turns on until the rule refuses it; a judge is asked to, and `wrong` must confirm its text.
+    every trajectory. rule: whether a person's rollout is right, by default whether they won. spoil:
+    how a right answer is made wrong. None replays the rollout with other moves from one of its
+    turns on, until the rule refuses it; a judge writes a wrong answer, which `wrong` must confirm.
     rate, ridge: of the gradient steps, `steps` of them after each batch. `state` is plain JSON.
     """
 
@@ -97,7 +97,7 @@ class Cooper:
         return None
 
     def update(self, records: Sequence[EpisodeRecord]) -> float:
-        """Learn from a batch that the policy has just been paid for; returns the loss before.
+        """Learn from a batch whose rewards have been paid; returns the loss before the update.
 
         Gradient steps on the mean of `-log sigmoid(score of right - score of wrong)` over `pairs`,
         from the weights there are. A batch without pairs changes nothing and returns 0.
@@ -136,7 +136,7 @@ class Cooper:
     check="test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long",
 )
 def cooper(record: EpisodeRecord, *, scores: Cooper) -> Floats:
-    """The chance that a seat's rollout is right, by a reward model that goes on learning.
+    """The probability that a seat's rollout is right, from a reward model that keeps learning.
 
     `1 / (1 + exp(-score))` on the last turn of the model's seat. Pay a batch, then call
     `scores.update(records)`. Hong et al., "Cooper" (2025).

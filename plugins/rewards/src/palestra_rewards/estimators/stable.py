@@ -36,7 +36,7 @@ def stable_reinforce(
         float, Meta(gt=0, description="standard deviations from the mean that are kept")
     ] = 3.0,
 ) -> Floats:
-    """Advantages standardised over the batch; those too far from the mean become 0.
+    """Advantages standardised over the batch; those far from the mean become 0.
 
     Each seat and agent has statistics of its own, over all tasks of the batch. Where nearly all
     rewards are equal, standardising makes the few others huge; the filter leaves them out of the

@@ -34,7 +34,7 @@ def order(task: str, one: str, two: str) -> str:
 
 
 def read_choice(reply: str) -> tuple[str, int | None]:
-    """The thought and the choice, 1 or 2, of a reply; None where it does not keep the form."""
+    """The thought and the choice, 1 or 2, of a reply; None if it does not keep to the form."""
     found = FORM.fullmatch(reply)
     return ("", None) if found is None else (found["thought"].strip(), int(found["choice"]))
 

@@ -1,4 +1,4 @@
-"""V₀: how likely a policy is to succeed at a task, from what it did before, without a rollout.
+"""V₀: how likely a policy is to succeed at a task, from its past results, without a rollout.
 
 "V_0: A Generalist Value Model for Any Policy at State Zero" (2026) reads a policy's past tasks and
 successes as context, so that one model serves all policies and need not be fitted as they learn.
@@ -56,7 +56,7 @@ class StateZero:
 
     The prediction is a weighted mean of the policy's past successes: a task weighs
     `exp(sharpness (likeness - 1))`, where likeness is the cosine of the two texts' hashed words,
-    and the policy's mean success counts as `prior` more tasks just like it. `fit` chooses both
+    and the policy's mean success counts as `prior` further tasks of likeness 1. `fit` chooses both
     numbers for all policies at once. `state` is plain JSON.
     """
 
@@ -147,7 +147,9 @@ def budget(chances: Sequence[float], total: int, *, least: int = 2) -> list[int]
 
 
 def route(chances: Mapping[str, float], costs: Mapping[str, float], *, price: float = 1.0) -> str:
-    """The agent with the highest chance of success minus `price` times its cost; ties go cheap."""
+    """The agent with the highest chance of success minus `price` times its cost; a tie goes to the
+    cheaper one.
+    """
     if not chances or set(chances) - set(costs):
         raise InvalidOption(f"route needs a cost for every agent of {sorted(chances)}")
     return max(chances, key=lambda name: (chances[name] - price * costs[name], -costs[name]))

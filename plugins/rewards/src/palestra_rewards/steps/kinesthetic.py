@@ -1,4 +1,4 @@
-"""Lucy-SKG's parts of a reward: shapes of distances and directions, combined while playing.
+"""Lucy-SKG's reward components: functions of distance and direction, combined during play.
 
 Moschopoulos et al., "Lucy-SKG: Learning to Play Rocket League Efficiently Using Deep Reinforcement
 Learning" (2023); `nearness` generalises the distance reward of Liu et al. (2022).
