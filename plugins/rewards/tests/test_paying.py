@@ -13,11 +13,18 @@ import pytest
 from palestra import InvalidOption, Rng
 from palestra_rewards import shape
 from palestra_rewards.episodes.programs import ProgramFailed
+from palestra_rewards.episodes.terms import combine
 from palestra_rewards.judges import Judge
 from palestra_rewards.reading import turn_rewards
 from palestra_rewards.steps.coded import design_step, steps_of
 from palestra_rewards.steps.diverse import DiverseDiscounts, VisibleWeights
-from palestra_rewards.steps.kinesthetic import alignment, heat_map, nearness, shaded
+from palestra_rewards.steps.kinesthetic import (
+    alignment,
+    heat_map,
+    nearness,
+    shaded,
+    signed_nearness,
+)
 
 TRASH = "text/Trash-v0"
 PROGRAM = """
@@ -217,6 +224,15 @@ def test_shapes_of_distance_and_direction_by_hand() -> None:
     assert nearness([0.0, 2.0]).tolist() == pytest.approx([1.0, np.exp(-1)])
     assert nearness(2.0, scale=2.0, dispersion=0.5) == pytest.approx(np.exp(-1))
     assert nearness(2.0, density=2.0) == pytest.approx(np.exp(-0.5))
+    # LiuDistanceBallToGoalReward(dispersion=0.6, density=1.1) of lucy-utils, 4,500 units away:
+    # exp(-0.5 * 4500 / (6000 * 0.6)) ** (1 / 1.1) = exp(-0.625 / 1.1)
+    near = nearness(4500.0, scale=6000.0, dispersion=0.6, density=1.1)
+    assert near == pytest.approx(0.5665546, abs=1e-6)
+    # SignedLiuDistanceBallToGoalReward(density=2): sign(r) sqrt(|r|) of r = 2 (e^-1 - 1/2)
+    far = signed_nearness([0.0, 9140.0], scale=4570.0, density=2.0)
+    assert far == pytest.approx([1.0, -0.5140439], abs=1e-6)
+    # OffensivePotentialReward: cube root of the product; two negatives still make a negative
+    assert combine([[0.5, 0.25, 1.0], [-0.5, -0.25, 1.0]]) == pytest.approx([0.5, -0.5])
     assert alignment([[3, 4], [1, 0], [0, 0]], [4, 3]).tolist() == pytest.approx([0.96, 0.8, 0.0])
     drawn = heat_map(lambda x, y: x + 10 * y, 3, 2)
     assert drawn.tolist() == [[5.5, 6.5, 7.5], [15.5, 16.5, 17.5]]

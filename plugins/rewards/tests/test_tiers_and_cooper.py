@@ -154,7 +154,7 @@ def test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long() -> Non
         one.update(first)
         one.scorer.learn(flaw, steps=20, rate=0.02)  # a flaw of the model, which a policy finds
     assert shape("cooper", hack, scores=static).sum() > shape("cooper", honest, scores=static).sum()
-    for number in range(12):
+    for number in range(24):
         model.update([answered("trust me trust me 42", 10 + number), hack, honest])
     paid = {
         name: shape("cooper", r, scores=model).sum()

@@ -285,9 +285,7 @@ def _places(records: Sequence[EpisodeRecord], named: set[str]) -> dict[str, int]
     return places
 
 
-def _facts(
-    records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]]
-) -> dict[str, Any]:
+def _facts(records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]]) -> dict[str, Any]:
     """Tags that all records have: lists over turns are joined, others are one per episode.
 
     Facts that agents and games reported are added, as `palestra_rewards.facts` reads them.

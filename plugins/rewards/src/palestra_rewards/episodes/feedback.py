@@ -3,8 +3,8 @@
 A reward model reads the environment's feedback and a decision, and scores how well they fit. It
 is fitted where an expert's decisions are known; elsewhere it ranks the decisions that several
 rollouts took at the same prompt, and the pairs train the policies of every level.
-Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), for texts,
-where the paper also has pictures; `learnt.texts.StoryNetwork` is the model that it tunes.
+Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), for
+texts, where the paper also has pictures; `learnt.texts.StoryNetwork` is the model that it tunes.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ def epo(
     """How well each decision fits what the environment said before it, by a fitted model.
 
     `scores` is a `StoryNetwork` or a linear `TrajectoryScorer`, fitted to `expert_choices`.
-    `role_rows(records, shape("epo", records, …), threshold=-inf)` ranks the decisions of rollouts at the same prompt and returns
-    the pairs of every role; train on them with `epo_loss`. Zhao et al., "EPO" (2024).
+    `role_rows(records, shape("epo", records, …), threshold=-inf)` ranks the decisions of rollouts
+    at the same prompt and returns the pairs of every role; train on them with `epo_loss`. Zhao et
+    al., "EPO" (2024).
     """
     told = zip(feedback(record, game), record.turns, strict=True)
     return floats([scores.score(text, turn.text) for text, turn in told])

@@ -89,10 +89,10 @@ def tensor(values: Any) -> Any:
 
 
 def asked(net: Any, rows: Any) -> Floats:
-    """The network's outputs for these rows, an array or a tensor of any kind, as an array."""
+    """The network's outputs for these rows, as an array."""
     torch = torch_module()
     with torch.no_grad(), _one_thread(torch):
-        return floats(net(rows if torch.is_tensor(rows) else tensor(rows)).numpy())
+        return floats(net(tensor(rows)).numpy())
 
 
 def weights_of(net: Any) -> list[Any]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from zlib import crc32
 
 import numpy as np
 from palestra import InvalidOption
 
-from palestra_rewards.arrays import Floats, Ints
+from palestra_rewards.arrays import Floats, Ints, floats
 from palestra_rewards.learnt.networks import (
-    asked,
     descend,
     load_weights,
     tensor,
@@ -39,6 +38,7 @@ class Preferred(Protocol):
     def bad(self) -> str: ...
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """What scores texts for a task and learns from preferences between them."""
 
@@ -64,8 +64,8 @@ def word_numbers(texts: Sequence[str], *, words: int, length: int) -> Ints:
 class StoryNetwork:
     """Scores how well a text does a task: embedded words, windows of three, and a hidden layer.
 
-    The task is read as the mean of its words; the text by windows of three words, of which the
-    strongest and the mean are kept; a hidden layer joins the two, so that words act together.
+    Task and text are read by the same windows of three words, of which the strongest and the mean
+    are kept; a hidden layer joins the two, so that words act together.
     words: buckets that words are hashed to. size: numbers per word and window. length: the last
     words of a text that are read. hidden: units of the hidden layer. steps, rate: gradient steps of
     `fit`. The same examples and `seed` give the same scores; `state` is plain JSON.
@@ -108,7 +108,7 @@ class StoryNetwork:
         bad = self._rows([(one.intent, one.bad) for one in examples])
 
         def loss(_: int) -> Any:
-            gap = self.network(good) - self.network(bad)
+            gap = self.network(*good) - self.network(*bad)
             return torch.nn.functional.softplus(-gap).mean()
 
         return self._descend(loss, steps, rate)
@@ -121,10 +121,10 @@ class StoryNetwork:
         `1 / (1 + exp(-score))` becomes the chance of 1. Returns the loss before.
         """
         torch = torch_module()
-        rows, wanted = self._rows(texts), tensor(right)
+        rows, wanted = self._rows(texts), tensor(right).float()
 
         def loss(_: int) -> Any:
-            scores = self.network(rows)[:, 0]
+            scores = self.network(*rows)[:, 0]
             return torch.nn.functional.binary_cross_entropy_with_logits(scores, wanted)
 
         return self._descend(loss, steps, rate)
@@ -141,22 +141,22 @@ class StoryNetwork:
         descend([self.network], kept, steps=steps, rate=rate)
         return seen[0]
 
-    def _rows(self, texts: Sequence[tuple[str, str]]) -> Any:
-        """Numbers of the words of task and text, one after the other, as short as they allow."""
-        parts = zip(*texts, strict=True)
-        tasks, stories = (
-            word_numbers(part, words=self.words, length=self.length) for part in parts
-        )
-        used = max(int((table > 0).sum(axis=1).max()) for table in (tasks, stories))
-        width = min(max(used, WINDOW), self.length)
-        rows = np.concatenate([tasks[:, -width:], stories[:, -width:]], axis=1)
-        return torch_module().as_tensor(rows)
+    def _rows(self, texts: Sequence[tuple[str, str]]) -> tuple[Any, ...]:
+        """Words of the distinct tasks, each pair's task, and the same for the stories."""
+        found: list[Any] = []
+        for part in zip(*texts, strict=True):
+            distinct = {text: place for place, text in enumerate(dict.fromkeys(part))}
+            table = word_numbers(list(distinct), words=self.words, length=self.length)
+            width = max(int((table > 0).sum(axis=1).max()), WINDOW)
+            found += [table[:, -width:], np.array([distinct[text] for text in part])]
+        return tuple(map(torch_module().as_tensor, found))
 
     def scores(self, texts: Sequence[tuple[str, str]]) -> Floats:
         """The scores of (task, text) pairs, shape (pairs,)."""
         if not texts:
             return np.zeros(0)
-        return asked(self.network, self._rows(texts))[:, 0]
+        with torch_module().no_grad():
+            return floats(self.network(*self._rows(texts))[:, 0].numpy())
 
     def score(self, intent: str, story: str) -> float:
         """The score; the difference of two is the log-odds that the first does the task better."""
@@ -176,36 +176,35 @@ class StoryNetwork:
 
 
 def reader(words: int, size: int, hidden: int, seed: int) -> Any:
-    """A torch module from word numbers of task and text, (n, 2 length), to scores, (n, 1)."""
+    """A torch module that scores pairs of a task and a text, shape (n, 1).
+
+    It takes word numbers of the distinct tasks, the task of each pair, and the same for texts, so
+    that a text which many pairs share is read once.
+    """
     torch = torch_module()
 
     class Reader(torch.nn.Module):  # type: ignore[misc,name-defined]
         def __init__(self) -> None:
             super().__init__()
-            kind = torch.float64
-            self.words = torch.nn.Embedding(words + 1, size, padding_idx=0, dtype=kind)
-            self.windows = torch.nn.Linear(WINDOW * size, size, dtype=kind)
-            self.joined = torch.nn.Linear(4 * size, hidden, dtype=kind)
-            self.last = torch.nn.Linear(hidden, 1, dtype=kind)
+            self.words = torch.nn.Embedding(words + 1, size, padding_idx=0)
+            self.windows = torch.nn.Linear(WINDOW * size, size)
+            self.joined = torch.nn.Linear(6 * size, hidden)
+            self.last = torch.nn.Linear(hidden, 1)
 
-        def forward(self, rows: Any) -> Any:
-            task, text = rows.chunk(2, dim=1)
-            about, read = self._mean(self.words(task), task), self._windows(text)
-            there = (text[:, WINDOW - 1 :] > 0).unsqueeze(2)
-            strongest = read.masked_fill(~there, -1.0).amax(dim=1)
-            mean = (read * there).sum(1) / there.sum(1).clamp(min=1)
-            found = torch.cat([about, strongest, mean, about * strongest], dim=1)
-            return self.last(torch.tanh(self.joined(found)))
+        def forward(self, tasks: Any, task: Any, texts: Any, text: Any) -> Any:
+            wanted, found = self._read(tasks)[task], self._read(texts)[text]
+            both = torch.cat([wanted, found, wanted * found], dim=1)
+            return self.last(torch.tanh(self.joined(both)))
 
-        def _windows(self, text: Any) -> Any:
-            seen = self.words(text)
+        def _read(self, text: Any) -> Any:
+            """The strongest and the mean of the windows, shape (n, 2 size)."""
+            seen, there = self.words(text), (text[:, WINDOW - 1 :] > 0).unsqueeze(2)
             last = seen.shape[1] - WINDOW + 1
             rows = torch.cat([seen[:, n : n + last] for n in range(WINDOW)], dim=2)
-            return torch.tanh(self.windows(rows))
-
-        @staticmethod
-        def _mean(seen: Any, numbers: Any) -> Any:
-            return seen.sum(1) / (numbers > 0).sum(1, keepdim=True).clamp(min=1)
+            read = torch.tanh(self.windows(rows))
+            strongest = read.masked_fill(~there, -1.0).amax(dim=1)
+            mean = (read * there).sum(1) / there.sum(1).clamp(min=1)
+            return torch.cat([strongest, mean], dim=1)
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
