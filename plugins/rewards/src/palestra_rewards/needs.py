@@ -136,6 +136,7 @@ NEEDS: dict[str, Need] = {
     "checklist": option("judge", "a list of checklist items"),
     "hops": option("hops", "a hop model such as ExpertHops, or a judge and goal=…"),
     "trajectory scorer": option("scores", "a StoryNetwork fitted to triplets; and intent="),
+    "gui rewards": option("scores", "a GuiRewards that has learnt from labels"),
     "feedback model": option("scores", "a StoryNetwork fitted to expert_choices"),
     "reference model": option("scores", "a Cooper, which has a reference and is updated"),
     "mixture": option("scores", "a Mixture fitted to pairs, and routed to a person"),

@@ -64,8 +64,9 @@ def word_numbers(texts: Sequence[str], *, words: int, length: int) -> Ints:
 class StoryNetwork:
     """Scores how well a text does a task: embedded words, windows of three, and a hidden layer.
 
-    Task and text are read by the same windows of three words, of which the strongest and the mean
-    are kept; a hidden layer joins the two, so that words act together.
+    The task, the text and its last line (an action, or how it ended) are read by the same windows
+    of three words, of which the strongest and the mean are kept; a hidden layer joins them, so that
+    words act together.
     words: buckets that words are hashed to. size: numbers per word and window. length: the last
     words of a text that are read. hidden: units of the hidden layer. steps, rate: gradient steps of
     `fit`. The same examples and `seed` give the same scores; `state` is plain JSON.
@@ -142,9 +143,10 @@ class StoryNetwork:
         return seen[0]
 
     def _rows(self, texts: Sequence[tuple[str, str]]) -> tuple[Any, ...]:
-        """Words of the distinct tasks, each pair's task, and the same for the stories."""
+        """Words of the distinct tasks, each pair's task, and the same for texts and last lines."""
         found: list[Any] = []
-        for part in zip(*texts, strict=True):
+        ends = [text.rsplit("\n", 1)[-1] for _, text in texts]
+        for part in (*zip(*texts, strict=True), ends):
             distinct = {text: place for place, text in enumerate(dict.fromkeys(part))}
             table = word_numbers(list(distinct), words=self.words, length=self.length)
             width = max(int((table > 0).sum(axis=1).max()), WINDOW)
@@ -178,8 +180,8 @@ class StoryNetwork:
 def reader(words: int, size: int, hidden: int, seed: int) -> Any:
     """A torch module that scores pairs of a task and a text, shape (n, 1).
 
-    It takes word numbers of the distinct tasks, the task of each pair, and the same for texts, so
-    that a text which many pairs share is read once.
+    It takes word numbers of the distinct tasks, the task of each pair, and the same for texts and
+    for their last lines, so that a text which many pairs share is read once.
     """
     torch = torch_module()
 
@@ -188,13 +190,14 @@ def reader(words: int, size: int, hidden: int, seed: int) -> Any:
             super().__init__()
             self.words = torch.nn.Embedding(words + 1, size, padding_idx=0)
             self.windows = torch.nn.Linear(WINDOW * size, size)
-            self.joined = torch.nn.Linear(6 * size, hidden)
+            self.joined = torch.nn.Linear(10 * size, hidden)
             self.last = torch.nn.Linear(hidden, 1)
 
-        def forward(self, tasks: Any, task: Any, texts: Any, text: Any) -> Any:
+        def forward(self, tasks: Any, task: Any, texts: Any, text: Any, ends: Any, end: Any) -> Any:
             wanted, found = self._read(tasks)[task], self._read(texts)[text]
-            both = torch.cat([wanted, found, wanted * found], dim=1)
-            return self.last(torch.tanh(self.joined(both)))
+            last = self._read(ends)[end]
+            parts = torch.cat([wanted, found, last, wanted * found, wanted * last], dim=1)
+            return self.last(torch.nn.functional.silu(self.joined(parts)))
 
         def _read(self, text: Any) -> Any:
             """The strongest and the mean of the windows, shape (n, 2 size)."""
