@@ -185,7 +185,7 @@ def reader(words: int, size: int, hidden: int, seed: int) -> Any:
     """
     torch = torch_module()
 
-    class Reader(torch.nn.Module):  # type: ignore[misc,name-defined]
+    class Reader(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.words = torch.nn.Embedding(words + 1, size, padding_idx=0)
