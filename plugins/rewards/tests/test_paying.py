@@ -10,9 +10,9 @@ import gymnasium
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, Rng
+from palestra import EpisodeRecord, InvalidOption, Rng
 from palestra_rewards import shape
-from palestra_rewards.episodes.programs import ProgramFailed
+from palestra_rewards.episodes.programs import ProgramFailed, lessons_from
 from palestra_rewards.episodes.terms import combine
 from palestra_rewards.judges import Judge
 from palestra_rewards.reading import turn_rewards
@@ -96,6 +96,85 @@ def test_a_designer_corrects_a_program_for_steps() -> None:
     found = design_step(Judge(designer), "Win.", records)
     assert found.strip() == PROGRAM.strip()
     assert "ZeroDivisionError" in asked[1]
+
+
+GATHER = """
+import re
+
+def reward(step):
+    def worth(text):
+        have = text.split("You have: ")[-1]
+        tools = {"wooden": 4, "stone pickaxe": 12, "iron pickaxe": 36}
+        blocks = {"wood": 1, "stone": 3, "iron": 9, "diamond": 100}
+        total = sum(value for name, value in tools.items() if name in have)
+        return total + sum(value for name, value in blocks.items() if f"1 {name}" in have)
+
+    if not step["after"]:
+        return 100.0 if step["paid"] else LAVA
+    return worth(step["after"]) - worth(step["before"])
+"""
+
+
+def test_a_designed_reward_is_revised_after_what_went_wrong_in_the_mine() -> None:
+    """Auto MC-Reward's loop where only a diamond pays: design, play, analyse, design again.
+
+    The first program does not mind lava. The analyst reads the failures and says so, the designer's
+    second program pays for avoiding it, and the same one-step planner then survives.
+    """
+    asked: list[str] = []
+
+    def designer(request: Any) -> str:
+        asked.append(request.messages[-1].content)
+        learnt = asked[-1].split("What was learnt before: ")[1:]
+        return GATHER.replace("LAVA", "-50.0" if learnt and "lava" in learnt[0] else "0.5")
+
+    def analyst(request: Any) -> str:
+        text = request.messages[-1].content
+        return "The player stepped into lava." if "into the lava" in text else "Nothing."
+
+    def best(program: str) -> palestra.Agent:
+        def choose(turn: palestra.Turn) -> Any:
+            found = []
+            for number, action in enumerate(turn.legal_actions):
+                after = turn.fork(Rng(0))
+                before = after.describe(0)
+                after.act({0: action})
+                step = {"before": before, "after": "" if after.over else after.describe(0)}
+                step["paid"] = {"diamond": 1.0} if after.over and after.returns[0] else {}
+                namespace: dict[str, Any] = {}
+                exec(program, namespace)  # this test's own text
+                found.append((namespace["reward"](step), turn.rng(number, 5).random(), number))
+            return turn.legal_actions[max(found)[2]]
+
+        return palestra.FunctionAgent(choose)
+
+    tried = palestra.rollouts("games/Mining-v0", agents="random", n=2, seed=5)
+    first = design_step(Judge(designer), "Dig a diamond.", tried)
+
+    def dead(program: str) -> list[EpisodeRecord]:
+        return [
+            record
+            for seed in range(6)
+            for record in palestra.play(
+                "games/Mining-v0", agents=[best(program)], seed=seed, lava=6
+            )
+            if len(record.turns) < 80 and record.returns[0] == 0  # in the last step all ends alike
+        ]
+
+    failures = dead(first)
+    assert failures
+    lessons = lessons_from(Judge(analyst), "Dig a diamond.", failures)
+    assert "lava" in lessons
+    second = design_step(Judge(designer), "Dig a diamond.", tried, lessons=lessons)
+    assert not dead(second)
+    shaped = palestra.rollouts(
+        "games/Mining-v0",
+        agents="miner",
+        n=1,
+        seed=5,
+        rewards=["env", f"code-step:program={second}"],
+    )
+    assert turn_rewards(shaped[0]).sum() > 100
 
 
 # Discounts of their own
