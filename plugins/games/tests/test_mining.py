@@ -7,7 +7,7 @@ from dataclasses import replace
 import palestra
 import pytest
 from palestra import InvalidOption, Rng, measure
-from palestra_games.puzzles.mining import MILESTONES, Craft, Mine, Mining, Move
+from palestra_games.puzzles.mining import MILESTONES, TOOLS, Craft, Mine, Mining, Move
 
 # T . S .
 # @ . I ~
@@ -21,7 +21,7 @@ def played(*moves: str) -> Mine:
     """North, south, west, east, or c to craft the next tool."""
     state = Mine(Rng(0), LAND, 4)
     for move in moves:
-        action = Craft(GAME.menu[4 + state.tools].tool) if move == "c" else Move(move)
+        action = Craft(TOOLS[state.tools]) if move == "c" else Move(move)
         assert any(action == one for one in GAME.legal_actions(state, 0)), (move, state)
         GAME.step(state, {0: action})
     return state

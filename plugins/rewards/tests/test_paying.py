@@ -99,8 +99,6 @@ def test_a_designer_corrects_a_program_for_steps() -> None:
 
 
 GATHER = """
-import re
-
 def reward(step):
     def worth(text):
         have = text.split("You have: ")[-1]
@@ -115,7 +113,7 @@ def reward(step):
 """
 
 
-def test_a_designed_reward_is_revised_after_what_went_wrong_in_the_mine() -> None:
+def test_a_designed_reward_is_revised_after_what_went_wrong_in_the_mine(tmp_path: Path) -> None:
     """Auto MC-Reward's loop where only a diamond pays: design, play, analyse, design again.
 
     The first program does not mind lava. The analyst reads the failures and says so, the designer's
@@ -167,12 +165,10 @@ def test_a_designed_reward_is_revised_after_what_went_wrong_in_the_mine() -> Non
     assert "lava" in lessons
     second = design_step(Judge(designer), "Dig a diamond.", tried, lessons=lessons)
     assert not dead(second)
+    (tmp_path / "reward.py").write_text(second)
+    named = f"code-step:program={tmp_path / 'reward.py'}"
     shaped = palestra.rollouts(
-        "games/Mining-v0",
-        agents="miner",
-        n=1,
-        seed=5,
-        rewards=["env", f"code-step:program={second}"],
+        "games/Mining-v0", agents="miner", n=1, seed=5, rewards=["env", named]
     )
     assert turn_rewards(shaped[0]).sum() > 100
 
