@@ -16,6 +16,17 @@ def greatest_tile(record: EpisodeRecord) -> float | None:
     return float(number) if number.isdecimal() else None
 
 
+@metric("milestones-reached", measures=("games/Mining-v0",), bounds=(0.0, 1.0), better="higher")
+def milestones_reached(record: EpisodeRecord) -> float:
+    """The share of gathering and crafting on the way to the diamond that was done."""
+    done = {
+        data.get("block") or data["tool"]
+        for kind in ("dig", "craft")
+        for data in data_of(record, kind)
+    }
+    return len(done - {""}) / 7
+
+
 @metric("values-right", measures=("games/LogicGrid-v0",), bounds=(0.0, 1.0), better="higher")
 def values_right(record: EpisodeRecord) -> float:
     """The share of values that were noted in the right house at the end."""

@@ -57,6 +57,8 @@ def stable_loss(
 ) -> Tensor:
     """PPO's loss with the logarithm of the ratio bounded before it is exponentiated (Pre-CLIP).
 
+    The default bounds are those of the authors' released `PolicyLoss`.
+
     now, then: log-probabilities of tokens or turns under the policy and when they were sampled.
     A ratio outside [`lowest`, `highest`] is set to the bound and passes no gradient, so that a
     negative advantage cannot make the loss arbitrarily large. Tensors have one shape; the result
