@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import Meta, Rng
 
 from palestra_adapters.optimisers.mutations import mutate
@@ -141,7 +143,14 @@ def thompson(counts: Mapping[int, Tally], rng: Rng) -> int:
 
 def lower_quantile(tally: Tally, share: float, points: int = FINE) -> float:
     """A quantile of Beta(1 + successes, 1 + failures), by summing the density at `points`."""
-    x = np.linspace(0.0, 1.0, points)[1:-1]
-    logs = tally.successes * np.log(x) + tally.failures * np.log1p(-x)
+    x, log_x, log_rest = _grid(points)
+    logs = tally.successes * log_x + tally.failures * log_rest
     mass = np.cumsum(np.exp(logs - logs.max()))
     return float(x[np.searchsorted(mass, share * mass[-1])])
+
+
+@lru_cache(maxsize=4)
+def _grid(points: int) -> tuple[NDArray[np.float64], ...]:
+    """Points inside (0, 1), and the logarithms of them and of what is left to 1."""
+    x = np.linspace(0.0, 1.0, points)[1:-1]
+    return x, np.log(x), np.log1p(-x)

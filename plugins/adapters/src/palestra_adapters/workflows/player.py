@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -45,12 +46,56 @@ class Said:
         return next((move for move in reversed(self.moves) if move), "")
 
 
+class FlowPlayer(Speaking):
+    """Plays a turn by a workflow, which a subclass chooses."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("max_tokens", 256)
+        super().__init__(**settings)
+        self._past: dict[tuple[int, int], list[str]] = {}
+
+    @abstractmethod
+    def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
+        """The workflow by which this turn is played."""
+
+    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+        workflow = yield from self.flow(turn, advice)
+        run = Run(self, turn, advice, self._past.setdefault((turn.episode_key, turn.seat), []))
+        try:
+            for number, step in enumerate(workflow.steps):
+                run.said[step.name] = yield from run.step(number, step)
+        except BudgetSpent:
+            if not any(said.move for said in run.said.values()):
+                raise
+        return self._decision(turn, run, workflow)
+
+    def _decision(self, turn: Turn, run: Run, workflow: Workflow) -> Decision:
+        """The last step's move; after a spent budget that of the last step that has one."""
+        whole = len(run.said) == len(workflow.steps)
+        said = list(run.said.values())
+        last = said[-1] if whole else next(s for s in reversed(said) if s.move)
+        text = last.move or last.raw
+        names = [step.name for step in workflow.steps]
+        talk = self.talk_of(turn, names, run.lines, steps=names)
+        thought = "\n".join(f"{name}: {t}" for name, s in run.said.items() for t in s.texts)
+        model = next((line.reply.model for line in reversed(run.lines)), "")
+        if last.move:
+            reason = last.texts[-1].partition(f"\n{ACTION}")[0]
+            self._past[turn.episode_key, turn.seat].append(f"{text}: {reason}")
+        return Decision(text=text, thought=thought, model=model, facts={"talks": [talk]})
+
+    def forget(self, episode_key: int) -> None:
+        for key in [key for key in self._past if key[0] == episode_key]:
+            del self._past[key]
+        super().forget(episode_key)
+
+
 @agent(
     "workflow",
     kind="llm",
     summary="Plays a workflow from a file: steps that ask, vote, reflect, debate or use a tool.",
 )
-class WorkflowPlayer(Speaking):
+class WorkflowPlayer(FlowPlayer):
     """Runs the steps of a workflow for every decision; the last step's move is played.
 
     file: a workflow's JSON file, as `palestra optimise-agent` writes it; `workflow:FILE.json` plays
@@ -70,46 +115,18 @@ class WorkflowPlayer(Speaking):
         if not file:
             raise InvalidOption("workflow needs a file: workflow:FILE.json, workflow:local:,file=…")
         self.workflow = read_workflow(file) if isinstance(file, str) else checked(file)
-        settings.setdefault("max_tokens", 256)
         super().__init__(target=target or self.workflow.model, **settings)
-        self._past: dict[tuple[int, int], list[str]] = {}
 
-    def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        run = Run(self, turn, advice, self._past.setdefault((turn.episode_key, turn.seat), []))
-        try:
-            for number, step in enumerate(self.workflow.steps):
-                run.said[step.name] = yield from run.step(number, step)
-        except BudgetSpent:
-            if not any(said.move for said in run.said.values()):
-                raise
-        return self._decision(turn, run)
-
-    def _decision(self, turn: Turn, run: Run) -> Decision:
-        """The last step's move; after a spent budget that of the last step that has one."""
-        whole = len(run.said) == len(self.workflow.steps)
-        said = list(run.said.values())
-        last = said[-1] if whole else next(s for s in reversed(said) if s.move)
-        text = last.move or last.raw
-        names = [step.name for step in self.workflow.steps]
-        talk = self.talk_of(turn, names, run.lines, steps=names)
-        thought = "\n".join(f"{name}: {t}" for name, s in run.said.items() for t in s.texts)
-        model = next((line.reply.model for line in reversed(run.lines)), "")
-        if last.move:
-            reason = last.texts[-1].partition(f"\n{ACTION}")[0]
-            self._past[turn.episode_key, turn.seat].append(f"{text}: {reason}")
-        return Decision(text=text, thought=thought, model=model, facts={"talks": [talk]})
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._past if key[0] == episode_key]:
-            del self._past[key]
-        super().forget(episode_key)
+    def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
+        yield from ()
+        return self.workflow
 
 
 @dataclass(slots=True)
 class Run:
     """One decision in the making: what the steps so far have said."""
 
-    player: WorkflowPlayer
+    player: FlowPlayer
     turn: Turn
     advice: str
     past: list[str]
