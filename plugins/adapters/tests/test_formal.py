@@ -187,7 +187,9 @@ def test_moves_outside_the_formula_are_never_played(kind: type[Scripted]) -> Non
     sides = ["left" in (turn.text or "") for turn in record.turns]
     assert sides == [True, False, True, False]
     assert record.returns == (3.0,)
-    assert "Your rules allow only: Go(to='right')." in last(model.requests[-1])
+    assert "By your rules of behaviour you may now play only: Go(to='right')." in last(
+        model.requests[-1]
+    )
     assert not any(turn.facts["violation"] for turn in record.turns)
 
 

@@ -177,7 +177,11 @@ class Formal(Adapter):
         self, turn: Turn, advice: str, said: list[tuple[str, str]], allowed: list[str] | None
     ) -> Thinking[tuple[str, Reply]]:
         """A move that the formula allows: the model's, or the first allowed after `TRIES`."""
-        only = f"Your rules allow only: {', '.join(allowed)}." if allowed else ""
+        only = (
+            f"By your rules of behaviour you may now play only: {', '.join(allowed)}."
+            if allowed
+            else ""
+        )
         refused = f"Your last answer was refused: {turn.error}" if turn.error else ""
         form = answer_form(turn.game, turn.seat)
         text = ""
