@@ -204,13 +204,14 @@ class Automaton:
     def of(cls, formula: Formula, letters: Sequence[Letter]) -> Automaton:
         """Raises `InvalidOption` for a formula that no word satisfies, and for a huge one."""
         made = cls(state_of(formula), list(dict.fromkeys(letters)))
-        made._explore()
-        made._find_live()
+        made.explore()
+        made.find_live()
         if made.start not in made.live:
             raise InvalidOption("no word satisfies the formula; check it")
         return made
 
-    def _explore(self) -> None:
+    def explore(self) -> None:
+        """Find all states that words lead to; raises `InvalidOption` for too many."""
         front, seen = [self.start], {self.start}
         while front:
             state = front.pop()
@@ -223,7 +224,8 @@ class Automaton:
             if len(seen) > MOST:
                 raise InvalidOption(f"the formula needs more than {MOST} states; make it smaller")
 
-    def _find_live(self) -> None:
+    def find_live(self) -> None:
+        """Find the states from which some word ends well."""
         states = {self.start, *self.moves.values()}
         self.live = {state for state in states if accepts_end(state)}
         grown = True
