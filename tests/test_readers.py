@@ -19,6 +19,10 @@ from palestra.runner.run_folder import PLAN, RunFolder, RunPlan
 from palestra.testing.fuzzing.case import read_findings
 from palestra_adapters.tasked import read_tasks
 from palestra_arena.ablate_command import read_wordings
+from palestra_arena.evaluations.daily_dilemmas import read_original
+from palestra_arena.evaluations.pipa import read_traces
+from palestra_arena.evaluations.topology_regression import read_configurations
+from palestra_arena.probes import read_set
 from palestra_arena.settings import read_settings
 from palestra_rewards.judges import Judge
 from palestra_rewards.steps.tabled import TableReward
@@ -53,6 +57,10 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "run folder": resume,
     "tasks": lambda file: read_tasks(str(file)),
     "wordings": lambda file: read_wordings(file, "games/Kuhn-v0"),
+    "probe set": read_set,
+    "dilemmas": read_original,
+    "traces": read_traces,
+    "configurations": read_configurations,
     "settings as JSON": read_settings,
     "settings as TOML": lambda file: read_settings(file.rename(file.with_suffix(".toml"))),
     "judgements": lambda file: Judge("echo:", cache=file),

@@ -88,7 +88,7 @@ def sights(record: EpisodeRecord) -> dict[int, str]:
     for episode in palestra.retrace(record):
         for seat in seats_of(episode.game):
             scene = episode.scene(seat)
-            lines = [episode.describe(seat), scene.caption, *scene.lines]
+            lines = [episode.describe(seat), *scene.texts()]
             lines += [episode.legal_text(seat)] if seat in episode.to_act else []
             shown.setdefault(seat, []).extend(lines)
     return {seat: "\n".join(lines) for seat, lines in shown.items()}

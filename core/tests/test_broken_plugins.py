@@ -11,6 +11,7 @@ from typing import Any
 
 import palestra
 import pytest
+import typer
 from palestra import (
     AgentSpec,
     EnvSpec,
@@ -21,8 +22,9 @@ from palestra import (
     RewardSpec,
     UnknownName,
 )
+from palestra.cli.checking import check_command
 from palestra.engine.batch import Batch
-from palestra.kernel.plugins import Plugins
+from palestra.kernel.plugins import Plugin, Plugins
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
 
@@ -126,6 +128,42 @@ def test_each_fault_is_told_once_with_its_file_and_line(
     found = {verdict.check: verdict.detail for verdict in failures(module, name)}
     assert found.pop(check) == expected
     assert all(detail.startswith(f"the same cause as in {check}: ") for detail in found.values())
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ("options_are_described", "options without a description: bare; add one, as in bare: "),
+        ("options_are_read", "nothing reads the options largest; use each in the rules, as config"),
+    ],
+)
+def test_options_that_do_nothing_or_say_nothing_are_warned_of(check: str, said: str) -> None:
+    with pytest.warns(UserWarning, match=said):
+        assert run_check(subject("unread", "Unread"), check).status == "passed"
+
+
+def test_a_failing_game_gets_no_golden_transcript_and_each_cause_is_printed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = subject("unseeded", "Unseeded").spec
+    monkeypatch.setattr("palestra.cli.checking.registry", lambda: Known(spec))
+    names = ["gymnasium_checker", "forks_diverge", "seeds_decide", "matches_golden_transcript"]
+    with pytest.raises(typer.Exit):
+        check_command(spec.id, only=names, golden=tmp_path)
+    shown = capsys.readouterr().out
+    assert shown.count("process-wide random generator") == 1
+    assert "no golden transcript is written until the other checks pass" in shown
+    assert not list(tmp_path.iterdir())
+
+
+class Known:
+    """A registry that finds one environment."""
+
+    def __init__(self, spec: EnvSpec) -> None:
+        self.spec = spec
+
+    def environment(self, name: str) -> EnvSpec:
+        return self.spec
 
 
 def test_play_says_which_line_does_not_compile() -> None:
@@ -287,3 +325,26 @@ def test_a_plugin_that_is_not_installed_is_warned_of_with_the_nearest(variable: 
 def test_names_of_plugins_and_distributions_are_known() -> None:
     Plugins.from_environment({"PALESTRA_PLUGINS": "core,palestra"}).load()
     Plugins.from_environment({"PALESTRA_PLUGINS": ""}).load()
+
+
+def test_a_hook_without_its_decorator_is_named() -> None:
+    """pluggy overlooks it, so the plugin would load and give nothing."""
+
+    class Forgetful:
+        @palestra.hookimpl
+        def palestra_agents(self) -> list[AgentSpec]:
+            return []
+
+        def palestra_environments(self) -> list[EnvSpec]:
+            return []
+
+        palestra_version = "1.0"  # not a function
+
+    plugins = Plugins()
+    plugins.register(Forgetful(), Plugin("forgetful", "forgetful 1.0"))
+    (failure,) = plugins.failures
+    assert "forgetful" in str(failure)
+    assert "palestra_environments is not marked as a hook; put @hookimpl above it" in str(failure)
+    assert not plugins.plugins["forgetful"].gives
+    with pytest.raises(PluginError, match="palestra_environments is not marked"):
+        Plugins(strict=True).register(Forgetful(), Plugin("forgetful", "forgetful 1.0"))

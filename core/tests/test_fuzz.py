@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace as replace_spec
 from itertools import islice
 from pathlib import Path
 
@@ -106,6 +107,14 @@ class Faulty(TextGame[Talk]):
         return f"{state.said} things are said, the last {self.shown(state.last)}."
 
 
+@dataclass(frozen=True)
+class Deep(Faulty):
+    def initial_state(self, seed=None):
+        if self.depth == 61 or (self.loud and self.depth == 90):
+            raise RuntimeError("a depth that nobody has tried")
+        return super().initial_state(seed)
+
+
 @hookimpl
 def palestra_environments():
     players, seen = (2, 2), ("array", "text")
@@ -185,6 +194,21 @@ def test_a_planted_fault_is_found_and_shrunk(
     assert len(shrunk.values) == small
     assert shrunk.seed <= case.seed
     assert not fails(replace(shrunk, options={}), talk), "the fault is in the option"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_value_of_every_option_is_tried_soon_and_then_pairs(talk: EnvSpec, seed: int) -> None:
+    """One value in 91 is wrong, and one pair; random draws needed minutes for either."""
+    deep = replace_spec(talk, entry_point="faulty_plugin:Deep")
+    cases = [case.options for case in islice(draw_cases(deep, seed), 450)]
+    alone = {next(iter(options.items())) for options in cases[:240] if len(options) == 1}
+    assert {("depth", str(depth)) for depth in range(91)} <= alone
+    assert {("loud", "True"), ("loud", "False"), ("size", "0"), ("fault", "'pay'")} <= alone
+    assert fails(Case(talk.id, "options", options={"depth": "61"}), deep)
+    assert not fails(Case(talk.id, "options", options={"depth": "60"}), deep)
+    wrong = {"loud": "True", "depth": "90"}
+    assert any(options.items() >= wrong.items() for options in cases)
+    assert fails(Case(talk.id, "options", options=wrong), deep)
 
 
 def test_options_that_do_not_matter_are_left_out(talk: EnvSpec) -> None:

@@ -87,8 +87,9 @@ class TellsThePast(Village):
     """The event that seats newcomers says how rich those before them were."""
 
     def _succeed(self, state: Any) -> list[Event]:
-        told, *events = super()._succeed(state)
-        return [told, *(msgspec.structs.replace(e, text=f"{told.text} {e.text}") for e in events)]
+        over, rich, *events = super()._succeed(state)
+        told = (msgspec.structs.replace(e, text=f"{rich.text} {e.text}") for e in events)
+        return [over, rich, *told]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ the first two switched off, what the kernel and the host's end of the pipe do.
 from __future__ import annotations
 
 import ast
+import ctypes
 import io
 import json
 import os
@@ -429,10 +430,51 @@ def test_the_same_text_prints_the_same(source: str) -> None:
 
 
 def test_addresses_are_the_same_where_the_kernel_allows_it() -> None:
-    if running.ctypes.CDLL(None).personality(0xFFFFFFFF) < 0:
+    if ctypes.CDLL(None).personality(0xFFFFFFFF) < 0:
         pytest.skip("this system gives every process other addresses")
     source = "print(hash(object()), [f() for f in {lambda i=i: i for i in range(20)}])"
     assert len({run_program(source).printed for _ in range(4)}) == 1
+
+
+WITHOUT_ADDRESSES = {
+    **SAME,
+    "cut off": "class A: pass\ndef f(): pass\n"
+    "for x in (A(), f, object(), [].append, A, len, ''.join, iter([]), property(f), map(f, [])):\n"
+    "    print(str(x)[-14:], '%s' % (x,), f'{x!r:>9}', '{}'.format([x]), ascii({1: x}))",
+    "order": "class A:\n    def m(self): pass\na = A()\n"
+    "print([f() for f in {lambda i=i: i for i in range(20)}], hash(a), hash(a.m), hash(None))\n"
+    "print({None, a, a.m, len, 'x', Ellipsis}, len({a.m, a.m, A().m, [].pop}), hash(A().m))",
+    "an error": "class A: pass\nprint({}[A()])",
+    "hashes of what is gone": "print([hash(object()) for _ in range(50)])",
+}
+
+
+@pytest.mark.parametrize("source", WITHOUT_ADDRESSES.values(), ids=WITHOUT_ADDRESSES.keys())
+def test_no_address_shows_where_the_kernel_moves_them(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The C library is that of a system that lets no process fix its addresses."""
+    library = SimpleNamespace(CDLL=lambda name: object(), c_ulong=ctypes.c_ulong)
+    monkeypatch.setattr("palestra.sandbox.run.ctypes", library)
+    first, *others = (run_program(source) for _ in range(3))
+    assert first.printed or first.error
+    assert all((ran.printed, ran.error) == (first.printed, first.error) for ran in others)
+
+
+def test_equal_methods_are_equal_in_sets_and_tables() -> None:
+    source = """
+class A:
+    def m(self): return 1
+    def __eq__(self, other): return True
+    def __hash__(self): return 7
+a = A()
+print(len({a.m, a.m}), {a.m: 1}[a.m], hash(a), len({A(), A()}))
+print(len({object() for _ in range(3000)}))
+print(repr(A).split('0x'), {A: 2}[A], {int: 3}[int], {None: 4}[None], [].append in {[].append})
+"""
+    said = run_program(source)
+    assert said.error == ""
+    assert said.printed == "1 1 7 1\n3000\n[\"<class 'program.A'>\"] 2 3 4 False\n"
 
 
 def test_formats_still_work() -> None:

@@ -12,7 +12,7 @@ import palestra
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn
+from palestra import Episode, Grid, InvalidAction, InvalidOption, Rng, Turn
 from palestra.agents.models import Model, Reply
 from palestra_envs.text.collaboration_maze.cartographers import (
     Cartographer,
@@ -294,9 +294,9 @@ def test_words_are_in_the_transcript_and_forgotten_in_the_view_after_a_step() ->
 
 def test_a_players_scene_shades_what_he_does_not_know() -> None:
     episode = small()
-    seen, whole = (episode.game.scene(episode.state, viewer).grid for viewer in (0, None))
-    assert seen is not None
-    assert whole is not None
+    seen, whole = (episode.game.scene(episode.state, viewer).parts[0] for viewer in (0, None))
+    assert isinstance(seen, Grid)
+    assert isinstance(whole, Grid)
     assert seen.shaded == {(0, 2), (1, 1), (1, 2), (2, 0), (2, 1)}
     assert seen.cells[2][0] is None
     assert whole.cells[2][0] is not None

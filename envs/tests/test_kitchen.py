@@ -601,18 +601,13 @@ def test_the_picture_shows_players_things_and_pots() -> None:
     assert scene.grid is not None
     drawn = ["".join(f"{p.glyph if p else '.':3}" for p in row) for row in scene.grid.cells]
     assert drawn == [
-        "o  X  10 X  X  ",
+        "o  X  P  X  X  ",
         "O  A< .  B^ O  ",
         "X  .  .  .  X  ",
         "X  D  X  S  X  ",
     ]
-    assert [(name, [p.label for p in held]) for name, held in scene.hands] == [
-        ("player_0", ["a dish"]),
-        ("player_1", []),
-    ]
-    assert [(bar.label, bar.value, bar.full) for bar in scene.bars] == [
-        ("pot in row 1, column 3", 10.0, 20)
-    ]
+    badges = {p.glyph: p.badge for row in scene.grid.cells for p in row if p and p.badge}
+    assert badges == {"A<": "dish", "P": "10"}  # of 20 steps ten are left
 
 
 # States as values, and compiled

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
+from palestra.scene import Plane
 from palestra_envs.grid.particles.game import ACTIONS, Particles
 from palestra_envs.grid.particles.rules import overlap
 from palestra_envs.grid.particles.tag import Tag
@@ -146,10 +147,13 @@ def test_what_is_farther_than_sight_is_zeros_and_marked_as_not_seen() -> None:
         "- player_1, agent is out of sight",
     ):
         assert line in text
-    grid = game.scene(state, 0).grid
-    assert grid is not None
-    labels = {piece.label for row in grid.cells for piece in row if piece}
-    assert labels == {"landmark 1", "player_0, agent"}  # on landmark 3 stands the player
+    (plane,) = game.scene(state, 0).parts
+    assert isinstance(plane, Plane)
+    assert [(s.name, s.label) for s in plane.spots] == [
+        ("", "landmark 3"),
+        ("", "landmark 1"),
+        ("0", ""),
+    ]
     assert "at most 0.5 away" in game.rules_for(0)
 
 

@@ -6,8 +6,9 @@ from itertools import pairwise
 from math import dist, isclose, sqrt
 
 import numpy as np
+import palestra
 import pytest
-from palestra import Bar, Grid, Piece, Scene, Widget
+from palestra import Bar, Episode, Grid, Piece, Scene, Widget
 from palestra.scene import (
     Bars,
     Candle,
@@ -26,14 +27,18 @@ from palestra.scene import (
     Page,
     Part,
     Person,
+    Plane,
     RoundTable,
     Saying,
     Series,
+    Spot,
     Table,
     Talk,
     marked,
 )
+from palestra_renderers.changes import Follower
 from palestra_renderers.layout.charts import is_number, ticks
+from palestra_renderers.layout.graphs import apart, free_box
 from palestra_renderers.layout.hexes import centre, spot
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet, fitted, wrap
@@ -45,6 +50,22 @@ from palestra_renderers.theme import DARK, LIGHT, SEATS, ink_on, luminance, pain
 from palestra_renderers.words import part_lines, scene_lines
 
 PARTS: dict[str, Part] = {
+    "plane": Plane(
+        (
+            Spot(0.5, 0.5, 0.1, "0", 0, "agent", heading=(0.1, 0.0)),
+            Spot(0.99, 1.0, 0.05, label="landmark", landmark=True),
+        )
+    ),
+    "lake": RoundTable(
+        (
+            Person("Ann", 0, share=0.4),
+            Person("Ben", 1, share=1.5, cards=(Card("a", sprite="hat"),)),
+        ),
+        words="20 / 50",
+        links=(Link(0, 1, "30%", 0),),
+        ground="water",
+        level=0.4,
+    ),
     "grid": Grid(
         (
             (Piece("a", 0), None),
@@ -242,3 +263,57 @@ def test_text_contrasts_with_what_is_below_it(theme: dict[str, tuple[int, int, i
     assert contrast("mark", "paper") >= 3
     for seat in range(len(SEATS)):
         assert contrast(ink_on(f"seat{seat}"), f"seat{seat}") >= 4.5
+
+
+def test_the_last_move_is_marked_on_boards_where_seats_move_in_turn() -> None:
+    chess, follower = Episode(palestra.game("games/Chess-v0"), 0), Follower()
+    assert follower.scene(chess, None) == chess.scene()
+    for move in ("e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "g8f6"):
+        chess.act({chess.to_act[0]: chess.parse(chess.to_act[0], move)})
+        (board,) = follower.scene(chess, None).parts
+        assert isinstance(board, Grid)
+        assert {board.name(*cell) for _, cell in board.marks} == {move[:2], move[2:]}
+    chess.act({0: chess.parse(0, "e1g1")})
+    (board,) = follower.scene(chess, None).parts
+    assert isinstance(board, Grid)
+    assert {board.name(*cell) for _, cell in board.marks} == {"e1", "f1", "g1", "h1"}
+    assert follower.scene(chess, None) == chess.scene()  # the same step again: nothing is new
+    hidden = Episode(palestra.game("games/KuhnPoker-v0"), 0)
+    before = follower.scene(hidden, None)
+    hidden.act({0: 1})
+    assert follower.scene(hidden, None) == hidden.scene() != before
+
+
+def test_nodes_that_touch_are_pushed_apart_and_labels_keep_off_nodes() -> None:
+    places = ((0.5, 0.5), (0.51, 0.5), (0.5, 0.52), (0.5, 0.52), (0.0, 0.0))
+    spots = apart(places, 400, 300, 40)
+    for number, place in enumerate(spots):
+        assert all(dist(place, other) > 39 for other in spots[:number])
+        assert 0 <= place[0] <= 400
+        assert 0 <= place[1] <= 300
+    assert spots[4] == (0.0, 0.0)  # nobody is near
+    below = (90.0, 110.0, 110.0, 130.0)
+    box = free_box((100, 100), (20, 10), 10, (0, 300), [below])
+    assert box[3] <= 90  # above, since below is taken
+
+
+def test_a_table_on_a_page_has_its_cells_in_rows() -> None:
+    page = Page(
+        (
+            Widget("heading", "Records"),
+            Widget("row", "", depth=1),
+            Widget("cell", "kind", chosen=True, depth=2),
+            Widget("cell", "count", chosen=True, depth=2),
+            Widget("row", "", depth=1),
+            Widget("cell", "", depth=2),
+            Widget("link", "users", 4, depth=3),
+            Widget("cell", "20", depth=2),
+            Widget("text", "the end"),
+        )
+    )
+    assert [line.strip() for line in part_lines(page)] == [
+        "# Records",
+        "kind | count",
+        "4       users | 20",
+        "the end",
+    ]

@@ -14,6 +14,7 @@ import palestra
 import pytest
 from palestra import Episode, EpisodeRecord, Rng, Scene, Widget
 from palestra.kernel.registry import renderer
+from palestra.scene import Page
 from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
@@ -86,7 +87,7 @@ PAGE = (
 
 
 def test_a_page_is_told_in_plain_lines() -> None:
-    assert scene_lines(Scene("A page", widgets=PAGE)) == [
+    assert scene_lines(Scene("A page", parts=(Page(PAGE),))) == [
         "A page",
         "    # Colours",
         "  1 Home",
@@ -101,7 +102,7 @@ def test_a_page_is_told_in_plain_lines() -> None:
 def test_a_page_shows_what_is_picked_and_says_what_does_not_fit() -> None:
     def painted(*widgets: Widget) -> Frame:
         painter = Painter((320, 240))
-        painter.paint(Scene(widgets=widgets), ("x",), ())
+        painter.paint(Scene(parts=(Page(widgets),)), ("x",), ())
         return painter.array().copy()
 
     picked = [replace(w, chosen=not w.chosen) if w.kind == "tick" else w for w in PAGE]

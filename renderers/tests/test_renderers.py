@@ -16,6 +16,7 @@ import palestra
 import pytest
 from palestra import Bar, Episode, Event, Grid, Piece, Rng, Scene
 from palestra.kernel.registry import load_game, renderer
+from palestra.scene import Card, Cards
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
@@ -119,8 +120,8 @@ def test_the_page_of_a_seat_holds_no_secret(tmp_path: Path) -> None:
     for text in secret:
         assert json.dumps(text)[1:-1] in whole
         assert json.dumps(text)[1:-1] not in seat
-    assert "balls to 1" in whole
-    assert "balls to 1" not in seat
+    assert "worth to player_1" in whole
+    assert "worth to player_1" not in seat
 
 
 def test_the_policy_of_a_page_names_the_hash_of_its_only_script(tmp_path: Path) -> None:
@@ -253,8 +254,9 @@ def test_scenes_of_every_part_are_drawn() -> None:
         shaded=frozenset({(0, 1)}),
         marks=(("last", (1, 0)),),
     )
-    hands = (("player_0", (Piece("K", 0, "card"), Piece("?", -1, "card"))),)
-    scene = Scene("A caption", grid, hands, (Bar("stock", 3, 0), Bar("gold", 2, 4, 1)), ("line",))
+    bars = (Bar("stock", 3, 0), Bar("gold", 2, 4, 1))
+    hand = Cards("player_0", (Card("K"), Card(hidden=True)))
+    scene = Scene("A caption", grid, bars, ("line",), parts=(hand,))
     lines = scene_lines(scene)
     assert "A caption" in lines
     assert "player_0: [K] [?]" in lines

@@ -60,7 +60,9 @@ class Probe(Agent):
         tries: Annotated[
             int, Meta(ge=0, description="continuations played after every decision")
         ] = 0,
-        player: Agent | None = None,
+        player: Annotated[
+            Agent | None, Meta(description="from Python: the agent that plays, instead of target")
+        ] = None,
         **options: Any,
     ) -> None:
         if not by or not (target or player):

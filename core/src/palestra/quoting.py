@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 # The first character of what may be a special token of some model's chat template
 _TOKEN = re.compile(
@@ -72,6 +72,24 @@ def disarm(text: str) -> str:
     """
     marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
     return marked.replace("\n", "\\n")
+
+
+def without(text: str, strings: Collection[str]) -> str:
+    """A text in which none of some strings occurs: the first letter of each is escaped.
+
+    A string that its own escape brings back, such as `u{`, is left out.
+    """
+    known = [re.escape(one) for one in sorted(filter(None, strings), key=len, reverse=True)]
+    if not known:
+        return text
+    found = re.compile("|".join(known))
+    for _ in range(3):  # an escape may complete another string
+        if not found.search(text):
+            return text
+        text = found.sub(lambda one: f"\\u{{{ord(one[0][0]):x}}}{one[0][1:]}", text)
+    while found.search(text):
+        text = found.sub("", text)
+    return text
 
 
 def printable(text: str) -> str:

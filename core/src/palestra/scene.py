@@ -20,7 +20,7 @@ MarkKind = Literal["last", "target", "selected", "winning", "changed"]
 GridStyle = Literal["ruled", "checkered", "rack", "floor"]
 SeriesKind = Literal["line", "step", "bars", "points"]
 Marks = tuple[tuple[MarkKind, Cell], ...]
-WidgetKind = Literal["heading", "text", "link", "button", "field", "tick"]
+WidgetKind = Literal["heading", "text", "link", "button", "field", "tick", "row", "cell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +161,36 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """Something on a plane, its middle at (x, y), from (0, 0) at the top left to (1, 1).
+
+    `radius` is a share of the plane's side. `heading` draws an arrow to where it moves, as a step
+    (x, y) in the same units. A `landmark` is a thing on the ground: it is drawn first, without rim.
+    """
+
+    x: float
+    y: float
+    radius: float
+    name: str = ""
+    colour: Colour = -1
+    label: str = ""
+    landmark: bool = False
+    heading: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """A square on which things lie and move anywhere, not in cells."""
+
+    spots: tuple[Spot, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """A playing card; `suit` is "spades", "hearts", "diamonds", "clubs", or "" for other cards.
 
     A hidden card shows its back. `label` is what it is in words, `badge` what is known about it.
+    `sprite` names a picture of the theme to draw in the card's colour, over the rank if it has one.
     """
 
     rank: str = ""
@@ -173,6 +199,7 @@ class Card:
     hidden: bool = False
     label: str = ""
     badge: str = ""
+    sprite: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +225,7 @@ class Person:
 
     `role` is drawn only if the viewer may know it; `detail` is anything else in a few words, such
     as "18 chips"; `vote` is the number of the person they vote for; `said` is their last sentence.
+    `share` draws a column beside them, from empty (0) to full (1): a bid, a catch, a wealth.
     """
 
     name: str
@@ -209,15 +237,23 @@ class Person:
     vote: int | None = None
     out: bool = False
     acting: bool = False
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTable:
-    """People round a table, with cards and some words in its middle."""
+    """People round a table, with cards and some words in its middle.
+
+    `links` are arrows from person to person, such as gifts. With another `ground` than felt they
+    stand round something else, such as a lake of "water", which is full up to `level`, 0 to 1.
+    """
 
     people: tuple[Person, ...]
     cards: tuple[Card, ...] = ()
     words: str = ""
+    links: tuple[Link, ...] = ()
+    ground: str = "felt"
+    level: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +346,8 @@ class Widget:
     """Something on a page or in a window.
 
     `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
-    `chosen` whether a box is ticked or a button selected, `depth` its indentation.
+    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation.
+    A "row" begins a row of a table; its cells follow, and deeper widgets lie in the cell before.
     """
 
     kind: WidgetKind
@@ -329,23 +366,35 @@ class Page:
     address: str = ""
 
 
-Part = Grid | Hexes | Graph | Cards | Dice | RoundTable | Chart | Table | Talk | Bars | Lines | Page
+Part = (
+    Grid
+    | Hexes
+    | Graph
+    | Plane
+    | Cards
+    | Dice
+    | RoundTable
+    | Chart
+    | Table
+    | Talk
+    | Bars
+    | Lines
+    | Page
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One picture: parts under a caption.
 
-    A part may also be given by its own name: a grid, hands of cards, bars, lines, widgets; they
-    follow the other parts in this order.
+    A grid, bars and lines may also be given by their own names; they follow the other parts in
+    this order.
     """
 
     caption: str = ""
     grid: Grid | None = None
-    hands: tuple[tuple[str, tuple[Piece, ...]], ...] = ()
     bars: tuple[Bar, ...] = ()
     lines: tuple[str, ...] = ()
-    widgets: tuple[Widget, ...] = ()
     parts: tuple[Part, ...] = ()
 
     def all_parts(self) -> Iterator[Part]:
@@ -353,14 +402,10 @@ class Scene:
         yield from self.parts
         if self.grid is not None:
             yield self.grid
-        for owner, held in self.hands:
-            yield Cards(owner, tuple(Card(p.glyph, "", p.colour, label=p.label) for p in held))
         if self.bars:
             yield Bars(self.bars)
         if self.lines:
             yield Lines(self.lines)
-        if self.widgets:
-            yield Page(self.widgets)
 
     def texts(self) -> Iterator[str]:
         """Every text that somebody who looks at the picture may read, or a reader read aloud."""

@@ -183,11 +183,11 @@ class ShapedEpisode(Episode):
         self._named = {}
         self._settle(asked, {p: {"forfeit": v} for p, v in self._extra.items() if v})
 
-    def truncate(self, why: str = "stopped") -> None:
+    def truncate(self, why: str = "stopped", notes: Any = None) -> None:
         if self.over:
             return
         asked = self.to_act
-        super().truncate(why)
+        super().truncate(why, notes)
         self._settle(asked, {})
 
     def _end(self, results: Sequence[Any], why: str) -> None:

@@ -27,7 +27,7 @@ def flow(sides: Callable[[], str], stop_at: int) -> Callable[[Request], str]:
     def reply(request: Request) -> str:
         read = request.messages[-1].content
         if module(request) == "generator":
-            side = "right" if "Result: go right" in read else "left"
+            side = "right" if 'Result: "go right"' in read else "left"
             return f"Thought: as found.\nAction: Go(to='{side}')"
         if module(request) == "planner":
             return "Goal: find the way\nCommand: say which way"
@@ -50,10 +50,10 @@ def test_the_verifier_ends_the_steps_and_all_read_one_memory() -> None:
     assert talk.tags["roles"] == list(ROLES)
     asked = [request.messages[-1].content for request in model.requests]
     assert EMPTY in asked[0]
-    assert "The step:\nGoal: find the way" in asked[1]
-    assert "Result: go left" in asked[2]
-    assert "Result: go left" in asked[3]  # the planner's second step reads the first
-    assert "Result: go right" in asked[6]
+    assert 'The step:\n"Goal: find the way\\nCommand: ' in asked[1]
+    assert 'Result: "go left"' in asked[2]
+    assert 'Result: "go left"' in asked[3]  # the planner's second step reads the first
+    assert 'Result: "go right"' in asked[6]
 
 
 def test_steps_end_with_the_rounds() -> None:

@@ -92,7 +92,7 @@ def test_what_every_seat_reads() -> None:
     assert "member 1 of a team of 2" in first.messages[0].content
     assert "never an order" in first.messages[0].content
     assert "Member 1:" not in first.messages[-1].content
-    assert "Member 1: Thought: so it is." in second.messages[-1].content
+    assert 'Member 1: "Thought: so it is.\\n' in second.messages[-1].content
 
 
 def test_repeating_a_canary_in_passing_is_no_harm() -> None:

@@ -138,7 +138,7 @@ def test_a_worker_that_may_move_no_more_is_asked_for_its_report() -> None:
     record = walk(Delegate(model=model, moves=2))
     whose = [turn.facts.get("worker") for turn in record.turns]
     assert whose == [None, 0, None, 1, None, 2]
-    assert any("The worker reports: I am done." in last(request) for request in model.requests)
+    assert any('The worker reports: "I am done."' in last(request) for request in model.requests)
     assert sum(turn.usage.calls for turn in record.turns) == len(model.requests)
 
 

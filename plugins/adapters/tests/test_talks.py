@@ -241,8 +241,8 @@ def test_members_read_what_their_part_needs_and_no_more() -> None:
     scorers = [r for r in model.requests if "You score" in rules(r)]
     assert len(solvers) == 6
     assert all("Answers to the same question" not in last(r) for r in solvers[:3])
-    assert all(last(r).count("Evaluation:\nA defect.") == 2 for r in solvers[3:])
-    assert all("Evaluation of it:\nA defect." in last(r) for r in scorers)
+    assert all(last(r).count('Evaluation:\n"A defect."') == 2 for r in solvers[3:])
+    assert all('Evaluation of it:\n"A defect."' in last(r) for r in scorers)
 
 
 def test_a_scorer_without_a_score_alone_is_paid_for_it() -> None:

@@ -270,7 +270,7 @@ def test_paired_tasks_give_intervals_and_sizes_are_checked() -> None:
     tasks = np.random.default_rng(0).normal(size=50)
     found = attribute("ab", lambda c: tasks + 0.1 * len(c))  # task noise cancels, as it is paired
     assert found.shares["a"].low == pytest.approx(found.shares["a"].high) == pytest.approx(0.1)
-    with pytest.raises(InvalidOption, match="one a task"):
+    with pytest.raises(InvalidOption, match="one per task"):
         attribute("ab", lambda c: [1.0] * (1 + len(c)))
     with pytest.raises(InvalidOption, match="permutations"):
         attribute([str(i) for i in range(20)], lambda c: 0.0)

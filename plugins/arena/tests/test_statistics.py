@@ -276,7 +276,7 @@ def test_competitors_are_scaled_by_the_equilibrium_value(
     [
         (lambda: st.shares_of_best([[1, -1]]), "from 0 up"),
         (lambda: st.shares_of_best([1, 2]), r"\(agents, tasks\)"),
-        (lambda: st.shares_of_equilibrium(([[1]], [[-1]])), "from 0 up, one a seat"),
+        (lambda: st.shares_of_equilibrium(([[1]], [[-1]])), "from 0 up, one per seat"),
         (
             lambda: st.shares_of_equilibrium(([[1, 0], [0, 1]], [[1, 0], [0, 1]])),
             "not to 0 and 2; where seats do not compete",

@@ -9,7 +9,7 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra import Episode, Grid, InvalidAction, InvalidOption, Rng
 from palestra_games.social.associations import english, related, words_of
 from palestra_games.social.codenames import (
     ASSASSIN,
@@ -299,3 +299,19 @@ def test_what_is_shipped_is_ours_and_sound() -> None:
 def test_bad_tables_say_what_is_accepted(table: Any) -> None:
     with pytest.raises(InvalidOption, match="25 words or more"):
         Codenames(associations=table)
+
+
+def test_a_picture_has_the_teams_own_colours_and_shows_operatives_only_covered_words() -> None:
+    episode = begun(3)
+    episode.act({episode.to_act[0]: word(episode, BYSTANDER)})
+    state = episode.state
+    for seat in (None, 0, 1):  # a spectator, a spymaster, an operative
+        grid = episode.scene(seat).grid
+        assert isinstance(grid, Grid)
+        for place, owner in enumerate(state.key):
+            ground = grid.ground[place // 5][place % 5]
+            if seat == 1 and not state.covered[place]:
+                assert ground == ""
+            elif owner < BYSTANDER:
+                assert ground == ("red", "blue")[owner]
+    assert sum(map(bool, state.covered)) == 1

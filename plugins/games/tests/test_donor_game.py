@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
+from palestra.scene import Graph
 from palestra_games.dilemmas.donor_game import Act, Donate, DonorGame, Punish, Write
 
 
@@ -212,7 +213,16 @@ def test_strategies_are_handed_down_unless_nobody_reads_them(who: str) -> None:
 
 def test_what_others_did_and_have_is_not_drawn_for_a_seat() -> None:
     episode, _ = told({}, GIFTS)
+    episode.act({seat: Donate(GIFTS[seat] + 1) for seat in episode.to_act})
     (donor, recipient) = episode.state.pairs[0]
-    shown = {bar.label for bar in episode.scene(donor).bars}
-    assert shown == {f"player_{donor}", f"player_{recipient}"}
-    assert len(episode.scene(None).bars) == 6
+    (graph,) = episode.scene(donor).parts
+    assert isinstance(graph, Graph)
+    shown = {node.name for node in graph.nodes if node.label}
+    assert shown == {str(donor), str(recipient)}
+    (whole,) = episode.scene(None).parts
+    assert isinstance(whole, Graph)
+    assert len(whole.nodes) == 6
+    gave = {(link.start, link.end, link.label) for link in whole.links}
+    last = [act for act in episode.state.acts if act.round == episode.state.acts[-1].round]
+    assert gave == {(act.donor, act.recipient, f"{act.percent}%") for act in last}
+    assert len(gave) == 3  # not those of earlier rounds

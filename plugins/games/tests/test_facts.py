@@ -15,6 +15,7 @@ CASES: dict[str, dict[str, Any]] = {
     "games/Sudoku-v0": {"side": 4},
     "games/Minesweeper-v0": {"rows": 5, "columns": 5, "mines": 3},
     "games/Sokoban-v0": {},
+    "games/Mining-v0": {},
     "games/Quest-v0": {},
     "games/PlanPath-v0": {},
     "games/Wordle-v0": {},

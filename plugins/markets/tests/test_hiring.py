@@ -284,7 +284,7 @@ def test_bad_options_say_what_is_accepted(options: dict[str, Any]) -> None:
         Hiring(**options)
 
 
-def test_a_seats_bar_tells_nothing_of_what_others_have_earned() -> None:
+def test_a_seats_picture_tells_nothing_of_what_others_have_earned() -> None:
     game = palestra.game(ID, num_players=4)
     state = game.initial_state(0)
     state.totals = [40, 10, -5, 7]
@@ -294,4 +294,3 @@ def test_a_seats_bar_tells_nothing_of_what_others_have_earned() -> None:
             own if n == seat else 90_000 * (n + 1) for n, own in enumerate(state.totals)
         ]
         assert game.scene(state, seat) == game.scene(other, seat)
-    assert [bar.full for bar in game.scene(state).bars] == [40.0] * 4

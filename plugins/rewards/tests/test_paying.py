@@ -10,14 +10,21 @@ import gymnasium
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, Rng
+from palestra import EpisodeRecord, InvalidOption, Rng
 from palestra_rewards import shape
-from palestra_rewards.episodes.programs import ProgramFailed
+from palestra_rewards.episodes.programs import ProgramFailed, lessons_from
+from palestra_rewards.episodes.terms import combine
 from palestra_rewards.judges import Judge
 from palestra_rewards.reading import turn_rewards
 from palestra_rewards.steps.coded import design_step, steps_of
 from palestra_rewards.steps.diverse import DiverseDiscounts, VisibleWeights
-from palestra_rewards.steps.kinesthetic import alignment, heat_map, nearness, shaded
+from palestra_rewards.steps.kinesthetic import (
+    alignment,
+    heat_map,
+    nearness,
+    shaded,
+    signed_nearness,
+)
 
 TRASH = "text/Trash-v0"
 PROGRAM = """
@@ -89,6 +96,81 @@ def test_a_designer_corrects_a_program_for_steps() -> None:
     found = design_step(Judge(designer), "Win.", records)
     assert found.strip() == PROGRAM.strip()
     assert "ZeroDivisionError" in asked[1]
+
+
+GATHER = """
+def reward(step):
+    def worth(text):
+        have = text.split("You have: ")[-1]
+        tools = {"wooden": 4, "stone pickaxe": 12, "iron pickaxe": 36}
+        blocks = {"wood": 1, "stone": 3, "iron": 9, "diamond": 100}
+        total = sum(value for name, value in tools.items() if name in have)
+        return total + sum(value for name, value in blocks.items() if f"1 {name}" in have)
+
+    if not step["after"]:
+        return 100.0 if step["paid"] else LAVA
+    return worth(step["after"]) - worth(step["before"])
+"""
+
+
+def test_a_designed_reward_is_revised_after_what_went_wrong_in_the_mine(tmp_path: Path) -> None:
+    """Auto MC-Reward's loop where only a diamond pays: design, play, analyse, design again.
+
+    The first program does not mind lava. The analyst reads the failures and says so, the designer's
+    second program pays for avoiding it, and the same one-step planner then survives.
+    """
+    asked: list[str] = []
+
+    def designer(request: Any) -> str:
+        asked.append(request.messages[-1].content)
+        learnt = asked[-1].split("What was learnt before: ")[1:]
+        return GATHER.replace("LAVA", "-50.0" if learnt and "lava" in learnt[0] else "0.5")
+
+    def analyst(request: Any) -> str:
+        text = request.messages[-1].content
+        return "The player stepped into lava." if "into the lava" in text else "Nothing."
+
+    def best(program: str) -> palestra.Agent:
+        def choose(turn: palestra.Turn) -> Any:
+            found = []
+            for number, action in enumerate(turn.legal_actions):
+                after = turn.fork(Rng(0))
+                before = after.describe(0)
+                after.act({0: action})
+                step = {"before": before, "after": "" if after.over else after.describe(0)}
+                step["paid"] = {"diamond": 1.0} if after.over and after.returns[0] else {}
+                namespace: dict[str, Any] = {}
+                exec(program, namespace)  # this test's own text
+                found.append((namespace["reward"](step), turn.rng(number, 5).random(), number))
+            return turn.legal_actions[max(found)[2]]
+
+        return palestra.FunctionAgent(choose)
+
+    tried = palestra.rollouts("games/Mining-v0", agents="random", n=2, seed=5)
+    first = design_step(Judge(designer), "Dig a diamond.", tried)
+
+    def dead(program: str) -> list[EpisodeRecord]:
+        return [
+            record
+            for seed in range(6)
+            for record in palestra.play(
+                "games/Mining-v0", agents=[best(program)], seed=seed, lava=6
+            )
+            if len(record.turns) < 80 and record.returns[0] == 0  # in the last step all ends alike
+        ]
+
+    failures = dead(first)
+    assert failures
+    lessons = lessons_from(Judge(analyst), "Dig a diamond.", failures)
+    assert "lava" in lessons
+    second = design_step(Judge(designer), "Dig a diamond.", tried, lessons=lessons)
+    assert not dead(second)
+    (tmp_path / "reward.py").write_text(second)
+    named = f"code-step:program={tmp_path / 'reward.py'}"
+    shaped = palestra.rollouts(
+        "games/Mining-v0", agents="miner", n=1, seed=5, rewards=["env", named]
+    )
+    assert turn_rewards(shaped[0]).sum() > 100
 
 
 # Discounts of their own
@@ -217,6 +299,15 @@ def test_shapes_of_distance_and_direction_by_hand() -> None:
     assert nearness([0.0, 2.0]).tolist() == pytest.approx([1.0, np.exp(-1)])
     assert nearness(2.0, scale=2.0, dispersion=0.5) == pytest.approx(np.exp(-1))
     assert nearness(2.0, density=2.0) == pytest.approx(np.exp(-0.5))
+    # LiuDistanceBallToGoalReward(dispersion=0.6, density=1.1) of lucy-utils, 4,500 units away:
+    # exp(-0.5 * 4500 / (6000 * 0.6)) ** (1 / 1.1) = exp(-0.625 / 1.1)
+    near = nearness(4500.0, scale=6000.0, dispersion=0.6, density=1.1)
+    assert near == pytest.approx(0.5665546, abs=1e-6)
+    # SignedLiuDistanceBallToGoalReward(density=2): sign(r) sqrt(|r|) of r = 2 (e^-1 - 1/2)
+    far = signed_nearness([0.0, 9140.0], scale=4570.0, density=2.0)
+    assert far == pytest.approx([1.0, -0.5140439], abs=1e-6)
+    # OffensivePotentialReward: cube root of the product; two negatives still make a negative
+    assert combine([[0.5, 0.25, 1.0], [-0.5, -0.25, 1.0]]) == pytest.approx([0.5, -0.5])
     assert alignment([[3, 4], [1, 0], [0, 0]], [4, 3]).tolist() == pytest.approx([0.96, 0.8, 0.0])
     drawn = heat_map(lambda x, y: x + 10 * y, 3, 2)
     assert drawn.tolist() == [[5.5, 6.5, 7.5], [15.5, 16.5, 17.5]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import palestra
@@ -21,10 +22,11 @@ from palestra_rewards.episodes.feedback import (
 )
 from palestra_rewards.episodes.intents import TrajectoryScorer
 from palestra_rewards.episodes.mixture import Mixture
-from palestra_rewards.episodes.partners import Unaided
+from palestra_rewards.episodes.partners import Goals, Unaided
 from palestra_rewards.episodes.terms import proxy_points
 from palestra_rewards.episodes.turns import named_terms
 from palestra_rewards.judges import Judge, as_text
+from palestra_rewards.learnt.texts import StoryNetwork
 from palestra_rewards.reading import turn_rewards
 from palestra_rewards.training_rows import prompts_of, rejection_rows, role_rows
 
@@ -68,9 +70,13 @@ def test_preferences_from_feedback_agree_with_the_expert_where_it_never_was() ->
     held_out = expert_choices(fruit("scripted", 6, 500))
     assert fitted.accuracy(held_out) > 0.75
     assert TrajectoryScorer().accuracy(held_out) == 0.5
+    pytest.importorskip("torch")
+    network = StoryNetwork(rate=0.03).fit(expert_choices(fruit("scripted", 14, 0)))
+    assert network.accuracy(held_out) > fitted.accuracy(held_out)
     rollouts = palestra.rollouts(
         "grid/Fruit-v0", agents=["random"], seed=77, n=20, max_episode_steps=4
     )
+    assert np.ptp(shape("epo", rollouts[0], scores=network)) > 0
     paid = shape("epo", rollouts, scores=fitted)
     assert paid.size == sum(len(record.turns) for record in rollouts)
     (rows,) = preferences(rollouts, fitted).values()
@@ -278,3 +284,33 @@ def test_a_taste_pays_the_terms_of_a_real_run() -> None:
         assert paid == pytest.approx(2 * turn_rewards(record))
     with pytest.raises(InvalidOption, match="better and worse must have shape"):
         mixture.fit(np.zeros((2, 9)), np.zeros((2, 9)))
+
+
+def test_goals_of_a_person_are_predicates_that_count_once() -> None:
+    """What a partner adds is the weight of the goals that the person would not reach alone."""
+
+    def eaten(share: float) -> Callable[[Any, Any, int], bool]:
+        return lambda game, state, seat: bool(np.count_nonzero(state.food_level) <= share * 3)
+
+    idle = palestra.FunctionAgent(lambda turn: turn.parse("stay"), "passive")
+    play = {"num_players": 2, "max_episode_steps": 40, "episodes": 3, "seed": 5}
+    alone = palestra.play("grid/Foraging-v0", agents=["scripted", idle], **play)
+    helped = palestra.play("grid/Foraging-v0", agents=["scripted", "scripted"], **play)
+    goals = Goals({"started": eaten(0.7), "all": eaten(0.0)}, {"all": 4.0})
+    unaided = Unaided(alone, 0, goals)
+    found = set()
+    for record, before in zip(helped, alone, strict=True):
+        left = [np.count_nonzero(e.state.food_level) for e in palestra.retrace(record)]
+        first = {
+            name: next((n - 1 for n, f in enumerate(left) if n and f <= most), None)
+            for name, most in (("started", 2), ("all", 0))
+        }
+        assert goals.reached(record, 0) == {n: at for n, at in first.items() if at is not None}
+        worth = (first["started"] is not None) + 4.0 * (first["all"] is not None)
+        gain = max(0.0, worth - goals(before, 0))
+        paid = shape("human-gain", record, human=0, unaided=unaided, goals=goals)
+        assert (paid - turn_rewards(record)).sum() == pytest.approx(gain)
+        found.add(gain)
+    assert found != {0.0}
+    with pytest.raises(InvalidOption, match="no goal is named 'fame'"):
+        Goals({"all": eaten(0.0)}, {"fame": 1.0})

@@ -15,8 +15,15 @@ from palestra_rewards import Group, estimate, shape
 from palestra_rewards.estimators.stable import stable_loss
 from palestra_rewards.judges import Judge
 from palestra_rewards.judges.kaleidoscope import Kaleidoscope, read_pillars
-from palestra_rewards.judges.reasoning import judge_rewards, order, read_choice
-from palestra_rewards.learnt.state_zero import History, StateZero, budget, route, start_text
+from palestra_rewards.judges.reasoning import judge_rewards, order, read_choice, well_formed
+from palestra_rewards.learnt.state_zero import (
+    ContextNetwork,
+    History,
+    StateZero,
+    budget,
+    route,
+    start_text,
+)
 
 # StableReinforce
 
@@ -53,27 +60,38 @@ def test_ratios_are_bounded_before_they_are_exponentiated() -> None:
 
 
 def test_a_judges_own_rewards_by_hand() -> None:
-    good = "<think>The first is wrong.</think>\n<answer>2</answer>"
+    """The numbers that the authors' released verifier gives (r1_reward, math_verifier_mllm.py).
+
+    There the reward is 0.5 format + result (1 + 0.5 consistency), with consistency 1 or -1.
+    """
+    good = "<think>The first is wrong.</think><answer>2</answer>"
     replies = [
         good,
         good,
         good.replace("wrong", "right"),
         "2",
         "<think>x</think><answer>3</answer>",
+        good.replace("><", "> <"),
+        f"{good}<answer>2</answer>",
+        "<think>The second.</think>It is 2",
     ]
 
     def agrees(request: Request) -> str:
         return "yes" if "The first is wrong" in request.messages[-1].content else "no"
 
+    better = [2, 1, 2, 2, 2, 2, 2, 2]
+
     judge = Judge(agrees)
-    found = judge_rewards(replies, [2, 1, 2, 2, 2], consistency=judge)
-    assert found.tolist() == [2.0, 0.5, 1.5, 0.0, 0.0]
-    assert judge.asked == 2  # only what is right is asked about
+    found = judge_rewards(replies, better, consistency=judge)
+    # consistent, wrong, inconsistent, a bare right choice, no choice, a gap, two answers, no answer
+    assert found.tolist() == [2.0, 0.5, 1.0, 0.5, 0.5, 1.5, 0.0, 0.0]
+    assert judge.asked == 3  # right replies alone are asked about, and equal ones once
     assert judge_rewards(replies[:1], [2]).tolist() == [1.5]
-    assert read_choice("think first <answer>1</answer>") == ("", None)
+    assert read_choice("think first <answer>1</answer>") == ("think first", 1)
+    assert [well_formed(reply) for reply in replies[:5]] == [True, True, True, False, True]
     assert "Answer 2:\ndown" in order("Reach the goal.", "up", "down")
     with pytest.raises(InvalidOption, match="1 or 2"):
-        judge_rewards(replies, [0] * 5)
+        judge_rewards(replies, [0] * 8)
 
 
 # V₀
@@ -146,6 +164,51 @@ def test_the_cheapest_agent_that_is_good_enough_is_chosen() -> None:
     assert route({"small": 0.9, "large": 0.9}, {"small": 1.0, "large": 2.0}, price=0.0) == "small"
     with pytest.raises(InvalidOption, match="a cost for every"):
         route(chances, {})
+
+
+TOPICS = ("algebra", "history", "grammar", "chess")
+
+
+def policies(number: int, seed: int, tasks: int = 24) -> list[History]:
+    """Each masters some topics and fails at the others; a task has its topic among noise words."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(number):
+        good = rng.permutation(len(TOPICS))[:2]
+        history = History()
+        for topic in rng.integers(len(TOPICS), size=tasks):
+            noise = [f"w{n}" for n in rng.integers(40, size=7)]
+            place = int(rng.integers(8))
+            words = [*noise[:place], TOPICS[topic], *noise[place:]]
+            history.tasks.append(" ".join(words))
+            history.success.append(float(topic in good))
+        found.append(history)
+    return found
+
+
+def test_a_network_learns_over_policies_what_makes_tasks_alike() -> None:
+    """On policies that nothing was fitted to: loss in nats; ln 2 knows nothing, 0 is sure."""
+    pytest.importorskip("torch")
+
+    def loss(model: StateZero | ContextNetwork) -> float:
+        found = []
+        for history in policies(12, seed=9):
+            known, new = History(history.tasks[:16], history.success[:16]), history.tasks[16:]
+            chances = np.clip(model.predict(known, new), 1e-6, 1 - 1e-6)
+            won = np.array(history.success[16:])
+            found.append(-np.log(np.where(won == 1, chances, 1 - chances)).mean())
+        return float(np.mean(found))
+
+    fitted = policies(60, seed=1)
+    network = ContextNetwork(steps=60, rate=0.1).fit(fitted)
+    assert loss(network) < 0.2
+    assert loss(StateZero().fit(fitted[:6])) > 0.5  # seven of eight words are noise to it too
+    again = ContextNetwork(seed=5)
+    again.load(network.state())
+    assert loss(again) == pytest.approx(loss(network))
+    assert network.predict(History(), ["chess"]).tolist() == [0.5]
+    with pytest.raises(InvalidOption, match="two tasks"):
+        network.fit([History(["chess"], [1.0])])
 
 
 # Value Kaleidoscope

@@ -11,7 +11,7 @@ from palestra import Agent, Decision, EpisodeRecord, InvalidOption, Turn
 from palestra.agents.models import Request
 from palestra_rewards import shape
 from palestra_rewards.episodes.cooper import Cooper
-from palestra_rewards.episodes.intents import trajectory
+from palestra_rewards.episodes.intents import TrajectoryScorer, Triplet, trajectory
 from palestra_rewards.judges import Judge
 from palestra_rewards.judges.tiers import BACK, NOTHING, REFUSED, reflux, review, rule_reasons
 
@@ -101,23 +101,24 @@ LOST = ("down", "right")
 def test_a_step_of_the_reward_model_by_hand() -> None:
     """From no weights, one step moves the gap of a pair to rate / 2 times its squared length."""
     (right,) = walk(*SAFE)
-    model = Cooper("walk around the hole", steps=1, rate=0.2, ridge=0.0)
+    scorer = TrajectoryScorer()
+    model = Cooper("walk around the hole", scorer=scorer, steps=1, rate=0.2)
     (pair,) = model.pairs([right])
     assert pair.good == trajectory(right)
     assert "> " in pair.bad
-    apart = model.scorer.features(pair.intent, pair.good)
-    for bucket, count in model.scorer.features(pair.intent, pair.bad).items():
+    apart = scorer.features(pair.intent, pair.good)
+    for bucket, count in scorer.features(pair.intent, pair.bad).items():
         apart[bucket] = apart.get(bucket, 0) - count
     assert model.update([right]) == pytest.approx(0.6931471805599453)
-    gap = model.scorer.score(pair.intent, pair.good) - model.scorer.score(pair.intent, pair.bad)
+    gap = scorer.score(pair.intent, pair.good) - scorer.score(pair.intent, pair.bad)
     assert gap == pytest.approx(0.2 / 2 * sum(count**2 for count in apart.values()))
 
 
 def test_negatives_are_refused_by_the_rule_and_failures_teach_nothing() -> None:
     right, wrong = walk(*SAFE) + walk(*LOST)
-    model = Cooper("walk around the hole")
+    model = Cooper("walk around the hole", scorer=(scorer := TrajectoryScorer()))
     assert model.update([wrong]) == 0.0
-    assert not model.scorer.weights.any()
+    assert not scorer.weights.any()
     assert len(model.pairs([wrong, right, right])) == 1  # one a task
 
 
@@ -143,20 +144,18 @@ def test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long() -> Non
         )
 
     def made() -> Cooper:
-        return Cooper(
-            task, spoil=Judge(spoil), wrong=lambda text: rule not in text, steps=60, rate=0.3
-        )
+        return Cooper(task, spoil=Judge(spoil), wrong=lambda text: rule not in text, steps=20)
 
     model, static = made(), made()
     first = [answered("surely it is 42", 0)]
+    hack, honest = answered("trust me trust me 41", 1), answered("plainly 42", 2)
+    flaw = [Triplet(task, trajectory(hack), trajectory(honest))]
     for one in (model, static):
         one.update(first)
-        for bucket, count in one.scorer.features(task, "> trust me").items():
-            one.scorer.weights[bucket] += 0.6 * count  # a flaw of the model, which a policy finds
-    hack, honest = answered("trust me trust me 41", 1), answered("plainly 42", 2)
+        one.scorer.learn(flaw, steps=20, rate=0.02)  # a flaw of the model, which a policy finds
     assert shape("cooper", hack, scores=static).sum() > shape("cooper", honest, scores=static).sum()
-    for number in range(40):
-        model.update([answered("trust me it is 42", 10 + number), hack, honest])
+    for number in range(24):
+        model.update([answered("trust me trust me 42", 10 + number), hack, honest])
     paid = {
         name: shape("cooper", r, scores=model).sum()
         for name, r in (("hack", hack), ("honest", honest))

@@ -16,7 +16,7 @@ from palestra import Rng
 from palestra.kernel.episode import Episode
 from websockets.sync.client import ClientConnection, connect
 
-SHOW = ["legal_texts", "observation", "scene"]
+SHOW = ["legal_texts", "observation", "scene", "picture", "table", "forms"]
 STEPS, SEATS, DRAWS = 8, 2, 20
 HIDING = [
     "games/KuhnPoker-v0",
@@ -43,6 +43,7 @@ class World:
     tokens: list[str]
     seat: int
     episode: Episode
+    address: str
 
     def move(self, seat: int, text: str) -> None:
         answer = self.http.post("/seat/move", json={"text": text}, headers=self.header(seat))
@@ -51,10 +52,17 @@ class World:
     def header(self, seat: int) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[seat]}"}
 
+    def watched(self) -> bytes:
+        """What a spectator is told now, who knows less than any seat."""
+        with connect(self.address, proxy=None, max_size=2**24) as socket:
+            message = {"do": "watch", "handle": 1, "match": self.match, "show": SHOW}
+            socket.send(msgspec.json.encode(message).decode())
+            return str(socket.recv(timeout=20)).encode()
+
     def heard(self) -> list[bytes]:
         """All that the seat is told now: by its socket, and by each address that it may ask."""
         self.socket.send(msgspec.json.encode({"do": "look", "handle": 1, "show": SHOW}).decode())
-        told = [str(self.socket.recv(timeout=20)).encode()]
+        told = [str(self.socket.recv(timeout=20)).encode(), self.watched()]
         for address in (f"/seat?show={','.join(SHOW)}", "/seat/spaces", "/seat/record"):
             told.append(self.http.get(address, headers=self.header(self.seat)).content)
         return [text.replace(self.match.encode(), b"MATCH") for text in told]
@@ -75,7 +83,7 @@ def world(url: str, server: Any, env: str, seat: int) -> Iterator[World]:
         message = {"do": "sit", "handle": 1, "token": tokens[seat], "show": SHOW}
         socket.send(msgspec.json.encode(message).decode())
         socket.recv(timeout=20)
-        yield World(http, socket, match, tokens, seat, server.match(match).episode)
+        yield World(http, socket, match, tokens, seat, server.match(match).episode, address)
 
 
 @contextmanager

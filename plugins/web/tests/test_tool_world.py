@@ -573,3 +573,16 @@ def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidOption, match=told):
         ToolWorld(**options)
+
+
+def test_a_players_picture_keeps_what_only_their_program_read() -> None:
+    game = ToolWorld(programs=True)
+    tool = next(t for t in game.tools(game.initial_state(1)) if t.name.startswith("get_"))
+    key = tool.parameters[0].name
+    code = f"try:\n    {tool.name}({key}='nobody')\nexcept RuntimeError:\n    print('missed')"
+    _, state, _ = run(code)
+    reply = state.calls_made[0].reply
+    read = "\n".join(game.scene(state, 0).texts())
+    assert "missed" in read
+    assert reply not in read
+    assert reply in "\n".join(game.scene(state).texts())

@@ -16,6 +16,7 @@ from palestra.files import write_text
 from palestra.html import render_page
 from palestra.records.record import StepRecord, TurnRecord
 
+from palestra_renderers.changes import Follower
 from palestra_renderers.minds import Minds
 from palestra_renderers.plain import clean, ending, shown_return
 from palestra_renderers.svg import MarkTable, theme_css
@@ -26,18 +27,19 @@ Progress = Callable[[int, int], None]
 TEXT_LIMIT = 2_000
 LABELS = 40  # of pieces on boards, for those readers
 WORDS_LIMIT = 4_000  # of a picture in words, for readers who do not see it
-SCRIPTS = ("picture.js", "minds.js", "rewards.js", "turns.js", "replay.js")
+SCRIPTS = ("marks.js", "picture.js", "minds.js", "rewards.js", "turns.js", "replay.js")
 
 
 def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any]:
     """The page's data for one record; for a seat, only what that seat may know."""
-    table, texts = MarkTable(), TextTable()
+    table, texts, follower = MarkTable(), TextTable(), Follower()
     minds = Minds(record, viewer, texts)
     frames: list[dict[str, Any]] = []
     shown, thoughts = 0, dict[int, dict[str, Any]]()
     for number, episode in enumerate(retrace(record)):
         events = new_events(episode, viewer, shown)
-        frame = frame_data(episode, viewer, table, texts)
+        picture = table.picture(follower.scene(episode, viewer))
+        frame = frame_data(episode, viewer, picture, texts)
         turns = turn_data(record, number - 1, viewer, episode)
         for row in turns:
             if row["status"] != PAID and row["player"] in thoughts:
@@ -67,11 +69,10 @@ def heading(record: EpisodeRecord, viewer: int | None) -> dict[str, Any]:
 
 
 def frame_data(
-    episode: Episode, viewer: int | None, table: MarkTable, texts: TextTable
+    episode: Episode, viewer: int | None, picture: dict[str, Any], texts: TextTable
 ) -> dict[str, Any]:
     """The picture after a step, in marks and in words, the returns and who is to act."""
     scene, seats = episode.scene(viewer), range(len(episode.players))
-    picture = table.picture(scene)
     picture.pop("places", None)  # where to click: nobody plays on this page
     return {
         "picture": picture,

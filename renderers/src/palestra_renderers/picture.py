@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import Episode, Scene, renderer
 
+from palestra_renderers.changes import Follower
 from palestra_renderers.drawing import MASKS, pygame, words
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet, letters, wrap
@@ -29,6 +30,7 @@ class Painter:
         # bytes in the order of the array, so that a frame is one copy of memory
         self.surface = pygame().Surface(size, depth=24, masks=MASKS)
         self.places: list[Place] = []
+        self.follower = Follower()
 
     def name_at(self, x: int, y: int) -> str:
         """The name in moves of what was painted at a point; empty if it has none."""
@@ -129,4 +131,5 @@ def paint_episode(
     # an array game writes its log only on request, and no picture requests it
     events = event_lines(episode, viewer)[-SHOWN_EVENTS:] if episode.log_is_ready else []
     events += [end] if end else []
-    painter.paint(episode.scene(viewer), status_lines(episode, names, viewer), events)
+    scene = painter.follower.scene(episode, viewer)
+    painter.paint(scene, status_lines(episode, names, viewer), events)

@@ -52,14 +52,22 @@ def common(values: Sequence[Any]) -> Any:
     if isinstance(first, Card):
         return UNKNOWN
     if isinstance(first, Lines):
-        return Lines(tuple(line for line in first.lines if all(line in v.lines for v in values)))
+        return Lines(remaining(first.lines, [v.lines for v in values]))
     if isinstance(first, Bars):
-        return Bars(tuple(bar for bar in first.bars if all(bar in v.bars for v in values)))
+        return Bars(remaining(first.bars, [v.bars for v in values]))
     if isinstance(first, tuple) and len({len(value) for value in values}) == 1:
         return tuple(common(items) for items in zip(*values, strict=True))
     if is_dataclass(first) and not isinstance(first, Piece):
         return common_fields(values)
     raise Differs
+
+
+def remaining(items: Sequence[Any], views: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """The items that are in all views; raises `Differs` if there are none."""
+    kept = tuple(item for item in items if all(item in view for view in views))
+    if not kept:
+        raise Differs
+    return kept
 
 
 def common_fields(values: Sequence[Any]) -> Any:

@@ -185,19 +185,24 @@ def code(paint: str) -> str:
 
 def paint_layer(surface: Any, mark: Layer) -> None:
     x, y, wide, high, marks = mark
-    key = (id(marks), wide, high)
-    found = LAYERS.get(key)
-    if found is None:
-        if len(LAYERS) >= MOST_LAYERS:
-            LAYERS.clear()
-        found = LAYERS[key] = (marks, ready_layer(mark))
-    surface.blit(found[1], (x, y))
+    found = LAYERS.get((id(marks), wide, high))
+    surface.blit(found[1] if found else keep_layer(mark), (x, y))
 
 
 # Layouts return the same marks for the same thing, so that their identity will do as a key, which
 # is found in a hundredth of the time that comparing them takes. The marks are kept along with it.
 LAYERS: dict[tuple[int, float, float], tuple[tuple[Mark, ...], Any]] = {}
-MOST_LAYERS = 4096
+MOST_BYTES = 48_000_000  # of the surfaces that are kept; then all are drawn anew
+
+
+def keep_layer(mark: Layer) -> Any:
+    """Draw a layer and keep it."""
+    held = sum(kept.get_width() * kept.get_height() * 3 for _, kept in LAYERS.values())
+    if held > MOST_BYTES:
+        LAYERS.clear()
+    ready = ready_layer(mark)
+    LAYERS[id(mark.marks), mark.width, mark.height] = (mark.marks, ready)
+    return ready
 
 
 def ready_layer(mark: Layer) -> Any:

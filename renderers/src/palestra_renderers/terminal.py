@@ -27,7 +27,7 @@ SHOWN_EVENTS = 6
 class TerminalRenderer:
     """Mode "terminal": redraws in place on a terminal, prints each step elsewhere.
 
-    `names` are the agents' names, one a seat.
+    `names` are the agents' names, one per seat.
     """
 
     def __init__(self, console: Console | None = None) -> None:

@@ -29,7 +29,7 @@ class WindowRenderer:
     """Shows every moment for `pause` seconds at speed 1, or until a key says to continue.
 
     A window that was closed stays closed, and the episode goes on without it. `names` are the
-    agents' names, one a seat; pictures are saved in the folder `pictures`.
+    agents' names, one per seat; pictures are saved in the folder `pictures`.
     """
 
     def __init__(self, size: tuple[int, int] = OPENED) -> None:

@@ -16,18 +16,23 @@ from palestra.scene import (
     Hexes,
     Lines,
     Page,
+    Plane,
     RoundTable,
     Table,
     Talk,
 )
 
+from palestra_renderers.layout.pages import read_rows
 from palestra_renderers.plain import clean, ending, status_lines
 from palestra_renderers.sprites import has_sprite
 
 SUITS = {"spades": "♠", "hearts": "♥", "diamonds": "♦", "clubs": "♣"}
 BLOCKS = "▁▂▃▄▅▆▇█"
 SPARKS = 40  # letters of a chart's line
-GROUNDS = {"wall": "#", "water": "~", "counter": "=", "lava": "^", "ice": "_"}
+GROUNDS = {
+    "wall": "#", "water": "~", "counter": "=", "lava": "^", "ice": "_",
+    "white": "w", "grey": "g", "brown": "b",
+}  # fmt: skip
 
 
 def scene_lines(scene: Scene) -> list[str]:
@@ -61,7 +66,7 @@ def grid_lines(grid: Grid) -> list[str]:
 def symbol(piece: Piece) -> str:
     """What stands for a piece: its word where it is one, else its glyph, and its badge."""
     text = piece.label if piece.shape == "word" else piece.glyph
-    return clean(text) + ("" if has_sprite(piece.badge) else clean(piece.badge, 4))
+    return clean(text) + clean(piece.badge, 1 if has_sprite(piece.badge) else 4)
 
 
 def cell_text(grid: Grid, piece: Piece | None, row: int, column: int) -> str:
@@ -110,9 +115,19 @@ def graph_lines(graph: Graph) -> list[str]:
     return lines
 
 
+def plane_lines(plane: Plane) -> list[str]:
+    """Everything with its place, in hundredths of the plane's side."""
+    return [
+        f"{clean(spot.name)}{': ' if spot.label else ''}{clean(spot.label)}"
+        f" at ({100 * spot.x:.0f}, {100 * spot.y:.0f})"
+        for spot in plane.spots
+    ]
+
+
 def card_text(card: Card) -> str:
     known = f" {clean(card.badge, 12)}" if card.badge else ""
-    return f"[{'?' if card.hidden else clean(card.rank) + SUITS.get(card.suit, '')}{known}]"
+    face = clean(card.rank) + SUITS.get(card.suit, "")
+    return f"[{'?' if card.hidden else face or clean(card.label or card.sprite)}{known}]"
 
 
 def cards_lines(held: Cards) -> list[str]:
@@ -142,6 +157,9 @@ def table_lines(table: RoundTable) -> list[str]:
         lines.append(
             f"{mark} {clean(person.name)}{about}{' ' + cards if cards else ''}{vote}{said}"
         )
+    for link in table.links:
+        start, end = (clean(table.people[n].name) for n in (link.start, link.end))
+        lines.append(f"{start} → {end}{': ' if link.label else ''}{clean(link.label)}")
     return lines
 
 
@@ -154,7 +172,8 @@ def chart_lines(chart: Chart) -> list[str]:
         points = series.points[-SPARKS:]
         steps = [int((y - low) / max(1e-12, high - low) * (len(BLOCKS) - 1)) for _, y in points]
         last = f" {points[-1][1]:.4g}" if points else " nothing yet"
-        lines.append(f"{clean(series.name)} {''.join(BLOCKS[step] for step in steps)}{last}")
+        name = clean(series.name or chart.y_label)
+        lines.append(f"{name} {''.join(BLOCKS[step] for step in steps)}{last}")
     if chart.candles:
         day = chart.candles[-1]
         prices = f"high {day.high:.4g}, low {day.low:.4g}, close {day.closed:.4g}"
@@ -193,8 +212,17 @@ def text_lines(part: Lines) -> list[str]:
 
 
 def page_lines(page: Page) -> list[str]:
-    head = [clean(page.address)] if page.address else []
-    return head + [widget_line(widget) for widget in page.widgets]
+    lines, index = [clean(page.address)] if page.address else [], 0
+    while index < len(page.widgets):
+        if page.widgets[index].kind == "row":
+            rows, index = read_rows(page.widgets, index)
+            for row in rows:
+                cells = [" ".join(widget_line(w).strip() for w in cell) for cell in row]
+                lines.append("    " + " | ".join(cells))
+        else:
+            lines.append(widget_line(page.widgets[index]))
+            index += 1
+    return lines
 
 
 def widget_line(widget: Widget) -> str:
@@ -216,6 +244,7 @@ WORDS: dict[type, Callable[[Any], list[str]]] = {
     Grid: grid_lines,
     Hexes: hex_lines,
     Graph: graph_lines,
+    Plane: plane_lines,
     Cards: cards_lines,
     Dice: dice_lines,
     RoundTable: table_lines,

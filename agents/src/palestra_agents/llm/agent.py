@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from math import exp
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from palestra import (
     Agent,
     Decision,
     InvalidOption,
+    Meta,
     ModelError,
     Turn,
     UnknownName,
@@ -72,18 +73,38 @@ class LLMAgent(Agent):
     def __init__(
         self,
         *,
-        target: str = "",
-        mode: str = "free",
-        prompt: str = "chat",
-        examples: int = 0,
-        teacher: str = "random",
-        max_tokens: int = 64,
-        temperature: float = 0.0,
+        target: Annotated[
+            str, Meta(description="model URI, as in local: or openai:NAME@https://…")
+        ] = "",
+        mode: Annotated[
+            str,
+            Meta(description="how moves are decoded: free (text), choice (constrained) or score"),
+        ] = "free",
+        prompt: Annotated[
+            str, Meta(description="chat (the model's chat template) or raw (one text to continue)")
+        ] = "chat",
+        examples: Annotated[
+            int, Meta(ge=0, description="demonstration turns shown before the first question")
+        ] = 0,
+        teacher: Annotated[
+            str, Meta(description="agent that plays the demonstration turns")
+        ] = "random",
+        max_tokens: Annotated[
+            int, Meta(ge=1, description="tokens of a reply at most", extra={"unit": "tokens"})
+        ] = 64,
+        temperature: Annotated[float, Meta(ge=0, description="sampling temperature")] = 0.0,
         seed: int | None = None,
-        history: str = "conversation",
-        adapter: str | None = None,
-        keep_tokens: bool = False,
-        model: Model | None = None,
+        history: Annotated[
+            str,
+            Meta(description="conversation (whole), position (rules and position) or bare"),
+        ] = "conversation",
+        adapter: Annotated[str | None, Meta(description="folder of a LoRA adapter")] = None,
+        keep_tokens: Annotated[
+            bool, Meta(description="whether the exact tokens of each decision are recorded")
+        ] = False,
+        model: Annotated[
+            Model | None, Meta(description="from Python: an open model, instead of target")
+        ] = None,
         **options: Any,
     ) -> None:
         if mode not in MODES:
@@ -189,6 +210,7 @@ class LLMAgent(Agent):
             tokens=self._keep,
             read=talk.read,
             new=talk.new if talk.read else 0,
+            special=getattr(turn.game, "quoting", "") == "none",
             **self._held(turn),
         )
         return OpenRequest(turn, talk, request)

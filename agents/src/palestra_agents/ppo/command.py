@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from palestra import InvalidOption, MissingExtra
 from palestra.cli.arguments import complete_id, split_agents
+from palestra.runner.loggers import open_logger
 from rich.console import Console
 
 
@@ -27,6 +28,10 @@ def train_command(
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     reports: Annotated[int, typer.Option(min=1, help="How often to evaluate.")] = 10,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Where to log every report, as in tensorboard:runs/tb; repeatable."),
+    ] = None,
 ) -> None:
     """Train one policy for every seat; play it afterwards as ppo:FOLDER."""
     if find_spec("torch") is None:
@@ -40,7 +45,13 @@ def train_command(
     shapers = split_agents(rewards) if rewards else []
     start = training.resume if resume else training.begin
     trainer = start(folder, env, option or [], setting or [], tasks or [], shapers)
-    if not training.train(trainer, steps, folder, reports, console):
+    loggers = [open_logger(text, folder.name) for text in log or []]
+    try:
+        finished = training.train(trainer, steps, folder, reports, console, loggers)
+    finally:
+        for logger in loggers:
+            logger.close()
+    if not finished:
         raise typer.Exit(130)
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
     given = "".join(f" -o {name}={value}" for name, value in trainer.options.items())

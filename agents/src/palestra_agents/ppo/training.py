@@ -20,6 +20,7 @@ from palestra import ArrayGame, InvalidOption, game
 from palestra.cli.arguments import read_options
 from palestra.files import remove_drafts, write_text
 from palestra.records.record import options_of
+from palestra.runner.loggers import Logger, finite
 from palestra.runner.run_folder import sole_writer
 from palestra.views.vector import VectorView
 from rich.console import Console
@@ -107,8 +108,15 @@ def _same(folder: Path, kept: dict[str, Any], typed: dict[str, Any]) -> None:
             )
 
 
-def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Console) -> bool:
-    """Train to `steps`, saving at every report; returns False if Ctrl-C stopped it.
+def train(
+    trainer: Trainer,
+    steps: int,
+    folder: Path,
+    reports: int,
+    console: Console,
+    loggers: Sequence[Logger] = (),
+) -> bool:
+    """Train to `steps`, saving and logging every report; returns False if Ctrl-C stopped it.
 
     The result does not depend on how often the run was stopped, killed and resumed.
     """
@@ -137,6 +145,8 @@ def train(trainer: Trainer, steps: int, folder: Path, reports: int, console: Con
             if trainer.steps // every > before // every or trainer.steps >= steps:
                 seconds += perf_counter() - since  # evaluations are not counted
                 report(trainer, losses["entropy"], seconds, console)
+                for logger in loggers:
+                    logger.log(trainer.steps, finite(trainer.curve[-1]))
                 trainer.save(folder)
                 write_curve(trainer, folder)
                 since = perf_counter()

@@ -29,8 +29,10 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     the contents are joined unchanged, without a chat template. max_tokens bounds the reply, which
     ends before any of `stop`; `seed` fixes sampling. adapter names a LoRA folder. tokens: return
     the exact tokens with their log-probabilities. read: the exact tokens of this conversation so
-    far, prompt and replies; only the last `new` messages are then tokenised and appended. A model
-    supports what its `abilities` list; an agent must not ask it for more.
+    far, prompt and replies; only the last `new` messages are then tokenised and appended. special:
+    special tokens that a message spells out are read as such, where the model has its tokenizer at
+    hand; else they are escaped. A model supports what its `abilities` list; an agent must not ask
+    it for more.
     """
 
     messages: tuple[Message, ...]
@@ -46,6 +48,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     tokens: bool = False
     read: tuple[int, ...] = ()
     new: int = 0
+    special: bool = False
 
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):

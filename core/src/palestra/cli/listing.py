@@ -176,12 +176,20 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("any game's", ", ".join(sorted(a.name for a in agents if "*" in a.plays))),
         ("metrics", ", ".join(metric.name for metric in metrics_for(spec.id))),
         ("views", "gym, aec, parallel, batch, episode"),
-        ("also takes", "wording" if spec.array_game is False else "disguise, wording"),
+        ("also takes", also_takes(spec)),
     ]
     if "array" in spec.observations:
         facts.insert(6, ("observation", str(game.observation_space(0))))
         facts.insert(7, ("actions", str(game.action_space(0))))
     return [(name, value) for name, value in facts if value]
+
+
+def also_takes(spec: EnvSpec) -> str:
+    """The options that any game takes, with what they do."""
+    wording = "wording=NAME (the same text in other words)"
+    if spec.array_game is False:
+        return wording
+    return f"disguise=SEED (the same game in invented words), {wording}"
 
 
 def splits_text(spec: EnvSpec) -> str:

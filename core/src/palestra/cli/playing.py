@@ -29,6 +29,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
+from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
 
 MODES = {"pygame": "human"}  # modes with another name on the command line
@@ -56,6 +57,10 @@ def play_command(
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Where to log every episode, as in tensorboard:runs/tb; repeatable."),
+    ] = None,
 ) -> None:
     """Play episodes between agents; records and a replay are written to a folder."""
     spec = registry().environment(env)
@@ -76,6 +81,7 @@ def play_command(
             artist.folder = folder / mode
         watchers.append(Watcher(artist, pause, viewer))
     hooks += watchers
+    logs = [EpisodeLog(open_logger(text, folder.name)) for text in log or []]
     meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
     tally, stopped = Tally(seated), False
     with meter:
@@ -90,7 +96,7 @@ def play_command(
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
-                hooks=[meter, *hooks],
+                hooks=[meter, *hooks, *logs],
                 live=1 if hooks or people else 256,
                 **options,
             ):
@@ -120,6 +126,8 @@ def play_command(
         _written(console, folder, tally.first, replays)
     for watcher in watchers:
         watcher.close()
+    for listener in logs:
+        listener.close()
     if stopped or tally.failed:
         raise typer.Exit(130 if stopped else 1)
 

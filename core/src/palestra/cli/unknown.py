@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from typer.core import TyperGroup
 
@@ -14,12 +14,13 @@ class Commands(TyperGroup):
     """A group whose unknown commands are an `UnknownName`, with its next step."""
 
     what = "command"
+    hints: ClassVar[dict[str, str]] = {}  # what to do instead, for names that people try
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0] if args else ""
         asked = name and not name.startswith("-") and not ctx.resilient_parsing
         if asked and self.get_command(ctx, name) is None:
-            hint = where_from("commands", name)
+            hint = where_from("commands", name) or self.hints.get(name, "")
             raise UnknownName(self.what, name, self.list_commands(ctx), hint)
         return super().resolve_command(ctx, args)
 
@@ -28,3 +29,6 @@ class Kinds(Commands):
     """The kinds of plugin that `palestra new` writes."""
 
     what = "kind of plugin"
+    hints: ClassVar[dict[str, str]] = {
+        "game": "A plugin with a game is written by: palestra new plugin NAME."
+    }

@@ -263,8 +263,8 @@ class ArraySimulator(Simulator):
 class Observer:
     """`ArrayGame.observe` of any state by compiled rules, for `ArrayGame.seen`.
 
-    A window of Clean Up takes 8 µs instead of 200. The last states are kept, because all seats are
-    told of the same two in turn. What is returned is read-only.
+    A window of Clean Up takes 8 µs instead of 200. The last states are cached, because every seat
+    is shown the same two in turn. The result is read-only.
     """
 
     def __init__(self, game: ArrayGame, rules: Any) -> None:

@@ -70,7 +70,7 @@ class Batch:
         self._slices = _slices(num_envs, threads)
         self._others = threads - 1
         self._pool = ThreadPoolExecutor(self._others) if self._others else None
-        self._dealt = False
+        self._started = False
         self._seed = seed
 
         timesteps = self.lanes["timestep"]
@@ -125,12 +125,12 @@ class Batch:
 
         Lanes that are not named keep their seeds.
         """
-        if not self._dealt:
+        if not self._started:
             write_seeds(self.lanes, self._seed)
         if seed is not None:
             write_seeds(self.lanes, seed, lanes)
         self._only(lanes, self._begin_range)
-        self._dealt = True
+        self._started = True
         return self.observations
 
     def _only(self, lanes: Array | Sequence[int] | None, work: Callable[[int, int], Any]) -> None:
@@ -175,7 +175,7 @@ class Batch:
         `actions` is an (N, P) array of integers; None plays what `self.actions` holds. Infos have
         `action_mask`, `acting` and `episode` (observe `statistics`).
         """
-        if not self._dealt:
+        if not self._started:
             raise OutOfTurn("call reset() before step()")
         if actions is not None:
             shape = self.actions.shape
@@ -227,7 +227,7 @@ class Batch:
     def load(self, saved: Array, lanes: Array | Sequence[int] | slice = slice(None)) -> None:
         """Load saved lanes into these lanes: one for each, or a single one into all."""
         self.lanes[lanes] = saved
-        self._dealt = True
+        self._started = True
 
     def torch(self) -> dict[str, Any]:
         """The arrays as torch tensors that share their memory."""

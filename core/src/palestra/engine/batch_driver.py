@@ -26,7 +26,7 @@ RESEED = 0x5EED
 
 
 def init_lane(lane: Any, shared: Any) -> None:
-    """Deal a lane's next episode: the first from the lane's seed, later ones derived from it."""
+    """Start a lane's next episode: the first from the lane's seed, later ones derived from it."""
     key0, key1 = lane.seed[0], lane.seed[1]
     if lane.episodes > 0:
         key0, key1 = threefry(key0, key1, lane.episodes, RESEED)
@@ -140,7 +140,7 @@ def flag_lane(lane: Any) -> None:
 
 
 def reset_lane(lane: Any, shared: Any) -> None:
-    """Deal a lane and play on to the first turn of somebody outside, who is paid for it later."""
+    """Reset a lane and play to the first turn of an outside player, who is paid for it later."""
     init_lane(lane, shared)
     lane.reward[:] = 0.0
     play_opponents(lane, shared)
@@ -183,7 +183,7 @@ def step_lane(lane: Any, shared: Any, mode: int) -> bool:
 
 
 def autoreset_lane(lane: Any, shared: Any) -> None:
-    """Deal the next episode in the step that ended the last one, whose rewards stay to be read."""
+    """Start the next episode in the step that ended the last one, and keep that step's rewards."""
     for seat in range(len(lane.reward)):
         lane.last_reward[seat] = lane.reward[seat]
     reset_lane(lane, shared)
@@ -192,7 +192,7 @@ def autoreset_lane(lane: Any, shared: Any) -> None:
 
 
 def begin(lanes: Any, shareds: Any, first: int, last: int) -> int:
-    """Deal every active lane of a range."""
+    """Reset every active lane of a range."""
     shared = shareds[0]
     for i in range(first, last):
         lane = lanes[i]

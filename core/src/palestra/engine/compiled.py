@@ -336,8 +336,8 @@ def device_functions(
     A copy of each function gets the compiled helpers among its globals; the original module is not
     changed, so that the same rules can still run interpreted. `suffix` makes the names of the
     machine code unique: otherwise code compiled by two processes could share names, and whichever
-    is loaded from the cache first would be used for both. What is in `made` is not compiled again,
-    and what is compiled is put there.
+    is loaded from the cache first would be used for both. `made` holds the functions compiled so
+    far; new ones are added to it.
     """
     made = {} if made is None else made
 

@@ -142,7 +142,7 @@ class CudaBatch:
         self._cuda = open_cuda()
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
         self.lane_dtype = lane_dtype(game)
-        self._mode, self._seed, self._dealt = AUTORESET[autoreset], seed, False
+        self._mode, self._seed, self._started = AUTORESET[autoreset], seed, False
         self._kernels = kernels_for(game)
         self._grid = ((num_envs + THREADS - 1) // THREADS, min(THREADS, num_envs))
         send = self._cuda.to_device
@@ -187,15 +187,15 @@ class CudaBatch:
 
         Lanes that are not named keep their seeds.
         """
-        if seed is not None or not self._dealt:
+        if seed is not None or not self._started:
             host = self.lanes.copy_to_host()
-            if not self._dealt:
+            if not self._started:
                 write_seeds(host, self._seed)
             if seed is not None:
                 write_seeds(host, seed, lanes)
             self.lanes.copy_to_device(host)
         self._only(lanes, "begin", self._shared)
-        self._dealt = True
+        self._started = True
         return self.observations
 
     def _only(self, lanes: Sequence[int] | Array | None, kernel: str, *arguments: Any) -> None:
@@ -218,7 +218,7 @@ class CudaBatch:
 
         None plays the actions that `random_actions` or an earlier call left in the lanes.
         """
-        if not self._dealt:
+        if not self._started:
             raise OutOfTurn("call reset() before step()")
         if actions is not None:
             self._launch("take_actions", self._on_device(actions))
@@ -256,7 +256,7 @@ class CudaBatch:
         host = self.lanes.copy_to_host()
         host[lanes] = saved
         self.lanes.copy_to_device(host)
-        self._dealt = True
+        self._started = True
 
     def torch(self) -> dict[str, Any]:
         """The arrays as torch tensors on the device that share the lanes' memory."""

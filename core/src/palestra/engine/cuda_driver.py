@@ -20,7 +20,7 @@ SAME_STEP = 1
 
 
 def begin(lanes: Any, shareds: Any) -> None:
-    """Deal every active lane."""
+    """Reset every active lane."""
     i = cuda.grid(1)
     if i < lanes.shape[0]:
         lane = lanes[i]

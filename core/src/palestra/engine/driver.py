@@ -49,7 +49,7 @@ def refresh(timestep: Any) -> int:
 
 
 def begin(timesteps: Any, key0: int, key1: int) -> int:
-    """Deal a zeroed timestep, seeded with two 32-bit words."""
+    """Start an episode in a zeroed timestep; the two 32-bit words are its seed."""
     timestep = timesteps[0]
     state = timestep.state
     state.rng[0], state.rng[1] = key0, key1

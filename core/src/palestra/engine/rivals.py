@@ -95,10 +95,10 @@ class Steps:
 
 
 def open_rivals(game: Game[Any, Any], seat: int, opponents: Any) -> Rivals | None:
-    """The rivals that `opponents` names: "random" or "scripted", or a list of these, one a seat.
+    """The rivals that `opponents` names: "random" or "scripted", or a list of these, one per seat.
 
-    None where others are meant, agents that are made already among them, or the game is no array
-    game.
+    Returns None if `opponents` names another agent or holds agent objects, or if the game is not an
+    array game.
     """
     if not isinstance(game, ArrayGame) or game.has_newcomers:
         return None

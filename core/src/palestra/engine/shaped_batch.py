@@ -95,7 +95,7 @@ class ShapedBatch(Batch):
         self.rewards, self.returns, self._final_returns = (np.zeros(shape) for _ in range(3))
         self.terms: Terms = {}
         self._later: Terms = {}  # paid before an episode's first turn
-        self._fresh = np.zeros(num_envs, np.bool_)  # lanes dealt since the last step
+        self._fresh = np.zeros(num_envs, np.bool_)  # lanes reset since the last step
 
     def statistics(self) -> dict[str, Array]:
         return {**super().statistics(), "returns": self._final_returns}
@@ -133,13 +133,13 @@ class ShapedBatch(Batch):
             for terms, kept in zip(self._both(), named, strict=True):
                 for name in {*terms, *kept}:
                     self._kept(terms, name)[lane] = kept.get(name, 0.0)
-        self._dealt = True
+        self._started = True
 
     def _both(self) -> tuple[Terms, Terms]:
         return self.terms, self._later
 
     def _kept_rows(self) -> tuple[Array, ...]:
-        """What belongs to a lane beside its record and its terms."""
+        """The arrays of a lane besides its record and its terms."""
         return self.rewards, self.returns, self._final_returns, self._fresh
 
     # Playing
@@ -159,18 +159,18 @@ class ShapedBatch(Batch):
     def step(
         self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
     ) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        if not self._dealt:
+        if not self._started:
             raise OutOfTurn("call reset() before step()")
         if actions is not None:
             shape = self.actions.shape
             self.actions[:] = check_actions(actions, shape, self.game.num_actions, self.acting)
         chosen = self._numbers(lanes)
         self._fresh[chosen] = False
-        dealing = self.lanes["over"][chosen] != 0  # their actions are ignored
+        resetting = self.lanes["over"][chosen] != 0  # their actions are ignored
         for paid in self.terms.values():
             paid[chosen] = 0.0
         for name, paid in self._later.items():
-            going = chosen[~dealing]
+            going = chosen[~resetting]
             self._kept(self.terms, name)[going] = paid[going]
             paid[chosen] = 0.0
         self._fill(chosen)
@@ -186,7 +186,7 @@ class ShapedBatch(Batch):
         return everywhere if lanes is None else everywhere[np.asarray(lanes)]
 
     def _begin(self, lanes: Array) -> None:
-        """Start the shapers of lanes that were dealt."""
+        """Start the shapers of lanes that were reset."""
         self.returns[lanes] = 0.0
         self._fresh[lanes] = True
         for lane in lanes.tolist():
@@ -264,7 +264,7 @@ class ShapedBatch(Batch):
         self._finish(live)
 
     def _ends(self, live: Array) -> Array:
-        """The timesteps that a step led to, before any lane was dealt again."""
+        """The timesteps that a step led to, before any lane was reset."""
         after: Array = self.lanes["timestep"][live].copy()
         if self.autoreset == "same_step":
             ended = self.finished[live]
@@ -272,7 +272,7 @@ class ShapedBatch(Batch):
         return after
 
     def _finish(self, live: Array) -> None:
-        """Keep the returns of episodes that have ended, and start those dealt at once."""
+        """Keep the returns of episodes that have ended; count anew for lanes that were reset."""
         ended = live[self.finished[live]]
         self._final_returns[ended] = self.returns[ended]
         if self.autoreset == "same_step":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from palestra.engine.lanes import (
 from palestra.kernel.array_game import RESULTS
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.kernel.game import Game
+from palestra.kernel.rng import Rng
 from palestra.shaping import open_episode
 
 Array = NDArray[Any]
@@ -63,9 +65,9 @@ class TextBatch:
         self._limit = max_steps
         self._auto = dict.fromkeys(random_seats, RANDOM) | dict.fromkeys(scripted_seats, SCRIPTED)
         self._shaped = rewards is not None
-        self._seed, self._dealt = seed, False
+        self._seed, self._started = seed, False
         self.seeds = [0] * num_envs
-        self._dealings = [0] * num_envs  # episodes of each lane since it was given its seed
+        self._resets = [0] * num_envs  # episodes of each lane since it was given its seed
 
         seats = range(game.num_players)
         spaces = [(game.observation_space(seat), game.action_space(seat)) for seat in seats]
@@ -83,6 +85,7 @@ class TextBatch:
         self.masks = np.ones((*shape, n), np.int8)
         self.final_masks = np.ones_like(self.masks)
         self.acting = np.zeros(shape, np.bool_)
+        self._draws = [Rng(0)] * num_envs  # for random seats, by lane; each dealing makes one
         self.rewards = np.zeros(shape)
         self._early = np.zeros(shape)  # paid before the first turn from outside
         self.terms: dict[str, Array] = {}
@@ -120,30 +123,31 @@ class TextBatch:
     ) -> Array:
         """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane."""
         everywhere = range(self.num_envs)
-        if not self._dealt:
+        if not self._started:
             self._set_seeds(self._seed, everywhere)
         chosen = everywhere if lanes is None else self._numbers(lanes)
         if seed is not None:
             self._set_seeds(seed, chosen)
         for lane in chosen:
             self._clear(lane)
-            self._deal(lane)
-        self._dealt = True
+            self._reset_lane(lane)
+        self._started = True
         return self.observations
 
     def _set_seeds(self, seed: int | Sequence[int] | None, lanes: Sequence[int]) -> None:
         seeds = lane_seeds(seed, self.num_envs)
         for lane in lanes:
-            self.seeds[lane], self._dealings[lane] = seeds[lane], 0
+            self.seeds[lane], self._resets[lane] = seeds[lane], 0
 
     def _numbers(self, lanes: Lanes) -> list[int]:
         """The numbers of the lanes that an index names."""
         numbers: list[int] = np.atleast_1d(np.arange(self.num_envs)[lanes]).tolist()
         return numbers
 
-    def _deal(self, lane: int) -> None:
-        self.episodes[lane].reset(episode_seed(self.seeds[lane], self._dealings[lane]))
-        self._dealings[lane] += 1
+    def _reset_lane(self, lane: int) -> None:
+        self.episodes[lane].reset(episode_seed(self.seeds[lane], self._resets[lane]))
+        self._draws[lane] = Rng.seeded(self.episodes[lane].seed, stream=1)
+        self._resets[lane] += 1
         self.mistakes[lane] = 0
         self._early[lane] = 0.0
         for paid in self._early_terms.values():
@@ -177,7 +181,7 @@ class TextBatch:
 
     def _random(self, lane: int, mask: Array) -> int:
         legal = mask.nonzero()[0]
-        return int(legal[self.episodes[lane].repair_rng.below(len(legal))])
+        return int(legal[self._draws[lane].below(len(legal))])
 
     def _credit(self, lane: int, paid: Array, terms: dict[str, Array], sign: int = 1) -> None:
         """Add what the last step of a lane's episode paid, or take it back."""
@@ -211,7 +215,7 @@ class TextBatch:
 
         `actions` is (N, P) of integers; None plays what `self.actions` holds.
         """
-        if not self._dealt:
+        if not self._started:
             raise OutOfTurn("call reset() before step()")
         given = self.actions if actions is None else actions
         shape, choices = self.actions.shape, self.masks.shape[2]
@@ -228,7 +232,7 @@ class TextBatch:
         episode = self.episodes[lane]
         if episode.over:
             if self.autoreset == "next_step":
-                self._deal(lane)
+                self._reset_lane(lane)
             return
         self.rewards[lane] += self._early[lane]
         self._early[lane] = 0.0
@@ -260,7 +264,7 @@ class TextBatch:
             flags = self.terminations[lane].copy(), self.truncations[lane].copy()
             self.final_observations[lane] = self.observations[lane]
             self.final_masks[lane] = self.masks[lane]
-            self._deal(lane)
+            self._reset_lane(lane)
             self.terminations[lane], self.truncations[lane] = flags
 
     def random_actions(self) -> Array:
@@ -279,8 +283,9 @@ class TextBatch:
         return [
             (
                 self.episodes[lane].snapshot(),
+                replace(self._draws[lane]),
                 self.seeds[lane],
-                self._dealings[lane],
+                self._resets[lane],
                 {name: rows[lane].copy() for name, rows in self._rows().items()},
                 [{k: v[lane].copy() for k, v in terms.items()} for terms in self._all_terms],
             )
@@ -293,9 +298,10 @@ class TextBatch:
         if len(saved) not in (1, len(chosen)):
             raise InvalidOption(f"{len(saved)} lanes were saved; they do not fit {len(chosen)}")
         for place, lane in enumerate(chosen):
-            snapshot, seed, dealings, rows, named = saved[place % len(saved)]
+            snapshot, draws, seed, resets, rows, named = saved[place % len(saved)]
+            self._draws[lane] = replace(draws)
             self.episodes[lane].restore(snapshot)
-            self.seeds[lane], self._dealings[lane] = seed, dealings
+            self.seeds[lane], self._resets[lane] = seed, resets
             for name, kept in self._rows().items():
                 kept[lane] = rows[name]
             for terms, paid in zip(self._all_terms, named, strict=True):
@@ -303,7 +309,7 @@ class TextBatch:
                     terms.setdefault(name, np.zeros(self.acting.shape))
                 for name, kept in terms.items():
                     kept[lane] = paid.get(name, 0.0)
-        self._dealt = True
+        self._started = True
 
     @property
     def _all_terms(self) -> tuple[dict[str, Array], ...]:

@@ -1,4 +1,4 @@
-"""The simulator of a text game: what a seat may do is computed once a position."""
+"""The simulator of a text game: what a seat may do is computed once per position."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def stated(text: str) -> list[str]:
 
 
 def _reports(before: str) -> bool:
-    """Whether the words before a label say that what follows is another's: "player_1: Ha. "."""
+    """Whether the words before a label give what follows to another speaker: "player_1: Ha. "."""
     spoken = re.sub("[“”]", '"', _OWN.sub("", before))
     return ":" in spoken or any(spoken.count(mark) % 2 for mark in '"`')
 

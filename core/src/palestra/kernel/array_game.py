@@ -85,8 +85,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
         Derived from the state class; a game whose fields depend on its options may override it.
         """
-        state_class = self.state_class()
-        if state_class is None:
+        if (state_class := self.state_class()) is None:
             raise PluginError(
                 f"{type(self).__name__} declares no state: write "
                 f"class {type(self).__name__}(ArrayGame[YourState]), with YourState(ArrayState)"
@@ -148,7 +147,9 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
             numbers |= {name: getattr(self, name) for name in derived}
         return numbers
 
-    def narrate(self, before: Any, actions: Mapping[int, int], after: Any) -> Sequence[Event]:
+    def narrate(
+        self, before: StateT | None, actions: Mapping[int, int], after: StateT
+    ) -> Sequence[Event]:
         """Tell one step as events; `before` is None for the start. Default: moves are public."""
         if before is None:
             return ()
@@ -292,7 +293,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @cached_property
     def seen(self) -> Callable[[StateT, int], NDArray[Any]]:
-        """`observe` for texts: episodes whose rules are compiled put their own in its place."""
+        """`observe`, for writing texts; episodes with compiled rules replace it by their own."""
         return self.observe
 
     def parse(self, state: StateT, seat: int, text: str) -> int:

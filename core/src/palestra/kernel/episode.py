@@ -55,7 +55,6 @@ class Snapshot:
     returns: tuple[float, ...]
     outcome: Outcome | None
     mistakes: tuple[int, ...]
-    repair_rng: Rng
     shaped: Any = None  # what `ShapedEpisode` has paid
     lives: Lives = field(default_factory=dict)
 
@@ -97,7 +96,6 @@ class Episode:
         self.to_act: tuple[int, ...] = self._simulator.to_act
         self._start = start  # None: the seed's own initial state
         self._history: Link | None = None
-        self._repair_rng: Rng | None = None
         self._ended: Outcome | None = None  # set where the episode, not the rules, ended it
         self._extra: dict[int, float] | None = None  # paid by a forfeit
         self._mistakes: dict[int, int] | None = None
@@ -453,12 +451,10 @@ class Episode:
             self._mistakes = {}
         self._mistakes[seat] = self._mistakes.get(seat, 0) + 1
 
-    @property
-    def repair_rng(self) -> Rng:
-        """The episode's own generator, separate from the state's: it draws replacement moves."""
-        if self._repair_rng is None:
-            self._repair_rng = Rng.seeded(self.seed, stream=1)
-        return self._repair_rng
+    def repair_rng(self, seat: int) -> Rng:
+        """Draws a seat's replacement move; it follows from the seed, the step and the mistakes."""
+        place = (self.steps_played << 14 | self.mistakes[seat] & 0x3FFF) << 10 | seat
+        return Rng(Rng.seeded(self.seed, stream=1).key, place << 16)
 
     def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
         """End the episode as a loss for `seat`, which receives the lowest payoff of the game."""
@@ -476,16 +472,16 @@ class Episode:
                 self.forfeit(seat, action.why, played.notes)
                 return
             if isinstance(action, Truncate):
-                self.truncate(action.why)
+                self.truncate(action.why, played.notes)
                 return
         self.act(played.actions, played.notes)
 
-    def truncate(self, why: str = "stopped") -> None:
+    def truncate(self, why: str = "stopped", notes: Any = None) -> None:
         """Truncate the episode from outside; no seat gets a result."""
         if self.over:
             return
         self._end(["truncated"] * self.game.num_players, why)
-        self._history = (self._history, {-1: Truncate(why)}, None)
+        self._history = (self._history, {-1: Truncate(why)}, notes)
 
     def _end(self, results: Sequence[Any], why: str) -> None:
         self._ended = Outcome(tuple(results), tuple(self.returns), why)
@@ -503,8 +499,6 @@ class Episode:
         twin._simulator = self._simulator.copy()
         if self._mistakes is not None:
             twin._mistakes = dict(self._mistakes)
-        if self._repair_rng is not None:
-            twin._repair_rng = Rng(self._repair_rng.key, self._repair_rng.counter)
         if self._log is not None:
             twin._log = list(self._log)
         twin._seen = {}
@@ -558,7 +552,6 @@ class Episode:
             returns=tuple(self._simulator.returns),
             outcome=self._ended,
             mistakes=self.mistakes,
-            repair_rng=Rng(self.repair_rng.key, self.repair_rng.counter),
             lives=self._lives,
         )
 
@@ -570,7 +563,6 @@ class Episode:
         self._clear(start)
         self._history = snapshot.history
         self.steps_played = snapshot.steps_played
-        self._repair_rng = Rng(snapshot.repair_rng.key, snapshot.repair_rng.counter)
         self._mistakes = {p: n for p, n in enumerate(snapshot.mistakes) if n}
         self._ended, self._lives = snapshot.outcome, snapshot.lives
         if snapshot.outcome is not None:

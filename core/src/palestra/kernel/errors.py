@@ -44,7 +44,7 @@ class UnknownName(PalestraError, LookupError):
         if close:
             message += f"; did you mean {' or '.join(repr(c) for c in close)}?"
         elif names:
-            message += f"; choose from: {', '.join(names[:20])}"
+            message += f"; choose from: {', '.join(names[:20])}{', …' * (len(names) > 20)}"
         stop = "" if message.endswith("?") else "."
         super().__init__(f"{message}{stop} {hint}" if hint else message)
         self.name, self.close = name, close

@@ -194,7 +194,7 @@ class Game(ABC, Generic[State, Action]):
 
     def rules_for(self, seat: int) -> str:
         """What a player must know before the first move: `rules_text`, one line per paragraph."""
-        return paragraphs(self.rules_text or type(self).__doc__ or "")
+        return paragraphs(self.rules_text)
 
     def scene(self, state: State, seat: int | None = None) -> Scene:
         """What to draw for a seat; for None, a spectator who may see everything."""

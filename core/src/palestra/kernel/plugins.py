@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isroutine
 from traceback import extract_tb
 from typing import Any
 
@@ -140,7 +141,7 @@ class Plugins:
             self.manager.register(module, plugin.name)
             callers = self.manager.get_hookcallers(module) or []
             plugin.hooks = tuple(sorted(caller.name for caller in callers))
-            self._reject_unknown(plugin)
+            self._reject_unknown(plugin, module)
         except Exception as error:
             self._withdraw(plugin)
             self._fail(plugin, "register", error)
@@ -149,10 +150,14 @@ class Plugins:
             if hook in CATALOGUES:
                 self._ask(plugin, module, hook)
 
-    def _reject_unknown(self, plugin: Plugin) -> None:
+    def _reject_unknown(self, plugin: Plugin, module: object) -> None:
         for hook in plugin.hooks:
             if hook not in hooks.HOOKS:
                 raise UnknownName("hook", hook, hooks.HOOKS)
+        for name in dir(module):  # pluggy overlooks a hook without the decorator
+            found = name.startswith("palestra_") and isroutine(getattr(module, name))
+            if found and name not in plugin.hooks:
+                raise PluginError(f"{name} is not marked as a hook; put @hookimpl above it")
 
     def _ask(self, plugin: Plugin, module: object, hook: str) -> None:
         try:

@@ -50,7 +50,7 @@ class InvalidMovePolicy:
         if self.kind == "retry" and refused <= self.retries:
             return Repair("ask")
         if self.kind == "random":
-            return Repair("play", episode.sample(seat, episode.repair_rng))
+            return Repair("play", episode.sample(seat, episode.repair_rng(seat)))
         if self.kind == "noop":
             action = episode.noop(seat)
             if action is not None:

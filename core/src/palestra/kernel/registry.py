@@ -89,11 +89,11 @@ class Registry:
         if spec is None:
             namespaces = sorted({s.namespace for s in self.environments.values()})
             hint = f"Installed namespaces: {', '.join(namespaces)}."
-            namespace = bare.split("/", 1)[0]
             if not namespaces:
                 hint = 'No environments are installed; run: pip install "palestra[all]".'
-            if namespace not in namespaces:
-                hint = where_from("namespaces", namespace) or hint
+            if (namespace := bare.split("/", 1)[0]) not in namespaces:
+                own = " A plugin of your own is installed with: pip install -e ."
+                hint = where_from("namespaces", namespace) or hint + own
             raise UnknownName("environment", name, self.environments, hint + self._broken())
         return spec  # type: ignore[no-any-return]
 
@@ -102,8 +102,7 @@ class Registry:
         return f" Not loaded: {'; '.join(map(str, failures))}" if failures else ""
 
     def agent(self, name: str) -> AgentSpec:
-        spec = self.agents.get(name)
-        if spec is None:
+        if (spec := self.agents.get(name)) is None:
             hint = where_from("agents", name) + self._broken()
             raise UnknownName("agent", name, self.agents, hint)
         return spec  # type: ignore[no-any-return]

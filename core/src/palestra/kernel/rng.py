@@ -59,7 +59,7 @@ _EVEN, _ODD = ((13, 19), (15, 17), (26, 6), (6, 26)), ((17, 15), (29, 3), (16, 1
 
 
 def encrypted(key: int, counter0: int, counter1: int, lanes: int = 1) -> tuple[int, int]:
-    """`threefry` in Python's own integers, without calls and with one mask a round.
+    """`threefry` in Python's own integers, without calls and with one mask per round.
 
     Counters may hold many numbers, in lanes of 64 bits; `lanes` has a 1 in each. Eight words then
     take a third more time than one.

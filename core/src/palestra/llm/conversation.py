@@ -31,7 +31,7 @@ class Chat:
 
     def rules_message(self, text: str, answer: str = ANSWER) -> Message:
         """The first message; `answer` says what replies are to look like."""
-        return Message("system", f"{text}\n{answer}")
+        return Message("system", f"{text}\n{answer}" if answer else text)
 
     def form(self, answer: str) -> str:
         """What this style says of replies to moves, where the game is worded to say `answer`."""

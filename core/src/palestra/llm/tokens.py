@@ -2,29 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from palestra.agents.models import Request
+from palestra.agents.models import Message, Request
 from palestra.kernel.errors import InvalidOption
 from palestra.llm.conversation import RAW_END
+from palestra.quoting import without
 
 
 def read_prompt(tokenizer: Any, request: Request, name: str) -> list[int]:
     """The tokens of a request: in the model's chat template, or joined as they stand.
 
-    If part of the conversation was read before (`request.read`), only its new messages are
-    tokenised and appended to it. Raises `InvalidOption` for a chat with a model that has no
-    template, or whose template rewrites earlier messages.
+    Only the template gives special tokens: those that a message spells out are escaped, unless
+    `request.special`. If part of the conversation was read before (`request.read`), only its new
+    messages are tokenised and appended to it. Raises `InvalidOption` for a chat with a model that
+    has no template, or whose template rewrites earlier messages.
     """
     if request.read:
         return [*request.read, *_continuation(tokenizer, request, name)]
     if request.raw:
-        return token_ids(tokenizer, "".join(message.content for message in request.messages))
+        return token_ids(tokenizer, _joined(tokenizer, request, request.messages))
     if not tokenizer.chat_template:
         raise InvalidOption(f"{name} has no chat template; say prompt=raw")
-    messages = [{"role": message.role, "content": message.content} for message in request.messages]
+    messages = _shown(tokenizer, request, request.messages)
     text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     return token_ids(tokenizer, text)
+
+
+def _joined(tokenizer: Any, request: Request, messages: Sequence[Message]) -> str:
+    text = "".join(message.content for message in messages)
+    return text if request.special else plain_text(tokenizer, text)
+
+
+def _shown(tokenizer: Any, request: Request, messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Messages as a chat template takes them."""
+    if request.special:
+        return [{"role": message.role, "content": message.content} for message in messages]
+    return [
+        {"role": message.role, "content": plain_text(tokenizer, message.content)}
+        for message in messages
+    ]
+
+
+class Special(NamedTuple):
+    """A tokenizer's special tokens, and whether any is looked for in the normalised text."""
+
+    size: int
+    texts: frozenset[str]
+    ids: frozenset[int]
+    normalised: bool
+
+
+_known: WeakKeyDictionary[Any, Special] = WeakKeyDictionary()  # by tokenizer; reading takes 0.4 ms
+
+
+def special_tokens(tokenizer: Any) -> Special:
+    """The special tokens of a tokenizer, those added to it included."""
+    known = _known.get(tokenizer)
+    if known is None or known.size != len(tokenizer):
+        added = getattr(tokenizer, "added_tokens_decoder", {})
+        listed = {number: token for number, token in added.items() if token.special}
+        known = _known[tokenizer] = Special(
+            len(tokenizer),
+            frozenset({*tokenizer.all_special_tokens, *(t.content for t in listed.values())}),
+            frozenset(listed),
+            any(token.normalized for token in listed.values()),
+        )
+    return known
+
+
+def plain_text(tokenizer: Any, text: str) -> str:
+    """A text that gives none of a tokenizer's special tokens: what would begin one is escaped."""
+    special = special_tokens(tokenizer)
+    text = without(text, special.texts)
+    for _ in range(3 if special.normalised else 0):
+        read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        pairs = zip(read["input_ids"], read["offset_mapping"], strict=True)
+        found = {text[start:end].strip() for number, (start, end) in pairs if number in special.ids}
+        if not found:
+            break
+        text = without(text, found)
+    return text
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
@@ -39,13 +99,13 @@ def _continuation(tokenizer: Any, request: Request, name: str) -> list[int]:
     """The tokens that follow a sampled reply: its end, the new messages, the start of the next."""
     new = request.messages[len(request.messages) - request.new :]
     if request.raw:
-        text = "".join(message.content for message in new)
+        text = _joined(tokenizer, request, new)
         said = tokenizer.decode(request.read[-8:], skip_special_tokens=True)
         left = len(RAW_END) - (len(said) - len(said.rstrip("\n")))
         return token_ids(tokenizer, "\n" * max(0, left) + text)
-    shown = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _SAID}]
-    shown += [{"role": message.role, "content": message.content} for message in new]
-    text = tokenizer.apply_chat_template(shown, add_generation_prompt=True, tokenize=False)
+    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _SAID}]
+    turns += _shown(tokenizer, request, new)
+    text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
     if text.count(_SAID) != 1:
         raise InvalidOption(
             f"the chat template of {name} rewrites replies, so that no exact tokens can be kept; "

@@ -22,7 +22,7 @@ from palestra.kernel.rng import Rng
 from palestra.phrasing.extended import Kind, extended
 from palestra.phrasing.translator import Translator
 from palestra.phrasing.vocabulary import Vocabulary
-from palestra.scene import Grid, Piece, Scene
+from palestra.scene import Card, Grid, Piece, Scene
 
 SEED = Annotated[
     int, Meta(ge=0, description="tells the game in invented words, other ones for every number")
@@ -175,7 +175,7 @@ class Disguised(ArrayGame):
                 tuple(self.translator.cell(value.name(row, column)) for column in range(len(cells)))
                 for row, cells in enumerate(value.cells)
             )
-        if isinstance(value, Piece):
+        if isinstance(value, (Piece, Card)):
             changed["sprite"] = ""  # its picture would name it
         return replace(value, **{k: v for k, v in changed.items() if k not in LITERAL})
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 from msgspec import Meta
 
@@ -221,9 +221,17 @@ def custom(texts: Mapping[str, str]) -> Wording:
     )
 
 
+@runtime_checkable
+class FormsAnswers(Protocol):
+    """A game that says itself what replies are to look like; "" says nothing."""
+
+    def answer_form(self, seat: int) -> str:
+        """The instruction to a model at a seat."""
+
+
 def answer_form(game: Game[Any, Any], seat: int) -> str:
     """The instruction to a model at a seat on what its replies must look like."""
-    return game.answer_form(seat) if isinstance(game, Worded) else ANSWER
+    return game.answer_form(seat) if isinstance(game, FormsAnswers) else ANSWER
 
 
 class Worded(Game[Any, Any]):

@@ -40,13 +40,19 @@ def counts_of(record: EpisodeRecord) -> list[AnswerCounts]:
     """The counts of every seat of a record.
 
     An answer is refused if it cannot be read or is not legal. A turn whose move a policy supplied,
-    or that ended in a forfeit, has only refused answers.
+    or that ended in a forfeit, has only refused answers. Of a turn that was cut off, the refused
+    answers count, and not one that nobody played.
     """
     counts = [AnswerCounts() for _ in record.players]
     for turn in record.turns:
         seat = counts[turn.seat]
         seat.refused += len(turn.errors)
         seat.answers += len(turn.errors) + (turn.status in ANSWERED)
+    for step in record.steps:
+        for number, attempts in step.unplayed.items():
+            refused = sum(bool(attempt.error) for attempt in attempts)
+            counts[number].refused += refused
+            counts[number].answers += refused
     if record.outcome is not None:
         for seat, result in zip(counts, record.outcome.results, strict=True):
             seat.forfeits += result == "forfeit"

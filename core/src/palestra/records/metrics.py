@@ -32,7 +32,7 @@ TELLING = ("success", "win")  # metrics of the core that tell about the game its
 def metrics_for(env: str) -> list[MetricSpec]:
     """The installed metrics that apply to an environment id.
 
-    Of an id that is not installed nothing is known, so that metrics with needs do not apply to it.
+    Nothing is known of an id that is not installed, so metrics with needs do not apply to it.
     """
     known = registry()
     spec = known.environments.get(env)
@@ -54,7 +54,7 @@ def meets_needs(metric: MetricSpec, spec: EnvSpec) -> bool:
 
 
 def own_metrics(env: str) -> list[MetricSpec]:
-    """The metrics that say how well a game went, beyond who was paid how much.
+    """The metrics that say how well a game went, apart from the payoffs.
 
     Those that name the environment, and the core's `success` or `win` where they apply.
     """
@@ -64,8 +64,8 @@ def own_metrics(env: str) -> list[MetricSpec]:
 def measure(record: EpisodeRecord, names: Iterable[str] | None = None) -> dict[str, float]:
     """Every metric that applies to a record, or those named.
 
-    A metric by key appears as `name:key`; one that has nothing to measure in this episode is left
-    out, and so is, with a warning, one that fails. With `names`, raises what a metric raises, and
+    A metric by key appears as `name:key`. A metric that is undefined in this episode is left out,
+    and one that fails is left out with a warning. With `names`, an error of a metric is raised, and
     `UnknownName` for a name that is not installed.
     """
     known = registry().metrics

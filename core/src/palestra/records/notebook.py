@@ -1,4 +1,4 @@
-"""A record in a notebook: its replay page, in a frame that may reach nothing outside itself."""
+"""A record in a notebook: its replay page, in a frame that can load nothing from outside."""
 
 from __future__ import annotations
 

@@ -55,7 +55,10 @@ class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
-    """A refused answer: the reason, its text, and its usage."""
+    """A refused answer: the reason, its text, and its usage.
+
+    In `StepRecord.unplayed`, an answer that was accepted but not played has no reason.
+    """
 
     error: str = ""
     raw: str | None = None
@@ -128,7 +131,8 @@ class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
     """Decisions played together, their rewards by seat and term, and the events they led to.
 
     `facts` are the game's facts about the state after the step that changed in it
-    (`palestra.records.facts`).
+    (`palestra.records.facts`). `unplayed` holds, by seat, the answers to turns that were cut off
+    before their seats had moved: by a budget, a time limit, an error, or another seat's forfeit.
     """
 
     turns: list[TurnRecord]
@@ -136,6 +140,7 @@ class StepRecord(msgspec.Struct, omit_defaults=True, gc=False):
     costs: Terms = {}
     events: list[EventRecord] = []
     facts: dict[str, Any] = {}
+    unplayed: dict[int, list[Attempt]] = {}
 
 
 class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
@@ -187,6 +192,13 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     @property
     def events(self) -> list[EventRecord]:
         return [*self.opening, *(event for step in self.steps for event in step.events)]
+
+    @property
+    def usages(self) -> list[tuple[int, Usage]]:
+        """What was spent on every answer, with its seat: refused and unplayed ones included."""
+        unplayed = [pair for step in self.steps for pair in step.unplayed.items()]
+        spent = [(turn.seat, turn.spent) for turn in self.turns]
+        return spent + [(seat, attempt.usage) for seat, lost in unplayed for attempt in lost]
 
     def transcript(self, seat: int) -> list[EventRecord]:
         """All events that were shown at one seat, to any person; `seen` is a range of it."""
@@ -254,6 +266,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             shown[seat] = counts[seat]
             turns.append(turn)
         step = _play(simulator, played.actions, turns, log[len(steps) + 1] if log else None)
+        step.unplayed = _unplayed(notes, step)
         step.facts = {name: f for name, f in step.facts.items() if said.get(name) != f}
         said = said | step.facts
         if len(steps) < len(shaped):
@@ -361,6 +374,31 @@ def _play(
     return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events, facts)
 
 
+def _unplayed(notes: Mapping[int, TurnNote], step: StepRecord) -> dict[int, list[Attempt]]:
+    """The answers of seats that have no turn in a step."""
+    lost: dict[int, list[Attempt]] = {}
+    for seat in sorted(notes.keys() - {turn.seat for turn in step.turns}):
+        note = notes[seat]
+        answers = list(note.refused)
+        if note.decision is not None and note.status != "replaced":
+            answers.append(Attempt.of(note.decision, ""))
+        lost[seat] = answers
+    return lost
+
+
+def unexplained(episode: Episode) -> dict[int, TurnNote]:
+    """Notes on refused answers that an episode has counted and no note of its history holds.
+
+    For who ends an episode of which the runner has been lost.
+    """
+    counts = list(episode.mistakes)
+    for played in episode.history():
+        for seat, note in (played.notes or {}).items():
+            counts[seat] -= len(note.refused)
+    lost = Attempt("the answer was lost when the episode was cut off")
+    return {s: TurnNote(refused=[lost] * n) for s, n in enumerate(counts) if n > 0}
+
+
 def _plain(terms: Mapping[int, Mapping[str, float]]) -> Terms:
     return {p: {k: float(v) for k, v in named.items()} for p, named in terms.items() if named}
 
@@ -448,7 +486,8 @@ def go_on(episode: Episode, record: EpisodeRecord) -> None:
 
 def notes_of(step: StepRecord) -> dict[int, TurnNote]:
     """The runner's notes on every turn of a recorded step, by seat."""
-    return {turn.seat: _note(turn) for turn in step.turns}
+    lost = {seat: TurnNote(refused=answers) for seat, answers in step.unplayed.items()}
+    return lost | {turn.seat: _note(turn) for turn in step.turns}
 
 
 def _note(turn: TurnRecord) -> TurnNote:
@@ -493,7 +532,7 @@ def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) 
 def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = None) -> None:
     if not step.turns:
         why = step.events[0].text.rstrip(".") if step.events else "stopped"
-        episode.truncate(why)
+        episode.truncate(why, notes)
         return
     lost = [turn for turn in step.turns if turn.status == "forfeit"]
     if lost:

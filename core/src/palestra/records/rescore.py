@@ -18,6 +18,7 @@ import msgspec
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, PalestraError, cause, shown
 from palestra.kernel.registry import load_game, registry
+from palestra.records.answers import counts_of
 from palestra.records.metrics import Measures, measure
 from palestra.records.record import (
     EpisodeRecord,
@@ -132,7 +133,8 @@ def _play(
 ) -> list[Change]:
     """Play one recorded step, or end the episode if it is now parsed or judged differently."""
     if not step.turns:
-        episode.truncate(step.events[0].text.rstrip(".") if step.events else "stopped")
+        why = step.events[0].text.rstrip(".") if step.events else "stopped"
+        episode.truncate(why, notes_of(step))
         return []
     changes = [c for turn in step.turns for c in _reread(record.number, number, turn, episode)]
     lost = [turn for turn in step.turns if turn.status == "forfeit"]
@@ -141,9 +143,9 @@ def _play(
         refused = [change for change in changes if change.new == "refused"]
         if forfeit and refused:
             why = f"rescored: {refused[0].why}"
-            episode.forfeit(refused[0].seat, why, {refused[0].seat: notes[refused[0].seat]})
+            episode.forfeit(refused[0].seat, why, notes)
         else:
-            episode.truncate(f"rescored: {changes[0].why}")
+            episode.truncate(f"rescored: {changes[0].why}", notes)
     elif lost:
         episode.forfeit(lost[0].seat, lost[0].text, notes)
     else:
@@ -155,7 +157,7 @@ def _play(
             changes = [
                 Change(record.number, number, turn.seat, "rules", shown(turn.text), "illegal", why)
             ]
-            episode.truncate(f"rescored: {why}")
+            episode.truncate(f"rescored: {why}", notes)
     return changes
 
 
@@ -194,19 +196,14 @@ def _read(episode: Episode, seat: int, raw: str) -> tuple[Any, str]:
 
 def _made(record: EpisodeRecord, episode: Episode) -> EpisodeRecord:
     """The new record, with the fields that can only be copied from the old one."""
-    for seat, count in enumerate(record.mistakes):
-        refused = sum(len(t.errors) for s in record.steps for t in s.turns if t.seat == seat)
-        played = sum(
-            len(t.errors)
-            for s in record.steps[: episode.steps_played]
-            for t in s.turns
-            if t.seat == seat
-        )
-        for _ in range(played if refused == count else count):
-            episode.count_mistake(seat)
     made = record_episode(episode, record.agents, number=record.number, error=record.error)
     for name in OWN:
         setattr(made, name, getattr(record, name))
+    kept, now = ([seat.refused for seat in counts_of(one)] for one in (record, made))
+    made.mistakes = tuple(
+        new if count == old else count  # one without answers on record is kept
+        for count, old, new in zip(record.mistakes, kept, now, strict=False)
+    )
     return made
 
 

@@ -1,4 +1,4 @@
-"""Measures that many environments share, and what measures of one game are made of."""
+"""Measures that many environments share, and helpers for measures of one game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DECIDED = ("win", "draw", "loss", "forfeit")  # results of a game played to its 
 def win(record: EpisodeRecord) -> dict[str, float] | None:
     """1 if the seat won, else 0, by player.
 
-    Nothing in an episode that was cut short, or whose results are no wins and losses.
+    Undefined in an episode that was cut short, or whose results are not wins and losses.
     """
     if record.outcome is None or not set(record.outcome.results) <= set(DECIDED):
         return None
@@ -25,7 +25,7 @@ def win(record: EpisodeRecord) -> dict[str, float] | None:
 
 @metric("draw", needs=("zero-sum",), bounds=(0.0, 1.0))
 def draw(record: EpisodeRecord) -> float | None:
-    """1 if the game was drawn, else 0; nothing in an episode that was cut short."""
+    """1 if the game was drawn, else 0; undefined in an episode that was cut short."""
     if record.outcome is None or not set(record.outcome.results) <= set(DECIDED):
         return None
     return float(all(result == "draw" for result in record.outcome.results))
@@ -35,7 +35,7 @@ def draw(record: EpisodeRecord) -> float | None:
 def success(record: EpisodeRecord) -> float | None:
     """1 if the player reached the goal, else 0, also when the game's own time ran out.
 
-    Nothing where an episode ends with points only, or was cut short from outside.
+    Undefined where an episode ends with points only, or was cut short from outside.
     """
     if record.outcome is None or record.outcome.results[0] in ("score", "none"):
         return None
@@ -90,8 +90,8 @@ def gini(amounts: Sequence[float]) -> float:
 
 @metric("tokens", unit="tokens", bounds=(0.0, None), better="lower")
 def tokens(record: EpisodeRecord) -> float | None:
-    """Tokens that all seats' models read and wrote, refused answers included; nothing without."""
-    return float(sum(turn.spent.tokens for turn in record.turns)) or None
+    """Tokens that all seats' models read and wrote, refused answers included; undefined without."""
+    return float(sum(spent.tokens for _, spent in record.usages)) or None
 
 
 @metric(
@@ -102,7 +102,7 @@ def tokens(record: EpisodeRecord) -> float | None:
     better="lower",
 )
 def tokens_per_welfare(record: EpisodeRecord) -> float | None:
-    """Tokens for each unit of welfare; nothing without tokens, or if the welfare is not above 0."""
+    """Tokens per unit of welfare; undefined without tokens, or if the welfare is not above 0."""
     spent, gained = tokens(record), welfare(record)
     return spent / gained if spent and gained > 0 else None
 

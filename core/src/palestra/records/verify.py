@@ -8,6 +8,7 @@ import msgspec
 
 from palestra.kernel.errors import Divergence, PalestraError
 from palestra.kernel.game import Game
+from palestra.records.answers import counts_of
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord, record_episode, replay
 
 # Fields known only to the recorder, which a replay takes on trust
@@ -57,6 +58,8 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
         _verify_step(number, kept, made)
     _verify_mistakes(record)
     filled = [n for n in TRUSTED_OF_TURNS if any(getattr(t, n) for t in record.turns)]
+    if any(step.unplayed for step in record.steps):
+        filled.append("unplayed")
     return tuple([n for n in TRUSTED if getattr(record, n)] + filled)
 
 
@@ -72,17 +75,11 @@ def _verify_step(number: int, kept: StepRecord, made: StepRecord) -> None:
 
 
 def _verify_mistakes(record: EpisodeRecord) -> None:
-    """Check that `mistakes` counts every refused answer on record, and no others in a run.
-
-    Where an episode stops between two answers of a turn, the turn is not on record.
-    """
-    stopped = bool(record.steps) and not record.steps[-1].turns
+    """Check that `mistakes` counts every refused answer on record, and no others in a run."""
     _same(len(record.steps), "mistakes", len(record.mistakes), len(record.players))
-    refused = [0] * len(record.players)
-    for turn in record.turns:
-        refused[turn.seat] += len(turn.errors)
-    for seat, (counted, seen) in enumerate(zip(record.mistakes, refused, strict=True)):
-        if counted < seen or (record.agents and counted != seen and not stopped):
+    counts = [counted.refused for counted in counts_of(record)]
+    for seat, (counted, seen) in enumerate(zip(record.mistakes, counts, strict=True)):
+        if counted < seen or (record.agents and counted != seen):
             raise Divergence(len(record.steps), f"mistakes of seat {seat}", counted, seen)
 
 

@@ -187,5 +187,5 @@ class RunFolder:
         self._same("agents", record.agents, plan.agents)
         self._same("seed", record.seed - record.number, plan.seed)
         self._same("options", record.options, plan.options)
-        for turn in record.turns:
-            ledger.account(plan.agents[turn.seat]).spend(turn.spent)
+        for seat, spent in record.usages:
+            ledger.account(plan.agents[seat]).spend(spent)

@@ -149,8 +149,12 @@ class Runner:
         )
 
     def unfinished(self) -> list[EpisodeRecord]:
-        """Partial records of the episodes that are still being played."""
-        return [self._record(r) for r in self._running if r.episode.steps_played and not r.error]
+        """Partial records of the episodes that are still being played.
+
+        The answers of a step that is being decided are not in them: resuming asks for them again.
+        """
+        live = [r for r in self._running if r.episode.steps_played and not r.error]
+        return [running.without_pending(self._record(running)) for running in live]
 
     def start(self, number: int, begun: EpisodeRecord | None = None) -> RunningEpisode:
         """Open an episode, or resume one where its record stops."""
@@ -232,12 +236,12 @@ class Runner:
         """End an episode because a seat's budget or time is used up."""
         try:
             if self.game.payoffs == "zero-sum":
-                note = TurnNote(refused=running.refused.get(seat, ()))
-                running.episode.forfeit(seat, why, {seat: note})
+                running.episode.forfeit(seat, why, running.unplayed())
             else:
-                running.episode.truncate(f"{self.game.players[seat]}'s {why}")
+                running.episode.truncate(f"{self.game.players[seat]}'s {why}", running.unplayed())
         except Exception as error:
             self._fail(running, error)
+        running.clear()
 
     def _ask(self, agent: Agent, waiting: list[PendingTurn]) -> None:
         """Call an agent with all its waiting turns, and distribute its answers to the episodes."""
@@ -297,7 +301,6 @@ class Runner:
     def _time_out(self, pending: PendingTurn) -> None:
         running, why = pending.running, f"time of {self._move_seconds:g} s for a move is over"
         if not running.episode.over:
-            running.actions, running.notes = {}, {}
             self._stop_for(running, pending.turn.seat, why)
 
     def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
@@ -348,8 +351,9 @@ class Runner:
         said = note.decision
         note.decision = msgspec.structs.replace(said, usage=Usage())  # counted as refused
         if repair.what == "forfeit":
-            episode.forfeit(seat, f"illegal move: {error.why or error}", {seat: note})
-            running.actions.clear()
+            notes = {**running.unplayed(), seat: note}
+            episode.forfeit(seat, f"illegal move: {error.why or error}", notes)
+            running.clear()
             return
         note.status = "replaced"
         running.actions[seat], running.notes[seat] = repair.action, note
@@ -364,13 +368,12 @@ class Runner:
             episode.act(running.actions, running.notes)
         except Exception as error:
             if episode.steps_played > turn:  # it was played: what failed pays for it
+                running.clear()
                 self._fail(running, error)
             else:
                 self._not_played(running, error)
             return
-        running.actions, running.notes = {}, {}
-        if running.refused:
-            running.refused = {}
+        running.clear()
         if self._max_episode_steps and episode.steps_played >= self._max_episode_steps:
             try:
                 episode.truncate(f"{self._max_episode_steps} steps played")
@@ -405,9 +408,9 @@ class Runner:
             return
         running.error = readable("".join(traceback.format_exception(error))) or ""
         self.failures.append(error)
-        running.actions, running.notes = {}, {}
         with suppress(Exception):  # shapers may fail again at the end
-            running.episode.truncate(f"error: {cause(error)}")
+            running.episode.truncate(f"error: {cause(error)}", running.unplayed())
+        running.clear()
 
     def finish(self, running: RunningEpisode) -> EpisodeRecord:
         """The record of an episode that is over; its agents forget it."""

@@ -10,7 +10,7 @@ import msgspec
 from palestra.agents.agent import Agent, Turn
 from palestra.agents.budget import Account
 from palestra.kernel.episode import Episode
-from palestra.records.record import Attempt, TurnNote
+from palestra.records.record import Attempt, EpisodeRecord, TurnNote
 
 
 @dataclass(slots=True)
@@ -36,6 +36,25 @@ class RunningEpisode:
     def over(self) -> bool:
         """Whether the rules, the runner or an error have ended it."""
         return not self.episode.to_act or bool(self.error)
+
+    def unplayed(self) -> dict[int, TurnNote]:
+        """Notes on the answers of the step that is being decided, in case it is cut off."""
+        refused = {seat: TurnNote(refused=attempts) for seat, attempts in self.refused.items()}
+        return refused | self.notes
+
+    def without_pending(self, record: EpisodeRecord) -> EpisodeRecord:
+        """A partial record without the mistakes of the step that is being decided."""
+        for seat, attempts in self.refused.items():
+            counts = list(record.mistakes)
+            counts[seat] -= len(attempts)
+            record.mistakes = tuple(counts)
+        return record
+
+    def clear(self) -> None:
+        """Forget the answers of a step that has been played or cut off."""
+        self.actions, self.notes = {}, {}
+        if self.refused:
+            self.refused = {}
 
 
 class PendingTurn(msgspec.Struct, eq=False, gc=False):

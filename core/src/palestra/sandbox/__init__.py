@@ -14,7 +14,9 @@ Further checks catch mistakes early: `check_program` reads the source and refuse
 a few modules, underscored names and attributes, and dangerous built-ins; executed lines are
 counted, so that the limit ends a program at the same line every time. Programs have no clock, no
 random numbers and, where the system allows it, fixed addresses, so that the same source prints the
-same output.
+same output. Where it does not, as in many containers, texts and hashes of objects tell no address
+in CPython on 64 bits; only the hashes of Python's own classes and of NaN, and with them the order
+of sets of those, still differ from process to process.
 """
 
 from palestra.sandbox.check import MODULES, check_program

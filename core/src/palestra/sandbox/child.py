@@ -259,6 +259,103 @@ def guarded_template(node: Any) -> Any:
     )
 
 
+# Where 64-bit CPython keeps a type's `repr` and `hash`, and the function of `object.__repr__`
+REPR, HASH, WRAPPED = 88, 120, 48
+kept: list[Any] = []  # functions that types now point at
+
+
+def hide_addresses() -> bool:
+    """Have no text and no hash tell an address; returns whether this interpreter could be changed.
+
+    Addresses differ between processes unless the kernel keeps them (`run._start`). A text says
+    0x..., as the host writes it too, and objects are hashed by the order in which they first were.
+    Hashes of Python's own classes and of NaN stay, as they are in use inside Python.
+    """
+    places = {"__repr__": REPR, "__hash__": HASH}
+    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32:
+        return False
+    own = {name: vars(object)[name] for name in places}
+    if any(at(object, places[name]) != at(own[name], WRAPPED) for name in places):
+        return False
+    function, built_in, wrapper = type(at), type(len), type("".__str__)
+    method = type(Printed(0).write)
+    texts = {
+        at(one, REPR): text_of(at(one, REPR))
+        for one in (object, function, built_in, wrapper, type(n for n in ""))
+    }
+    whole, bound = numbered(), numbered_by_owner()
+    hashes = {at(one, HASH): bound for one in (method, built_in, wrapper)}
+    hashes |= {at(one, HASH): whole for one in (object, function)}
+    for kind in subclasses(object):
+        for place, changed in ((REPR, texts), (HASH, hashes)):
+            if at(kind, place) in changed:
+                put(kind, place, changed[at(kind, place)])
+    for name, changed in (("__repr__", texts), ("__hash__", hashes)):  # for classes to come
+        put(own[name], WRAPPED, changed[at(own[name], WRAPPED)])
+    kept.extend([*texts.values(), whole, bound])
+    return True
+
+
+def subclasses(kind: type) -> list[type]:
+    """A class and its subclasses, without those of classes: Python's own tables hold classes."""
+    left, found = [kind], dict.fromkeys([kind])
+    while left:
+        inner: list[type] = type.__subclasses__(left.pop())
+        for one in inner:
+            if one not in found and not issubclass(one, type):
+                found[one] = None
+                left.append(one)
+    return list(found)
+
+
+def at(thing: object, place: int) -> int:
+    return ctypes.c_size_t.from_address(id(thing) + place).value
+
+
+def put(thing: object, place: int, function: Any) -> None:
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    ctypes.c_size_t.from_address(id(thing) + place).value = address
+
+
+def text_of(address: int) -> Any:
+    """A `repr` like the one at an address, that does not tell where the object is."""
+    signature = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+    told = signature(address)
+
+    def text(thing: Any) -> str:
+        owner = getattr(thing, "__self__", thing) if type(thing) in OWNED else thing
+        return str(told(thing)).replace(hex(id(thing)), "0x...").replace(hex(id(owner)), "0x...")
+
+    return signature(text)
+
+
+def numbered() -> Any:
+    """A `hash` that numbers objects in the order in which they are first hashed.
+
+    It keeps them, as another object at the same address would get the same number.
+    """
+    numbers: dict[int, tuple[int, Any]] = {}
+
+    def number(thing: Any) -> int:
+        return numbers.setdefault(id(thing), (len(numbers) + 1, thing))[0]
+
+    return ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object)(number)
+
+
+def numbered_by_owner() -> Any:
+    """A `hash` of methods, which are equal if their objects are the same."""
+    numbers: dict[tuple[int, str], tuple[int, Any]] = {}
+
+    def number(thing: Any) -> int:
+        owner, name = thing.__self__, thing.__name__
+        return numbers.setdefault((id(owner), name), (len(numbers) + 1, owner))[0]
+
+    return ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object)(number)
+
+
+OWNED = (type(len), type("".__str__))  # what is told of by the object it belongs to
+
+
 class Printed(io.StringIO):
     """What was printed, up to a length."""
 
@@ -298,6 +395,7 @@ class Process:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.closerange(3, 1 << 16)
         isolated = isolate()
+        hide_addresses()
         if "random" in sys.modules:  # statistics draws from it; a fork seeds it anew
             sys.modules["random"].seed(0)
         limit(self.limits)

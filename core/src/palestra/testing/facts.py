@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import sys
 import warnings
 from dataclasses import fields
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 from palestra.catalogue.build import stale_environment
@@ -60,6 +64,60 @@ def options_are_described(subject: Subject) -> None:
             f"{bare[0]}: Annotated[…, Meta(…, description='what it means')]",
             stacklevel=2,
         )
+
+
+def options_are_read(subject: Subject) -> None:
+    """Some code of the game reads every option; those that nothing reads are warned of."""
+    kind = type(subject.game)
+    read = names_read(kind)
+    unread = [option.name for option in described(kind) if option.name not in read]
+    if unread:
+        warnings.warn(
+            f"{subject.spec.id}: nothing reads the options {', '.join(unread)}; use each in the "
+            f"rules, as config.{unread[0]}, or remove it",
+            stacklevel=2,
+        )
+
+
+def names_read(kind: type) -> set[str]:
+    """Every attribute that the modules of a class and of its bases read, and their short strings.
+
+    What they import from their own package or from Palestra counts too; strings do because of
+    `getattr`.
+    """
+    todo = [base.__module__ for base in kind.__mro__]
+    seen: set[str] = set()
+    names: set[str] = set()
+    while todo:
+        name = todo.pop()
+        module = sys.modules.get(name)
+        if name in seen or module is None or name.partition(".")[0] in ("builtins", "typing"):
+            continue
+        seen.add(name)
+        names |= _names_of(module)
+        if name.partition(".")[0] != "palestra":
+            todo += _imports_of(module)
+    return names
+
+
+@cache
+def _names_of(module: ModuleType) -> frozenset[str]:
+    """The attributes that a module's source reads, and the strings in it."""
+    try:
+        nodes = list(ast.walk(ast.parse(inspect.getsource(module))))
+    except (OSError, TypeError):  # no source, as of a module of an interpreter
+        return frozenset()
+    read = (n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load))
+    strings = (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return frozenset((*read, *strings))
+
+
+def _imports_of(module: ModuleType) -> list[str]:
+    """The modules of the same package, and of Palestra's core, that a module imports from."""
+    packages = (f"{module.__name__.partition('.')[0]}.", "palestra.")
+    values = list(vars(module).values())
+    names = [v.__name__ if inspect.ismodule(v) else getattr(v, "__module__", "") for v in values]
+    return [name for name in names if isinstance(name, str) and name.startswith(packages)]
 
 
 def catalogue_is_current(subject: Subject) -> None:

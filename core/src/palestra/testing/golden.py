@@ -99,7 +99,7 @@ def _end(episode: Episode) -> str:
 
 def golden_path(subject: Subject) -> Path:
     if subject.golden is None:
-        raise Skipped("no folder of golden transcripts was named")
+        raise Skipped("no folder of golden transcripts was named; name one with --golden")
     return subject.golden / (subject.spec.id.split("/", 1)[1] + ".txt")
 
 

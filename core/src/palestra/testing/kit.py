@@ -36,6 +36,7 @@ CHECKS: dict[str, Check] = {
     for check in (
         facts.facts_are_true,
         facts.options_are_described,
+        facts.options_are_read,
         facts.catalogue_is_current,
         facts.splits_play,
         standards.found_by_id,
@@ -74,13 +75,17 @@ CHECKS: dict[str, Check] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one check found; `detail` is why it failed or was skipped."""
+    """What one check found.
+
+    detail: why it failed or was skipped. same_as: the check that reported the same cause before.
+    """
 
     env: str
     check: str
     status: Literal["passed", "failed", "skipped"]
     detail: str = ""
     seconds: float = 0.0
+    same_as: str = ""
 
 
 def run_check(subject: Subject, name: str) -> Verdict:
@@ -92,25 +97,28 @@ def run_check(subject: Subject, name: str) -> Verdict:
         raise UnknownName("check", name, CHECKS)
     started = perf_counter()
     status: Literal["passed", "failed", "skipped"] = "passed"
-    detail = ""
+    detail = same_as = ""
     try:
         CHECKS[name](subject)
     except Skipped as reason:
         status, detail = "skipped", str(reason)
     except Exception as error:
-        status, detail = "failed", _detail(subject, name, error)
-    return Verdict(subject.spec.id, name, status, detail, perf_counter() - started)
+        status = "failed"
+        detail, same_as = _detail(subject, name, error)
+    return Verdict(subject.spec.id, name, status, detail, perf_counter() - started, same_as)
 
 
-def _detail(subject: Subject, name: str, error: Exception) -> str:
-    """Why a check failed, or which check has already reported it."""
+def _detail(subject: Subject, name: str, error: Exception) -> tuple[str, str]:
+    """Why a check failed, and which check has already reported it, if any."""
     cause, detail = faults.explain(error, subject)
     if isinstance(error, Failed) and name != "seeds_decide":
         undecided = _undecided(subject)
         if undecided:
-            return f"the same cause as in seeds_decide: {undecided}"
+            return f"the same cause as in seeds_decide: {undecided}", "seeds_decide"
     first = subject.causes.setdefault(cause, name)
-    return detail if first == name else f"the same cause as in {first}: {cause}"
+    if first == name:
+        return detail, ""
+    return f"the same cause as in {first}: {cause}", first
 
 
 def _undecided(subject: Subject) -> str:

@@ -14,7 +14,7 @@ from palestra.testing.subject import Skipped, Subject, play_on, random_actions, 
 
 
 def measures_stay_in_bounds(subject: Subject) -> None:
-    """Every metric measures a played, a forfeited and a cut episode, inside its bounds."""
+    """Every metric of a finished, a forfeited and a truncated episode lies inside its bounds."""
     specs = metrics_for(subject.spec.id)
     if not specs:
         raise Skipped("no metric applies")

@@ -48,7 +48,7 @@ def check_seat(seat: Any, game: Game[Any, Any]) -> int:
 def open_for(
     view: Callable[..., Any], env: str | EnvSpec | Game[Any, Any], options: Mapping[str, Any]
 ) -> tuple[EnvSpec | None, Game[Any, Any]]:
-    """`open_game` for a view, whose own settings an unknown option is compared with too."""
+    """`open_game` for a view; unknown options are also compared with the view's own settings."""
     try:
         return open_game(env, options)
     except UnknownOption as error:

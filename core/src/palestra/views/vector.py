@@ -324,8 +324,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
 class SyncedViews(SyncVectorEnv):
     """Gymnasium's `SyncVectorEnv`, which leaves the options of `reset` to its wrappers too.
 
-    That of Gymnasium 1.4 takes the reset mask out of them, so that `RecordEpisodeStatistics` starts
-    anew in all lanes.
+    Gymnasium 1.4's own takes the reset mask out of the options, so that `RecordEpisodeStatistics`
+    starts anew in all lanes.
     """
 
     def reset(

@@ -55,7 +55,7 @@ def margin(record: EpisodeRecord) -> float:
     better="lower",
 )
 def break_even(record: EpisodeRecord) -> float | None:
-    """The number of orders that pay for a robot; nothing if the margin is not positive."""
+    """The number of orders that pay for a robot; undefined if the margin is not positive."""
     profit = margin(record)
     return float(record.options["robot_price"]) / profit if profit > 0 else None
 
@@ -124,7 +124,7 @@ def times_asked(record: EpisodeRecord) -> float:
 
 @metric("food-share", measures=("grid/Foraging-v0",), bounds=(0.0, 1.0), better="higher")
 def food_share(record: EpisodeRecord) -> float | None:
-    """The share of all food, by level, that was loaded; nothing without normalize_reward."""
+    """The share of all food, by level, that was loaded; undefined without normalize_reward."""
     if not record.options["normalize_reward"]:
         return None
     paid = (terms.get("food", 0.0) for step in record.steps for terms in step.rewards.values())
@@ -180,7 +180,7 @@ def contact_rate(record: EpisodeRecord) -> float:
 
 @metric("mean-distance", measures=("grid/Particles-v0",), bounds=(0.0, None), better="lower")
 def mean_distance(record: EpisodeRecord) -> float | None:
-    """The first player's mean distance term per step, without its sign; nothing if there is none.
+    """The first player's mean distance term per step, without its sign; undefined if there is none.
 
     In `spread` it is the distance of landmarks from the player nearest to each.
     """

@@ -47,6 +47,7 @@ class Walkers(ArrayGame[StateT]):
 
     order = "simultaneous"
     payoffs: ClassVar[Payoffs] = "general"
+    figure: ClassVar[str] = "person"  # the sprite of a player
     num_actions = len(MOVES)
     observation_dtype = np.int16
 
@@ -173,13 +174,21 @@ class Walkers(ArrayGame[StateT]):
 
     # Pictures
 
-    def grid(self, pieces: Mapping[int, Piece], seen: NDArray[np.bool_] | None = None) -> Grid:
-        """A grid of pieces by cell; cells that are not `seen` are shaded."""
+    def grid(
+        self,
+        pieces: Mapping[int, Piece],
+        seen: NDArray[np.bool_] | None = None,
+        ground: Mapping[int, str] | None = None,
+    ) -> Grid:
+        """A grid of pieces and grounds by cell; cells that are not `seen` are shaded."""
         size = self.rows * self.columns
         cells = [pieces.get(cell) for cell in range(size)]
         hidden = [] if seen is None else np.flatnonzero(~seen).tolist()
+        grounds = [(ground or {}).get(cell, "") for cell in range(size)]
+        starts = range(0, size, self.columns)
         return Grid(
-            tuple(tuple(cells[i : i + self.columns]) for i in range(0, size, self.columns)),
+            tuple(tuple(cells[i : i + self.columns]) for i in starts),
+            ground=tuple(tuple(grounds[i : i + self.columns]) for i in starts) if ground else (),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
             style="floor",
@@ -200,7 +209,7 @@ class Walkers(ArrayGame[StateT]):
 
     def disc(self, seat: int) -> Piece:
         """The piece that stands for a player."""
-        return Piece(str(seat), seat, "disc", self.players[seat])
+        return Piece(str(seat), seat, "disc", self.players[seat], self.figure)
 
 
 def plane_lines(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:

@@ -108,7 +108,7 @@ def agreement(record: EpisodeRecord) -> float:
     "pareto-distance", measures=(NEGOTIATION,), unit="points", bounds=(0.0, None), better="lower"
 )
 def pareto_distance(record: EpisodeRecord) -> float | None:
-    """The distance of both values from the nearest efficient split; nothing without agreement.
+    """The distance of both values from the nearest efficient split; undefined without agreement.
 
     A split is efficient if no other is better for one player and no worse for the other.
     """
@@ -124,7 +124,7 @@ def joint_value(record: EpisodeRecord) -> float:
 
 @metric("advantage", measures=(NEGOTIATION,), unit="points")
 def advantage(record: EpisodeRecord) -> dict[str, float]:
-    """A player's value minus the other's, by player; nothing without an agreement."""
+    """A player's value minus the other's, by player; undefined without an agreement."""
     deal = _deal(record)
     if deal is None:
         return {}

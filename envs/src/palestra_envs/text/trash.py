@@ -24,7 +24,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -45,6 +44,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 from palestra_envs.text.sharing import (
     EVERYBODY,
@@ -307,13 +307,18 @@ class Trash(Talking, TextGame[TrashState]):
         return np.array(row, np.int32)
 
     def scene(self, state: TrashState, seat: int | None = None) -> Scene:
-        bars = [Bar("trash", float(state.trash), float(self.most), 6)]
+        """The heap, with everybody around it and what they have cleared."""
         full = float(max(self.most, *state.cleared))
-        bars += [
-            Bar(f"{name} cleared", float(n), full, own)
-            for own, (name, n) in enumerate(zip(self.players, state.cleared, strict=True))
-        ]
-        return Scene(bars=tuple(bars), lines=(f"{self._phase(state)} of {self.rounds}.",))
+        last = state.last or [0] * self.num_players
+        people = tuple(
+            Person(name, own, detail=f"{n} (+{now})" if now else str(n), share=n / full)
+            for own, (name, n, now) in enumerate(
+                zip(self.players, state.cleared, last, strict=True)
+            )
+        )
+        words = f"trash: {state.trash} / {self.most}"
+        heap = RoundTable(people, words=words, ground="waste", level=state.trash / self.most)
+        return Scene(f"{self._phase(state)} of {self.rounds}.", parts=(heap,))
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from palestra import Agent, Decision, EpisodeRecord, Meta, Turn, Usage, agent, make_agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought
 from palestra_adapters.thinking import Thinking, Thread, think_together
@@ -119,7 +120,7 @@ class Mediator(Adapter):
         if not strategy:
             asked = self.single(rules, f"{seen}\n\n{STRATEGY}")
             (reply,) = yield [self.ask(asked)]
-            strategy = split_thought(reply)[1]
+            strategy = quote(split_thought(reply)[1])
         order = MEDIATE.format(
             example=f"{names[0]}: {(team[0].legal_texts or ['its action'])[0]}", hold=self._hold
         )

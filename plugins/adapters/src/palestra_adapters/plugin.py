@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.specs import AgentSpec
@@ -12,3 +14,10 @@ CATALOGUE = read_catalogue("palestra_adapters")
 @hookimpl
 def palestra_agents() -> list[AgentSpec]:
     return CATALOGUE.agents
+
+
+@hookimpl
+def palestra_commands(app: Any) -> None:
+    from palestra_adapters.optimisers.command import optimise_command
+
+    app.command("optimise-agent")(optimise_command)

@@ -43,17 +43,20 @@ def reason(
     held: bool,
     member: int = 0,
     talk: Conversation | None = None,
+    temperature: float | None = None,
 ) -> Thinking[Step]:
     """Think and then move, in the form of `FORM`; two questions if `held`, else one."""
     style = agent.style
     stop = (*style.stop, f"\n{ACTION}") if held else style.stop
-    (reply,) = yield [agent.ask(messages, member=member, talk=talk, stop=stop)]
+    (reply,) = yield [
+        agent.ask(messages, member=member, talk=talk, stop=stop, temperature=temperature)
+    ]
     apart, said = split_thought(reply)
     thought, move = read_steps(said)
     if held:
         asked = list(talk.messages) if talk is not None else list(messages)
         asked += [style.move(f"Thought: {thought}"), style.question(ACTION)]
-        (reply,) = yield [agent.move(turn, asked, member=member)]
+        (reply,) = yield [agent.move(turn, asked, member=member, temperature=temperature)]
         move = reply.text.strip()
     thought = "\n".join(filter(None, (apart, thought)))
     return Step(thought, written(turn, move), reply)

@@ -36,7 +36,9 @@ class Relay(Agent):
         *,
         target: Annotated[str, Meta(description="agents joined by +")] = "",
         turns: Annotated[int, Meta(ge=0, description="decisions each agent plays")] = 1,
-        agents: Sequence[Agent | str] = (),
+        agents: Annotated[
+            Sequence[Agent | str], Meta(description="from Python: the agents, instead of target")
+        ] = (),
     ) -> None:
         members = list(agents) or list(split_members(target))
         if len(members) < 2:

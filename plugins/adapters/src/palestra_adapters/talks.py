@@ -62,19 +62,32 @@ class Speaking(Adapter):
     """An adapter whose decisions result from talks between roles or members."""
 
     def say(
-        self, turn: Turn, seat: int, asked: Sequence[Message], *, member: int = 0
+        self,
+        turn: Turn,
+        seat: int,
+        asked: Sequence[Message],
+        *,
+        member: int = 0,
+        temperature: float | None = None,
     ) -> Thinking[Line]:
         """The reply of a seat of the talk to a prompt."""
         number = member % len(self.models)
-        (reply,) = yield [self.ask(asked, member=number)]
+        (reply,) = yield [self.ask(asked, member=number, temperature=temperature)]
         return Line(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
 
     def answer(
-        self, turn: Turn, seat: int, asked: Sequence[Message], *, member: int = 0
+        self,
+        turn: Turn,
+        seat: int,
+        asked: Sequence[Message],
+        *,
+        member: int = 0,
+        temperature: float | None = None,
     ) -> Thinking[Line]:
         """A thought and a move, in the form of `react.FORM`."""
         number = member % len(self.models)
-        thinking = reason(self, turn, asked, held=can_hold(self, number), member=number)
+        held = can_hold(self, number)
+        thinking = reason(self, turn, asked, held=held, member=number, temperature=temperature)
         usage = Usage()
         asks = next(thinking)
         while True:

@@ -1,4 +1,4 @@
-"""What this plugin gives: `palestra ablate`, `palestra tournament` and `palestra results`."""
+"""What this plugin gives: `palestra ablate`, `probe`, `tournament` and `results`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from palestra.kernel.hooks import hookimpl
 def palestra_commands(app: Any) -> None:
     from palestra_arena.ablate_command import ablate_command
     from palestra_arena.command import results_command, tournament_command
+    from palestra_arena.probe_command import probe_command
 
     app.command("ablate")(ablate_command)
+    app.command("probe")(probe_command)
     app.command("tournament")(tournament_command)
     app.command("results")(results_command)

@@ -98,7 +98,7 @@ def _join(address: str, quiet: dict[str, Any]) -> None:
         ray.init(**quiet)
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidOption(
-            f"no Ray lets us in at RAY_ADDRESS={address}: {error}; see that it runs there "
+            f"cannot join a Ray cluster at RAY_ADDRESS={address}: {error}; see that it runs there "
             "(ray start --head), and set RAY_AUTH_MODE and RAY_AUTH_TOKEN as it has them"
         ) from error
 

@@ -26,6 +26,7 @@ from palestra.agents.agent import Undecided, decision_problem
 from palestra.kernel.episode import Truncate
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
+from palestra.records.record import unexplained
 from palestra.runner.listeners import Listeners
 from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 
@@ -293,7 +294,7 @@ class Referee:
         """The record of a match that a seat forfeits after the moves of `episode`."""
         if episode is None or episode.over:
             episode = self._moves_of(match, episode)
-        episode.forfeit(seat, why)
+        episode.forfeit(seat, why, unexplained(episode))
         return record_episode(episode, match.agents, number=match.seed)
 
     def _moves_of(self, match: Match, episode: Episode | None) -> Episode:
@@ -314,7 +315,7 @@ class Referee:
         why = f"the game took more than {self._settings.game_seconds:g} seconds"
         if asked >= 0 or episode is None:
             return self._forfeited(match, episode, max(asked, 0), why)
-        episode.truncate(why)
+        episode.truncate(why, unexplained(episode))
         return record_episode(episode, match.agents, number=match.seed)
 
     def abandoned(self, match: Match, seat: int, why: str) -> Played:

@@ -10,7 +10,7 @@ MOST = 200  # points of a line; more would not be seen
 
 
 def chart(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> Chart:
-    """Each line over the number of its point from 1, in the colour of its index in `lines`.
+    """A chart of lines: points are numbered from 1, and a line's colour is its index.
 
     Lines longer than `MOST` are thinned and keep their first and last point. The labels name the
     quantities with their units.

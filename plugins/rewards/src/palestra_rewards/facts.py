@@ -32,6 +32,13 @@ OF_DECISIONS = {
     "worker": "worker",
 }
 OF_STATES = ("stages", "checks", "goal", "type")  # the last that the game reported
+# Names under which a fact may have been reported, where they are not only its own
+SAID_AS = {
+    **{name: {own} for name, own in OF_DECISIONS.items()},
+    "candidates": {"candidates", "strategy"},
+    "calls": {"tool", "needless"},
+    "coalition": {"absent"},
+}
 
 
 def fact(record: EpisodeRecord, name: str) -> Any:
@@ -72,7 +79,27 @@ def scope(name: str) -> Scope:
 
 def reported(records: Sequence[EpisodeRecord]) -> list[str]:
     """Names of the facts that agents or games reported in any of the records."""
-    return [name for name in NAMES if any(_is_there(_untagged(r, name)) for r in records)]
+    said = _names_said(records)
+    possible = [name for name in NAMES if said & SAID_AS.get(name, {name})]
+    return [name for name in possible if any(_is_there(_untagged(r, name)) for r in records)]
+
+
+def _names_said(records: Sequence[EpisodeRecord]) -> set[str]:
+    """Every name under which something was reported; "tool" if an event tells of a tool call.
+
+    One pass over all records, so that facts which nobody reports cost nothing more.
+    """
+    said: set[str] = set()
+    for record in records:
+        said.update(record.facts)
+        for step in record.steps:
+            said.update(step.facts)
+            for turn in step.turns:
+                said.update(turn.facts)
+            for event in step.events:
+                if "tool" in event.data:
+                    said.add("tool")
+    return said
 
 
 def last_said(record: EpisodeRecord, name: str) -> Any:

@@ -52,8 +52,8 @@ class Group:
     the numbers in those columns.
 
     A baseline compares lines of one task that are equal in the columns of `compare_by`, which may
-    be "seat", "agent" and "role"; the people of a seat are compared with those who sat there n-th
-    too. With `compare_by=()` all lines of a task share one baseline, opponents too.
+    be "seat", "agent" and "role"; the n-th person at a seat is compared with the n-th persons at it
+    in other lines. With `compare_by=()` all lines of a task share one baseline, opponents too.
     """
 
     episode: Ints

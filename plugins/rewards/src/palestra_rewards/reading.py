@@ -36,11 +36,13 @@ def read_columns(
         raise InvalidOption("a group needs at least one record")
     for record in records:
         check_record(record)
-    turns = [turn for record in records for turn in record.own_turns]
+    by_record = [record.own_turns for record in records]
+    turns = [turn for own_turns in by_record for turn in own_turns]
     if not turns:
         raise InvalidOption("these records hold no turns; record episodes in which a seat decides")
+    people = [own_people(record) for record in records]
     return {
-        "episode": np.repeat(np.arange(len(records)), [len(r.own_turns) for r in records]),
+        "episode": np.repeat(np.arange(len(records)), [len(own_turns) for own_turns in by_record]),
         "seat": [turn.seat for turn in turns],
         "turn": [
             t
@@ -51,19 +53,27 @@ def read_columns(
         ],
         "rewards": np.concatenate([own(record, turn_rewards(record)) for record in records]),
         "life": [turn.life for turn in turns],
-        "returns": _by_line(records, lambda record, person: person.paid),
+        "returns": [person.paid for there in people for person in there],
         "task": [task_name(record) for record in records],
         "truncated": [_truncated(record) for record in records],
-        "success": _success(records),
+        "success": _success(records, people),
         "parent": _parents(records),
-        "facts": _facts(records),
-        "role": [_role(record, turn) for record in records for turn in record.own_turns],
-        "agent": [_agent(record, turn.seat) for record in records for turn in record.own_turns],
+        "facts": _facts(records, people),
+        "role": [
+            _role(record, turn)
+            for record, own_turns in zip(records, by_record, strict=True)
+            for turn in own_turns
+        ],
+        "agent": [
+            _agent(record, turn.seat)
+            for record, own_turns in zip(records, by_record, strict=True)
+            for turn in own_turns
+        ],
         "state": _states(records) if anchor is None else _anchored(records, anchor),
         "action": [msgspec.json.encode(turn.action) for turn in turns],
         "mistakes": [n for record in records for n in own(record, refused_answers(record))],
         "logprob": _complete([turn.logprob for turn in turns]),
-        **_spending(records),
+        **_spending(records, turns),
     }
 
 
@@ -142,15 +152,15 @@ def task_name(record: EpisodeRecord) -> str:
     return " ".join(p for p in (record.env, str(record.seed), options, split, record.group) if p)
 
 
-def _spending(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
+def _spending(records: Sequence[EpisodeRecord], turns: Sequence[TurnRecord]) -> dict[str, Any]:
     """Tokens, seconds and cost of every turn, refused answers included."""
-    turns = [turn for record in records for turn in record.own_turns]
-    sampled = [turn.spent.tokens_out for turn in turns]
+    spent = [turn.spent for turn in turns]
+    sampled = [usage.tokens_out for usage in spent]
     answers = [turn.usage.tokens_out for turn in turns]
     return {
         "tokens": _if_any(sampled),
         "answer_tokens": None if answers == sampled else answers,
-        "seconds": _if_any([turn.spent.seconds for turn in turns]),
+        "seconds": _if_any([usage.seconds for usage in spent]),
         "cost": _if_any([cost for record in records for cost in _costs(record)]),
     }
 
@@ -197,17 +207,20 @@ def _costs(record: EpisodeRecord) -> Iterator[float]:
             yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
 
 
-def _by_line(records: Sequence[EpisodeRecord], value: Any) -> list[Any]:
-    return [value(record, person) for record in records for person in own_people(record)]
-
-
 def _truncated(record: EpisodeRecord) -> bool:
     return record.outcome is None or "truncated" in record.outcome.results
 
 
-def _success(records: Sequence[EpisodeRecord]) -> list[float] | None:
-    found = _by_line(records, _succeeded)
-    return None if any(value is None for value in found) else found
+def _success(
+    records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]]
+) -> list[float] | None:
+    found = [
+        _succeeded(record, person)
+        for record, there in zip(records, people, strict=True)
+        for person in there
+    ]
+    known = [value for value in found if value is not None]
+    return known if len(known) == len(found) else None
 
 
 def _succeeded(record: EpisodeRecord, person: Person) -> float | None:
@@ -272,7 +285,7 @@ def _places(records: Sequence[EpisodeRecord], named: set[str]) -> dict[str, int]
     return places
 
 
-def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
+def _facts(records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]]) -> dict[str, Any]:
     """Tags that all records have: lists over turns are joined, others are one per episode.
 
     Facts that agents and games reported are added, as `palestra_rewards.facts` reads them.
@@ -294,11 +307,13 @@ def _facts(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
             facts[name] = values
     for name in reported(records):
         if name not in facts:
-            facts[name] = _reported(records, name)
+            facts[name] = _reported(records, people, name)
     return facts
 
 
-def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
+def _reported(
+    records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]], name: str
+) -> list[Any]:
     """A fact that was reported during play: over turns, lines or episodes."""
     found = [fact(record, name) for record in records]
     if name == "coalition":  # if no turn reports an absent player, all took part
@@ -308,7 +323,9 @@ def _reported(records: Sequence[EpisodeRecord], name: str) -> list[Any]:
         return found
     if scope(name) == "lines":
         return [
-            of_person(record, name, person) for record in records for person in own_people(record)
+            of_person(record, name, person)
+            for record, there in zip(records, people, strict=True)
+            for person in there
         ]
     return [
         one

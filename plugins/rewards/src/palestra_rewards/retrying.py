@@ -45,7 +45,7 @@ def retried_rollouts(
     max_episode_steps: int | None = None,
     **options: Any,
 ) -> Retried:
-    """n rollouts for every seed, and n more where none of the learners succeeded.
+    """n rollouts for every seed, and n more for each seed at which no learner succeeded.
 
     The agents stay open, so a learner that remembers, such as the adapter
     `retrying:llm:…`, reads its failed attempts before it tries again. `learners` are agents by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
@@ -14,10 +15,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from palestra_server.dialects import Dialect
-from palestra_server.messages import Create, Join, Move
+from palestra_server.messages import Again, Create, Join, Move
+from palestra_server.page import page_routes, recorded
 from palestra_server.refusals import refusal
 from palestra_server.security import LOOPBACK, Guard
-from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.server import MatchServer, Opened, Refused, SeatKey
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
@@ -41,33 +43,40 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     token: str = "",
     first: Create | None = None,
+    tell: Callable[[Opened], None] | None = None,
     more: Sequence[BaseRoute] = (),
     dialects: Sequence[Dialect] = (),
 ) -> Starlette:
     """The application over one server.
 
     hosts: host names and addresses that requests may use; others are refused. token: the bearer
-    token required to create a match; empty for none. first: a match to open at the start. more:
-    further routes. dialects: other protocols to support.
+    token required to create a match; empty for none. first: a match to open at the start, whose
+    names `tell` gets. more: further routes. dialects: other protocols to support.
     """
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await server.start()
         if first is not None:
-            await server.create(first)
+            opened = await server.create(first)
+            if tell is not None:
+                tell(opened)
         async with AsyncExitStack() as open_dialects:
             for dialect in dialects:
                 await open_dialects.enter_async_context(dialect.running())
             yield
         await server.stop()
 
+    matches = Matches(server, token)
     routes = [
-        Route("/matches", Matches(server, token).handle, methods=["GET", "POST"]),
+        *page_routes(),
+        Route("/matches", matches.handle, methods=["GET", "POST"]),
         Route("/matches/{match}/join", answered(server, _join), methods=["POST"]),
+        Route("/matches/{match}/record", answered(server, _watched_record), methods=["GET"]),
         Route("/seat", answered(server, _look), methods=["GET"]),
         Route("/seat/move", answered(server, _move), methods=["POST"]),
         Route("/seat/resign", answered(server, _resign), methods=["POST"]),
+        Route("/seat/again", matches.again, methods=["POST"]),
         Route("/seat/spaces", answered(server, _spaces), methods=["GET"]),
         Route("/seat/record", answered(server, _record), methods=["GET"]),
         Route("/health", _health),
@@ -102,11 +111,12 @@ def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Await
 
 
 class Matches:
-    """`GET /matches` lists matches, `POST /matches` creates one."""
+    """`GET /matches` lists matches; `POST /matches` creates one, `POST /seat/again` the next."""
 
     def __init__(self, server: MatchServer, token: str) -> None:
         self._token = token
         self.handle = answered(server, self._handle)
+        self.again = answered(server, self._again)
 
     async def _handle(self, server: MatchServer, request: Request) -> Response:
         if request.method == "GET":
@@ -116,6 +126,12 @@ class Matches:
         wanted = await read(request, Create)
         opened = await server.create(wanted)
         return Reply(opened, 201)
+
+    async def _again(self, server: MatchServer, request: Request) -> Response:
+        key = server.seat(bearer(request))
+        given = (await read(request, Again)).token
+        allowed = not self._token or hmac.compare_digest(given.encode(), self._token.encode())
+        return Reply(await server.again(key, allowed), 201)
 
 
 async def _join(server: MatchServer, request: Request) -> Response:
@@ -161,7 +177,14 @@ async def _spaces(server: MatchServer, request: Request) -> Response:
 
 
 async def _record(server: MatchServer, request: Request) -> Response:
-    return Reply(server.record(server.seat(bearer(request))))
+    record = server.record(server.seat(bearer(request)))
+    return await recorded(record, request.query_params.get("form", ""))
+
+
+async def _watched_record(server: MatchServer, request: Request) -> Response:
+    word = bearer(request) if "authorization" in request.headers else ""
+    record = server.record(server.watcher(request.path_params["match"], word))
+    return await recorded(record, request.query_params.get("form", ""))
 
 
 async def _metrics(server: MatchServer, _: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import secrets
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +16,13 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from palestra_server.dialects import Dialect
-    from palestra_server.server import MatchServer
+    from palestra_server.server import MatchServer, Opened
 
 
 def serve_command(
     env: Annotated[str, typer.Argument(help="Environment of a first match to open.")] = "",
     agents: Annotated[
-        str, typer.Option(help="Agent of each seat, as in open,mcts; by default all open.")
+        str, typer.Option(help="Agent of each seat, as in human,mcts; by default all open.")
     ] = "",
     option: Annotated[list[str] | None, typer.Option(help="name=value, for the game.")] = None,
     split: Annotated[str, typer.Option(help="A named set of the environment's options.")] = "",
@@ -50,6 +51,7 @@ def serve_command(
     upstream_tokens: Annotated[
         bool, typer.Option(help="Ask the model server for token ids, as vLLM returns them.")
     ] = False,
+    browser: Annotated[bool, typer.Option(help="Open the match's page in the browser.")] = False,
     certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
 ) -> None:
@@ -58,7 +60,7 @@ def serve_command(
 
     from palestra_server.app import create_app
     from palestra_server.listening import listen
-    from palestra_server.messages import Create
+    from palestra_server.messages import PERSON, Create
     from palestra_server.security import LOOPBACK
     from palestra_server.server import MatchServer
     from palestra_server.store import MatchStore
@@ -73,8 +75,14 @@ def serve_command(
         if seats is not None:
             options["num_players"] = seats
         line_up = tuple(split_agents(agents)) if agents else None
+        people = any(seat.partition(":")[0] == PERSON for seat in line_up or ())
         first = Create(
-            env, line_up, options=options, split=split or None, move_seconds=move_seconds
+            env,
+            line_up,
+            options=options,
+            split=split or None,
+            move_seconds=move_seconds,
+            public=not people,  # seats of people are taken by link
         )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     url = store if "://" in store else f"sqlite:///{store}"
@@ -87,10 +95,20 @@ def serve_command(
         spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
     socket = listen(host, port)
     address = socket.getsockname()
-    app = create_app(server, hosts=hosts, token=token, first=first, dialects=spoken)
     scheme = "https" if certificate else "http"
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    console.print(f"serving {scheme}://{shown}:{address[1]}", soft_wrap=True, highlight=False)
+    home = f"{scheme}://{shown}:{address[1]}"
+
+    def tell(opened: Opened) -> None:
+        play, watch = page_links(home, opened)
+        console.print(f"play    {play}\nwatch   {watch}", soft_wrap=True, highlight=False)
+        if browser:
+            webbrowser.open(play)
+
+    app = create_app(server, hosts=hosts, token=token, first=first, tell=tell, dialects=spoken)
+    console.print(f"serving {home}", soft_wrap=True, highlight=False)
+    if browser and first is None:
+        webbrowser.open(home)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -100,6 +118,15 @@ def serve_command(
         ssl_keyfile=key,
     )
     uvicorn.Server(config).run([socket])
+
+
+def page_links(home: str, opened: Opened) -> tuple[str, str]:
+    """Where people play a match and where they watch it.
+
+    Browsers do not send what follows `#` to a server, so that no log between can hold it.
+    """
+    match = f"{home}/#match={opened.match}"
+    return f"{match}&invite={opened.invite}", f"{match}&watch={opened.watch}"
 
 
 def _dialect(name: str, server: MatchServer, token: str) -> Dialect:

@@ -132,7 +132,19 @@ class Match:
         if name:
             self._runner.agents[seat].name = name
 
+    def called(self, seat: int) -> str:
+        """What others may call who sits there: a person's own name, or an agent without options."""
+        if seat in self.open_seats:
+            return self._runner.agents[seat].name.removeprefix("remote:")
+        return self.plan.seats[seat].partition(":")[0]
+
     # Answers
+
+    def turn(self, seat: int) -> Turn:
+        """The turn of a seat that is to act; raises `InvalidOption` for any other."""
+        if not self.awaits(seat):
+            raise InvalidOption(f"seat {seat} is not to answer now")
+        return self._runner.pending(self._running, seat).turn
 
     def answer(self, answer: Answer) -> bool:
         """Take one answer; returns False, and changes nothing, if it is late or a duplicate.
@@ -262,7 +274,7 @@ class Match:
             seen.rules = game.rules_for(seat)
         if "no-text" not in show:
             seen.cursor = episode.cursor(seat)
-            seen.events = [_event(event) for event in news]
+            seen.events = [seen_event(event) for event in news]
             seen.position = episode.describe(seat)
             if due:
                 seen.legal = episode.legal_text(seat)
@@ -301,7 +313,8 @@ class Match:
             agent.close()
 
 
-def _event(event: Event) -> SeenEvent:
+def seen_event(event: Event) -> SeenEvent:
+    """An event as views hold it."""
     return SeenEvent(event.kind, event.text, as_json(dict(event.data)) if event.data else {})
 
 

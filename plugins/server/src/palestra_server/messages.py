@@ -9,6 +9,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import Tokens
 
 OPEN = "open"  # a seat that waits for a client or a person
+PERSON = "human"  # an agent's name that means such a seat
 MOST_SEATS = 300
 FORMAT = "palestra.match/1"
 
@@ -85,6 +86,12 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     invite: str = ""
 
 
+class Again(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Request the same seat in the next match; `token` is the server's, where opening takes one."""
+
+    token: str = ""
+
+
 class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """An answer from outside: an action's number, or text.
 
@@ -105,15 +112,19 @@ class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A message from a client on a socket; a frame has one message or a list of them.
 
-    do: "sit" (with a seat's `token`; the views that follow carry the same `handle`), "move",
-    "look", "resign" or "leave". `since` is the cursor of the last view that was read. `show` names
-    what views hold besides the words: "observation", "legal_texts", "scene"; "no-text" leaves the
-    words out. `live` asks for a view after every step, not only when it is the seat's turn.
+    do: "sit" (with a seat's `token`; the views that follow carry the same `handle`), "move", "try"
+    (a move whose text may be short; one that is not legal is refused and does not count), "look",
+    "resign" or "leave"; "watch" (with a `match`, and as `token` its invite or its word for
+    spectators, unless it is public) asks for what every seat may know. `since` is the cursor of the
+    last view that was read. `show` names what views hold besides the words: "observation",
+    "legal_texts", "scene", and for pages "picture", "table" and "forms"; "no-text" leaves the words
+    out. `live` asks for a view after every step, not only when it is the seat's turn.
     """
 
     do: str
     handle: int = 0
     token: str = ""
+    match: str = ""
     since: int = 0
     show: tuple[str, ...] = ()
     live: bool = False
@@ -128,6 +139,30 @@ class SeenEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     data: dict[str, Any] = {}
 
 
+class TableSeat(msgspec.Struct, omit_defaults=True):
+    """A seat as others see it.
+
+    name: what the person called themselves, or the agent without its options. open: whether it is
+    played from outside. acting and returns: None where the viewer may not know them.
+    """
+
+    player: str
+    name: str = ""
+    open: bool = False
+    free: bool = False
+    acting: bool | None = None
+    returns: float | None = None
+    result: str = ""
+    score: float | None = None
+
+
+class Table(msgspec.Struct, omit_defaults=True):
+    """The environment of a match, and its seats."""
+
+    env: str
+    seats: list[TableSeat]
+
+
 class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     """Everything one seat may know now, from `since` on.
 
@@ -136,7 +171,9 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
     life: 0 for the first person at the seat, 1 for the next: when it rises, forget everything
     before; the transcript starts over. returns: the seat's return so far, summed over all people
-    who sat there. result and score are the seat's own, at the end.
+    who sat there. result and score are the seat's own, at the end. picture: for the script of the
+    renderer of mode "marks". forms: the fields of each typed action that is legal. A spectator's
+    view has seat -1.
     """
 
     match: str
@@ -166,6 +203,9 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     reason: str = ""
     seconds_left: float | None = None
     life: int = 0
+    picture: Any = None
+    table: Table | None = None
+    forms: list[dict[str, Any]] | None = None
 
 
 class Failure(msgspec.Struct, omit_defaults=True):

@@ -67,6 +67,8 @@ def _with_policy(send: Send) -> Send:
             headers.setdefault("content-security-policy", POLICY)
             headers["x-content-type-options"] = "nosniff"
             headers["referrer-policy"] = "no-referrer"
+            headers["cross-origin-opener-policy"] = "same-origin"
+            headers["cross-origin-resource-policy"] = "same-origin"
             headers["cache-control"] = "no-store"
         await send(message)
 

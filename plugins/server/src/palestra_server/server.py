@@ -18,9 +18,10 @@ from palestra.runner.running import PendingTurn
 
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
-from palestra_server.messages import OPEN, Answer, Create, Join, MatchPlan, Move, SeatView
+from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPlan, Move, SeatView
 from palestra_server.metrics import Metrics
 from palestra_server.store import MatchStore, digest
+from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
 audit = logging.getLogger("palestra.server.audit")
@@ -40,10 +41,13 @@ class SeatKey(NamedTuple):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The reply to whoever created a match: its name, and the invite to its free seats."""
+    """The reply to whoever created a match: its name, the invite to its free seats, and the word
+    with which others may watch it but not sit down.
+    """
 
     match: str
     invite: str
+    watch: str
 
 
 class Seated(msgspec.Struct, frozen=True):
@@ -53,6 +57,17 @@ class Seated(msgspec.Struct, frozen=True):
     seat: int
     player: str
     token: str
+
+
+class Rematch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A seat in the match that follows one that is over; `invite` and `watch` for who opened it."""
+
+    match: str
+    seat: int
+    player: str
+    token: str
+    invite: str = ""
+    watch: str = ""
 
 
 @dataclass(slots=True)
@@ -77,6 +92,7 @@ class Live:
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
+    rematch: asyncio.Task[Opened] | None = None
 
 
 class MatchServer:
@@ -123,7 +139,7 @@ class MatchServer:
         seats = wanted.seats or _line_up(wanted, options)
         plan = MatchPlan(
             env=wanted.env,
-            seats=seats,
+            seats=tuple(OPEN if _is_person(seat) else seat for seat in seats),
             seed=secrets.randbits(31) if wanted.seed is None else wanted.seed,
             options=options,
             invalid=wanted.invalid,
@@ -131,6 +147,9 @@ class MatchServer:
             max_episode_steps=wanted.max_episode_steps,
             public=wanted.public,
         )
+        return await self._open(plan)
+
+    async def _open(self, plan: MatchPlan) -> Opened:
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
         # in a thread: a game that is played here for the first time may compile for seconds
         match = await asyncio.to_thread(Match, name, plan, self.store.add)
@@ -140,7 +159,33 @@ class MatchServer:
         audit.info("create match=%s env=%s seats=%d", name, plan.env, len(plan.seats))
         self._go_on(live)
         await self._committed()
-        return Opened(name, invite)
+        return Opened(name, invite, watch_word(digest(invite)))
+
+    async def again(self, key: SeatKey, allowed: bool) -> Rematch:
+        """The same seat in the next match of the same plan, with another seed.
+
+        Whoever asks first opens it, if they are `allowed` to; the others then find it. Raises
+        `Refused` while the match is played.
+        """
+        live = self._find(key.match)
+        if not live.match.over:
+            raise Refused(f"match {key.match} is still played", 409)
+        first = live.rematch is None
+        if live.rematch is None:
+            if not allowed:
+                raise Refused("opening a match takes the server's token; ask who opened this one")
+            plan = msgspec.structs.replace(live.match.plan, seed=secrets.randbits(31))
+            live.rematch = asyncio.create_task(self._open(plan))
+        try:
+            opened = await asyncio.shield(live.rematch)
+        except PalestraError:
+            live.rematch = None
+            raise
+        called = live.match.called(key.seat)
+        name = "" if called == str(key.seat) else called
+        seated = await self.join(opened.match, Join(key.seat, name, opened.invite))
+        shown = (opened.invite, opened.watch) if first else ("", "")
+        return Rematch(seated.match, seated.seat, seated.player, seated.token, *shown)
 
     async def join(self, name: str, wanted: Join) -> Seated:
         """Take a free seat; the token is sent only this once and stored as a hash."""
@@ -199,6 +244,7 @@ class MatchServer:
 
     def take(self, key: SeatKey, move: Move) -> bool:
         """Take an answer without waiting for the journal; followers are notified after it."""
+        _check_seated(key)
         match = self._find(key.match).match
         number = match.answers[key.seat] if move.number is None else move.number
         if move.action is None and move.text is None:
@@ -218,6 +264,7 @@ class MatchServer:
         )
 
     async def resign(self, key: SeatKey) -> None:
+        _check_seated(key)
         match = self._find(key.match).match
         number = match.answers[key.seat]
         self._answer(key, Answer(key.seat, number, missed="resigned", resigned=True))
@@ -311,12 +358,36 @@ class MatchServer:
         self, key: SeatKey, since: int = 0, show: Iterable[str] = (), *, with_rules: bool = False
     ) -> SeatView:
         """What the seat may know now, from a position of its transcript on."""
-        live = self._find(key.match)
-        view = live.match.view(key.seat, since, tuple(show), with_rules=with_rules)
+        live, shown = self._find(key.match), tuple(show)
+        if key.seat == WATCHER:
+            return watching_view(live.match, since, shown)
+        view = live.match.view(key.seat, since, shown, with_rules=with_rules)
+        people_view(live.match, view, shown)
         if key.seat in live.clocks:
             left = live.clocks[key.seat][1].when() - asyncio.get_running_loop().time()
             view.seconds_left = round(max(0.0, left), 2)
         return view
+
+    async def try_move(self, key: SeatKey, move: Move) -> bool:
+        """Take a text that may be short; one that is not legal is refused and does not count.
+
+        Raises `InvalidAction` with the reason.
+        """
+        _check_seated(key)
+        match = self._find(key.match).match
+        if move.text is None or (move.number is not None and move.number < match.answers[key.seat]):
+            return await self.move(key, move)
+        text = meant(match, key.seat, move.text)
+        return await self.move(key, msgspec.structs.replace(move, text=text))
+
+    def watcher(self, name: str, word: str) -> SeatKey:
+        """A spectator of a match; raises `Refused` if it is not public and the word is wrong."""
+        live = self._find(name)
+        invited = hmac.compare_digest(digest(word), live.invite)
+        told = hmac.compare_digest(digest(word), digest(watch_word(live.invite)))
+        if not (live.match.plan.public or invited or told):
+            raise Refused(f"match {name} is by invitation; ask for a link to watch it")
+        return SeatKey(name, WATCHER)
 
     def follow(self, key: SeatKey, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after every change of the seat's match; the result stops the calls."""
@@ -344,7 +415,7 @@ class MatchServer:
             leave()
 
     def record(self, key: SeatKey) -> EpisodeRecord:
-        """The whole record, for whoever had a seat, once the match is over.
+        """The whole record, for whoever had a seat or may watch, once the match is over.
 
         Other seats' thoughts, and what they asked their language models, are left out.
         """
@@ -440,6 +511,21 @@ class MatchServer:
                 if idle and not watched and not self.store.pending:
                     live.match.close()
                     del self._live[name]
+
+
+def watch_word(invite: bytes) -> str:
+    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
+    return digest(f"watch {invite.hex()}").hex()[:32]
+
+
+def _is_person(seat: str) -> bool:
+    """Whether an agent's name stands for a person, who here plays from outside."""
+    return seat.partition(":")[0] == PERSON
+
+
+def _check_seated(key: SeatKey) -> None:
+    if key.seat == WATCHER:
+        raise Refused("a spectator has no seat; join the match to play")
 
 
 def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:

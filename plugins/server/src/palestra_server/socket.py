@@ -13,6 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from palestra_server.messages import Failure, SocketMessage
 from palestra_server.refusals import refusal
 from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.table import WATCHER
 
 MOST_SEATS = 4_096  # of one connection
 MOST_BYTES = 1_000_000  # of one frame
@@ -108,7 +109,10 @@ class SocketSession:
 
     async def _handle(self, message: SocketMessage) -> None:
         if message.do == "sit":
-            self._sit(message)
+            self._sit(message, self._server.seat(message.token))
+            return
+        if message.do == "watch":
+            self._sit(message, self._server.watcher(message.match, message.token))
             return
         sitting = self._sitting.get(message.handle)
         if sitting is None:
@@ -120,6 +124,12 @@ class SocketSession:
             sitting.asked = -1
             if not counted:
                 self._tell(sitting, asked=True)
+        elif message.do == "try":
+            if message.move is None or message.move.text is None:
+                raise Refused("'try' has a move with a text", 400)
+            await self._server.try_move(sitting.key, message.move)
+            sitting.asked = -1
+            self._tell(sitting, asked=True)
         elif message.do == "look":
             sitting.since, sitting.show = message.since, message.show or sitting.show
             self._tell(sitting, asked=True)
@@ -130,16 +140,18 @@ class SocketSession:
             if sitting.leave:
                 sitting.leave()
         else:
-            raise Refused(f"do is sit, move, look, resign or leave, not {message.do[:40]!r}", 400)
+            raise Refused(
+                f"do is sit, watch, move, try, look, resign or leave, not {message.do[:40]!r}", 400
+            )
 
-    def _sit(self, message: SocketMessage) -> None:
+    def _sit(self, message: SocketMessage, key: SeatKey) -> None:
         if len(self._sitting) >= MOST_SEATS and message.handle not in self._sitting:
             raise Refused(f"at most {MOST_SEATS} seats on one connection")
-        key = self._server.seat(message.token)
         before = self._sitting.get(message.handle)
         if before is not None and before.leave:
             before.leave()
-        sitting = Sitting(key, message.handle, message.since, message.show, message.live)
+        live = message.live or key.seat == WATCHER
+        sitting = Sitting(key, message.handle, message.since, message.show, live)
         sitting.leave = self._server.follow(key, lambda: self._changed(sitting))
         self._sitting[message.handle] = sitting
         self._tell(sitting, asked=True)

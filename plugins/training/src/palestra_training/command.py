@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import asdict
 from palestra.cli.arguments import read_options
+from palestra.runner.loggers import finite, open_logger
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from palestra_training.trainer import Round
 
 
 def train_command(
@@ -17,18 +22,26 @@ def train_command(
     change: Annotated[
         list[str] | None, typer.Option("--set", help="name=value, over what the file says.")
     ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Where to log every round, as in tensorboard:runs/tb; repeatable."),
+    ] = None,
 ) -> None:
     """Train a language model by play: with itself, with its past and with other agents."""
     from palestra.runner.run_folder import sole_writer
     from transformers.utils.logging import disable_progress_bar
 
     from palestra_training.plan import read_plan
-    from palestra_training.trainer import Round, Trainer
+    from palestra_training.trainer import Trainer
 
     disable_progress_bar()
     console = Console()
 
+    loggers = [open_logger(text, out.name) for text in log or []]
+
     def tell(line: Round) -> None:
+        for logger in loggers:
+            logger.log(line.round, finite(round_row(line)))
         if line.opponent:
             console.print(
                 f"round {line.round}  {line.seconds:.0f} s  unlost against {line.opponent} "
@@ -43,4 +56,18 @@ def train_command(
         except KeyboardInterrupt:
             console.print(f"stopped at round {trainer.round}; continue with --resume --out {out}")
             raise typer.Exit(130) from None
+        finally:
+            for logger in loggers:
+                logger.close()
     console.print(f"model   {out / 'model'}", soft_wrap=True, highlight=False)
+
+
+def round_row(line: Round) -> dict[str, float | None]:
+    """The numbers of a round; what an evaluation found is named by its opponent."""
+    told = asdict(line)
+    opponent = told.pop("opponent")
+    row = {name: value for name, value in told.items() if not isinstance(value, str)}
+    if not opponent:
+        return row
+    scores = ("unlost", "low", "high")
+    return {f"{n}/{opponent}" if n in scores else n: value for n, value in row.items()}

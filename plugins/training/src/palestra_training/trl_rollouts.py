@@ -156,9 +156,9 @@ class SeatRollouts:
         if len(traces) > 1 and self._longer == "raise":
             raise InvalidOption(
                 f"seat {seat} of seed {record.seed} has {len(traces)} token streams, and TRL takes "
-                "one a rollout: its conversation outgrew the model's context, or the game gave the "
-                "seat to a new person; play shorter episodes, take a model with a longer context, "
-                'or say longer="last"'
+                "one per rollout: its conversation outgrew the model's context, or the game gave "
+                "the seat to a new person; play shorter episodes, take a model with a longer "
+                'context, or say longer="last"'
             )
         return traces[-1] if traces else None
 

@@ -46,7 +46,8 @@ from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
 from palestra.kernel.text_game import written
-from palestra.scene import WidgetKind
+from palestra.scene import Lines, WidgetKind
+from palestra.scene import Page as PagePicture
 
 from palestra_web import features
 from palestra_web.actions import (
@@ -513,11 +514,8 @@ class Website(TextGame[WebState]):
         tab = state.tabs[viewed]
         lines = tab.page.screen_lines(tab.drafts, tab.scroll, tab.scroll + self.window)
         widgets = [made for line in lines if (made := widget(line)) is not None]
-        return Scene(
-            caption=f"{tab.page.url}  {tab.page.title}",
-            lines=(self.task(state.data, viewed),),
-            widgets=tuple(widgets),
-        )
+        page = PagePicture(tuple(widgets), f"{tab.page.url}  {tab.page.title}")
+        return Scene(parts=(Lines((self.task(state.data, viewed),)), page))
 
 
 def _typing_options(
@@ -549,8 +547,9 @@ WIDGET_KINDS: dict[str, WidgetKind] = {
     "heading": "heading",
     "region": "text",
     "paragraph": "text",
-    "cell": "text",
-    "columnheader": "text",
+    "row": "row",
+    "cell": "cell",
+    "columnheader": "cell",
     "img": "text",
     "link": "link",
     "button": "button",
@@ -564,9 +563,10 @@ WIDGET_KINDS: dict[str, WidgetKind] = {
 def widget(line: ScreenLine) -> Widget | None:
     """A line of a page as a picture draws it; None for a line that is not drawn."""
     kind = WIDGET_KINDS.get(line.role)
-    if kind is None or not (line.name or line.number):
+    if kind is None or not (line.name or line.number or kind in ("row", "cell")):
         return None
-    return Widget(kind, line.name, line.number, line.value, line.chosen, line.depth)
+    chosen = line.chosen or line.role == "columnheader"
+    return Widget(kind, line.name, line.number, line.value, chosen, line.depth)
 
 
 def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:

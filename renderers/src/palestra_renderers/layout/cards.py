@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from palestra.scene import Card, Cards, Dice
 
-from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.layout.sheet import LETTER, Sheet
 from palestra_renderers.marks import Circle, Rect, Sprite
 from palestra_renderers.plain import clean
+from palestra_renderers.sprites import has_sprite
 from palestra_renderers.theme import ink_on, paint_of
 
 SUITS = {"spades": "black", "hearts": "red", "diamonds": "red", "clubs": "black"}
@@ -36,6 +37,8 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
     """Cards from the left of a box, as high as it."""
     left, top, width, height = box
     wide = card_width(cards, height)
+    if any(len(card.rank) > 3 for card in cards):  # words must not be covered by the next card
+        wide = min(wide, max(height * 0.4, width / len(cards) / 1.08))
     step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
     for number, card in enumerate(cards):
         lay_card(card, (left + number * step, top, wide, height), sheet)
@@ -44,7 +47,7 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
 def card_width(cards: Sequence[Card], height: float) -> float:
     """Cards have the shape of playing cards, wider ones where a word stands on them."""
     longest = max((len(card.rank) for card in cards), default=1)
-    return height * (0.72 if longest <= 3 else 1.15)
+    return height * (0.72 if longest <= 3 else 1.0 if longest <= 5 else 1.25)
 
 
 def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:
@@ -65,6 +68,9 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
     paint = SUITS[card.suit] if suited else paint_of(card.colour)
     face = "white" if suited or paint in ("black", "nobody") else paint
     sheet.marks.append(Rect(x, y, wide, tall, face, "black", 1, radius))
+    if card.sprite and has_sprite(card.sprite):
+        lay_picture(card, (x, y, wide, tall), sheet)
+        return
     height = min(tall * (0.5 if suited else 0.62), wide / max(1, len(card.rank)) / 0.46)
     middle = y + tall * (0.3 if suited else 0.5)
     sheet.write(
@@ -81,6 +87,27 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
             card.badge, x + wide / 2, at, room=wide, height=tall / 5, colour="black",
             anchor="middle",
         )  # fmt: skip
+
+
+def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:
+    """A card with a picture, its rank below in as many letters as fit, its badge in the corner."""
+    x, y, wide, tall = box
+    sheet.marks.append(Rect(x, y, wide, tall, "white", "black", 1, max(2, tall / 12)))
+    size = min(wide, tall) * (0.62 if card.rank else 0.8)
+    middle = y + tall * (0.38 if card.rank else 0.5)
+    edge = "" if card.colour == "black" else "black"
+    sheet.marks.append(Sprite(x + wide / 2, middle, size, card.sprite, paint_of(card.colour), edge))
+    if card.rank:
+        height = max(8, min(tall * 0.24, 0.95 * wide / max(1, len(card.rank)) / LETTER))
+        sheet.write(
+            card.rank, x + wide / 2, y + tall * 0.84, room=wide, height=height, colour="black",
+            anchor="middle",
+        )  # fmt: skip
+    if card.badge:
+        radius = max(7, tall / 7)
+        bx, by = x + wide - radius * 0.7, y + radius * 0.7
+        sheet.marks.append(Circle(bx, by, radius, "panel", "ink"))
+        sheet.write(card.badge, bx, by, room=3 * radius, height=radius * 1.4, anchor="middle")
 
 
 def lay_dice(dice: Dice, top: float, room: float, sheet: Sheet) -> float:

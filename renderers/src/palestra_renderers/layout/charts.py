@@ -30,8 +30,11 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
     if not points:
         sheet.note("nothing yet", sheet.width / 2, y + line, line, anchor="middle")
         return y + 2 * line - top
-    based = any(series.kind == "bars" for series in chart.series)
+    based = any(series.kind in ("bars", "step") for series in chart.series)
     across = span([x for x, _ in points], based=False)
+    if any(series.kind == "bars" for series in chart.series):  # the first and last bar are whole
+        half = (across[1] - across[0]) / max(1, len(points) - 1) / 2
+        across = (across[0] - half, across[1] + half)
     up = span([v for _, v in points], based=based)
     left = line * 3
     below = small * 1.3 + (small if chart.x_label else 0)
@@ -163,7 +166,7 @@ def brief(value: float) -> str:
 
 
 def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
-    """Labelled quantities, one a line."""
+    """Labelled quantities, one per line."""
     line = min(sheet.line, room / max(1, len(part.bars)))
     margin, width = sheet.line / 2, sheet.width
     label = min(width / 3, max(len(bar.label) for bar in part.bars) * LETTER * line + line)
@@ -187,15 +190,15 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
     if table.title:
         sheet.write(table.title, margin, y + line / 2, room=sheet.width)
         y += line
-    fits = max(1, int((top + room - y) / line) - 1)
+    fits = max(1, int((top + room - y) / line + 0.01) - 1)
     rows = table.rows[-fits:]
     columns = len(table.header)
     longest = [
         max(len(row[c]) for row in (table.header, *table.rows) if c < len(row))
         for c in range(columns)
     ]
-    scale = (sheet.width - 2 * margin) / sum(size + 2 for size in longest)
-    edges = [margin]
+    scale = (sheet.width - 2 * margin - line) / sum(size + 2 for size in longest)
+    edges = [margin + (line * 0.5 if table.colours else 0)]
     for size in longest:
         edges.append(edges[-1] + min(scale, line * LETTER * 1.5) * (size + 2))
     numeric = [all(is_number(row[c]) for row in table.rows if c < len(row)) for c in range(columns)]
@@ -212,7 +215,7 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
         shown = len(table.rows) - len(rows) + number - 1
         if number and shown < len(table.colours):
             paint = paint_of(table.colours[shown])
-            sheet.marks.append(Circle(margin / 2, at, line / 5, paint, "black"))
+            sheet.marks.append(Circle(margin, at, line / 5, paint, "black"))
     return y + line * (1 + len(rows)) - top
 
 

@@ -2,65 +2,146 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import cos, pi, sin
 
 from palestra.scene import Graph
 
-from palestra_renderers.layout.sheet import Sheet
-from palestra_renderers.marks import Line, Words
+from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.marks import Line, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
 
+Spot = tuple[float, float]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+ROUNDS = 40  # of pushing nodes apart
+LABEL = 18  # letters of a label
+CROWD = 24  # nodes
+
 
 def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
-    """Links first, then nodes over them; returns the height used."""
+    """Links first, then nodes over them, then labels; returns the height used."""
     count, line = len(graph.nodes), sheet.line
     radius = max(5.0, min(line * 0.9, sheet.width / (3 * max(1, count) ** 0.5) / 2))
     height = min(room, sheet.width * 0.9)
-    spots = [
-        place(node.place or circled(number, count), (top, height), radius, sheet)
-        for number, node in enumerate(graph.nodes)
-    ]
+    if any(node.place is None for node in graph.nodes):  # on a circle they must not touch
+        radius = max(4.0, min(radius, 0.6 * (sheet.width + height) / max(1, count)))
+    side, edge = radius + sheet.line * 2, radius + sheet.line
+    places = tuple(node.place or circled(n, count) for n, node in enumerate(graph.nodes))
+    wide, high = sheet.width - 2 * side, max(1.0, height - 2 * edge)
+    spots = [(side + x, top + edge + y) for x, y in apart(places, wide, high, radius * 2.7)]
     for link in graph.links:
         start, end = spots[link.start], spots[link.end]
         paint = "faint" if link.colour == -1 else paint_of(link.colour)
         if link.directed:
-            sheet.arrow(start, rim(start, end, radius), paint)
+            sheet.arrow(start, rim(start, end, radius), paint, max(1.5, 2 * link.weight))
         else:
             sheet.marks.append(Line((start, end), paint, max(1.0, 2 * link.weight)))
-        if link.label:
-            x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-            sheet.marks.append(Words(x, y, clean(link.label, 16), line * 0.75, "quiet", "middle"))
     for node, (x, y) in zip(graph.nodes, spots, strict=True):
         paint = paint_of(node.colour)
         sheet.dot(x, y, radius, paint)
         name = clean(node.name, 4)
         size = min(radius * 1.5, 4 * radius / max(1, len(name)))
         sheet.marks.append(Words(x, y, name, max(8, size), ink_on(paint), "middle"))
-        if node.label:
-            sheet.write(
-                node.label, x, y + radius + line * 0.45, room=sheet.width / 4,
-                height=line * 0.75, anchor="middle",
-            )  # fmt: skip
+    if count <= CROWD:  # labels of more would hide each other
+        lay_labels(graph, spots, radius, (top, height), sheet)
     return height
 
 
-def circled(number: int, count: int) -> tuple[float, float]:
+def lay_labels(
+    graph: Graph, spots: list[Spot], radius: float, span: tuple[float, float], sheet: Sheet
+) -> None:
+    """Every node's label on the side of it where it hides the least, and the links' labels."""
+    size = sheet.line * 0.75
+    taken: list[Box] = [(x - radius, y - radius, x + radius, y + radius) for x, y in spots]
+    for node, (x, y) in zip(graph.nodes, spots, strict=True):
+        if node.label:
+            text = clean(node.label, LABEL)
+            box = free_box((x, y), (len(text) * LETTER * size + 4, size), radius, span, taken)
+            write_boxed(text, box, size, sheet)
+            taken.append(box)
+    for link in graph.links:
+        if link.label:
+            text = clean(link.label, LABEL)
+            wide = len(text) * LETTER * size + 4
+            (a, b), (c, d) = spots[link.start], spots[link.end]
+            shares = (0.5, 0.35, 0.65)
+            boxes = [
+                around((a + (c - a) * share, b + (d - b) * share), (wide, size)) for share in shares
+            ]
+            box = min(boxes, key=lambda found: hidden(found, taken))
+            write_boxed(text, box, size, sheet)
+            taken.append(box)
+
+
+def write_boxed(text: str, box: Box, size: float, sheet: Sheet) -> None:
+    left, top, right, bottom = box
+    sheet.marks.append(Rect(left, top, right - left, bottom - top, "paper"))
+    middle = ((left + right) / 2, (top + bottom) / 2)
+    sheet.marks.append(Words(*middle, text, size, "ink", "middle"))
+
+
+def free_box(
+    spot: Spot,
+    form: tuple[float, float],
+    radius: float,
+    span: tuple[float, float],
+    taken: list[Box],
+) -> Box:
+    """Below, above, right or left of a node: where the least is taken."""
+    (x, y), (wide, high) = spot, form
+    down, beside = radius + high * 0.6, radius + wide / 2 + 2
+    middles = ((x, y + down), (x, y - down), (x + beside, y), (x - beside, y))
+    boxes = [around(middle, form) for middle in middles]
+    inside = [box for box in boxes if box[1] >= span[0] and box[3] <= span[0] + span[1]]
+    return min(inside or boxes, key=lambda box: hidden(box, taken) + max(0.0, -box[0]) * high)
+
+
+def around(middle: Spot, form: tuple[float, float]) -> Box:
+    (x, y), (wide, high) = middle, form
+    return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
+
+
+def hidden(box: Box, taken: list[Box]) -> float:
+    """The area that a box shares with others."""
+    total = 0.0
+    for other in taken:
+        across = min(box[2], other[2]) - max(box[0], other[0])
+        down = min(box[3], other[3]) - max(box[1], other[1])
+        total += max(0.0, across) * max(0.0, down)
+    return total
+
+
+def circled(number: int, count: int) -> Spot:
     angle = 2 * pi * number / max(1, count) - pi / 2
     return 0.5 + 0.5 * cos(angle), 0.5 + 0.5 * sin(angle)
 
 
-def place(
-    share: tuple[float, float], span: tuple[float, float], radius: float, sheet: Sheet
-) -> tuple[float, float]:
-    """A place in the unit square as a point of the sheet, with space for labels at the rim."""
-    top, height = span
-    side, edge = radius + sheet.line * 2, radius + sheet.line
-    x = side + share[0] * (sheet.width - 2 * side)
-    return x, top + edge + share[1] * max(1.0, height - 2 * edge)
+@lru_cache(maxsize=64)
+def apart(places: tuple[Spot, ...], wide: float, high: float, least: float) -> tuple[Spot, ...]:
+    """Places of the unit square in a box of this size, nodes that touch pushed apart."""
+    spots = [[x * wide, y * high] for x, y in places]
+    for _ in range(ROUNDS if len(spots) <= 60 else 0):
+        moved = False
+        for a in range(len(spots)):
+            for b in range(a):
+                dx, dy = spots[a][0] - spots[b][0], spots[a][1] - spots[b][1]
+                far = (dx * dx + dy * dy) ** 0.5
+                if far >= least:
+                    continue
+                moved = True
+                if far < 1e-6:
+                    dx, dy, far = cos(a), sin(a), 1.0
+                push = (least - far) / 2 / far
+                for spot, sign in ((spots[a], 1), (spots[b], -1)):
+                    spot[0] = min(wide, max(0.0, spot[0] + sign * dx * push))
+                    spot[1] = min(high, max(0.0, spot[1] + sign * dy * push))
+        if not moved:
+            break
+    return tuple((x, y) for x, y in spots)
 
 
-def rim(start: tuple[float, float], end: tuple[float, float], radius: float) -> tuple[float, float]:
+def rim(start: Spot, end: Spot, radius: float) -> Spot:
     """Where a line to a node meets its rim."""
     (x, y), (u, v) = start, end
     far = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)

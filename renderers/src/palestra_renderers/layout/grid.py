@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from palestra import Grid, Piece
 from palestra.scene import MarkKind
 
-from palestra_renderers.layout.sheet import Sheet, fitted
+from palestra_renderers.layout.sheet import LETTER, Sheet, fitted, letters
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Place, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
@@ -15,7 +16,10 @@ from palestra_renderers.theme import ink_on, paint_of
 
 LABELS = 18  # space for labels beside and above a board
 # Grounds whose cells are told apart by a thin line of this colour
-TEXTURES = ("wall", "water", "counter", "belt", "ice", "lava", "floor", "grass", "sand", "waste")
+TEXTURES = (
+    "wall", "water", "counter", "belt", "ice", "lava", "floor", "grass", "sand", "waste", "closed",
+    "hole",
+)  # fmt: skip
 EDGES = {"floor": "sand", "grass": "forest", "sand": "desert", "goal": "target", "felt": "void"}
 Box = tuple[float, float, float, float]
 TURNS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
@@ -29,10 +33,12 @@ def lay_grid(grid: Grid, top: float, room: float, sheet: Sheet) -> float:
     """
     rows, columns = len(grid.cells), max(len(row) for row in grid.cells)
     margin = LABELS if grid.column_labels or grid.row_labels else 0
-    across = (sheet.width - 2 * margin - 12) / columns
+    beside = max((min(14, len(label)) for label in grid.row_labels), default=0)
+    beside = max(margin, int(beside * LABELS * LETTER))
+    across = (sheet.width - margin - beside - 12) / columns
     cell = max(4, int(min((room - margin) / rows, across, 6 * sheet.line)))
-    left, y = int(sheet.width - cell * columns) // 2, int(top) + margin
-    form = (rows, columns, cell, left, y, margin)
+    left, y = int(sheet.width - cell * columns + beside - margin) // 2, int(top) + margin
+    form = (rows, columns, cell, left, y, margin, beside)
     sheet.marks.append(
         empty_board(form, grid.style, grid.row_labels, grid.column_labels, grid.ground)
     )
@@ -113,7 +119,7 @@ def named_cells(
     column_labels: tuple[str, ...],
 ) -> tuple[Place, ...]:
     """Every cell that has a name in moves, which can be clicked."""
-    rows, columns, cell, left, top, _ = form
+    rows, columns, cell, left, top = form[:5]
     empty: tuple[Piece | None, ...] = (None,) * columns
     grid = Grid((empty,) * rows, row_labels, column_labels, names=names)
     return tuple(
@@ -133,10 +139,10 @@ def empty_board(
     ground: tuple[tuple[str, ...], ...],
 ) -> Layer:
     """The board without pieces: one layer, drawn once for as long as nothing of it changes."""
-    rows, columns, cell, left, top, margin = form
+    rows, columns, cell, left, top, margin, beside = form
     marks: list[Mark] = []
     wide, high = cell * columns, cell * rows
-    x, y = margin + 8, margin  # of the first cell in the layer
+    x, y = beside + 8, margin  # of the first cell in the layer
     if style == "rack":
         marks.append(Rect(x, y, wide + 1, high + 1, "rack", radius=cell // 6))
     for r in range(rows):
@@ -145,12 +151,13 @@ def empty_board(
             box = (x + c * cell, y + r * cell, cell, cell)
             marks += texture(named, box) if named else bare_cell(style, r, c, box)
     height = min(LABELS, max(13, cell * 0.6))
+    fits = max(3, letters(cell, height))
     for number, label in enumerate(column_labels[:columns]):
         at = x + number * cell + cell / 2
-        marks.append(Words(at, y - LABELS / 2, clean(label, 3), height, "quiet", "middle"))
+        marks.append(Words(at, y - LABELS / 2, clean(label, fits), height, "quiet", "middle"))
     for number, label in enumerate(row_labels[:rows]):
         at = y + number * cell + cell / 2
-        marks.append(Words(x - 4, at, clean(label, 3), height, "quiet", "end"))
+        marks.append(Words(x - 4, at, clean(label, 14), height, "quiet", "end"))
     return Layer(left - x, top - y, wide + x + 2, high + y + 1, tuple(marks))
 
 
@@ -187,6 +194,16 @@ def texture(name: str, box: Box) -> list[Mark]:
     elif name == "belt":
         for level in (0.25, 0.5, 0.75):
             marks.append(Line(((x, y + cell * level), (x + cell, y + cell * level)), "wall"))
+    elif name == "closed":  # a stone that can be lifted: lit from above, in shadow below
+        rim = max(2, cell // 10)
+        marks = [Rect(x, y, cell, cell, "nobody"), Rect(x, y, cell - rim, cell - rim, "white")]
+        marks.append(Rect(x + rim, y + rim, cell - 2 * rim, cell - 2 * rim, "silver"))
+    elif name == "hole":  # broken ice
+        marks = [Rect(x, y, cell, cell, "ice"), Circle(x + half, y + half, cell * 0.42, "water")]
+        marks.append(Circle(x + half, y + half * 1.1, cell * 0.32, "blue"))
+    elif name == "lane":  # a road with a broken line along its lower side
+        marks = [Rect(x, y, cell, cell, "road")]
+        marks.append(Rect(x + cell / 4, y + cell - 2, half, 3, "white"))
     elif name == "ice":
         marks.append(Line(((x + third, y + cell * 0.7), (x + 2 * third, y + third)), "white", 2))
     elif name in EDGES:
@@ -196,7 +213,7 @@ def texture(name: str, box: Box) -> list[Mark]:
 
 def rules(form: tuple[int, ...], boxes: tuple[int, int]) -> list[Mark]:
     """Heavier lines after so many rows and columns."""
-    rows, columns, cell, left, top, _ = form
+    rows, columns, cell, left, top = form[:5]
     wide, high = cell * columns, cell * rows
     marks: list[Mark] = []
     if boxes[0]:
@@ -215,13 +232,20 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
     x, y, cell, _ = box
     cx, cy = x + cell / 2, y + cell / 2
     paint = paint_of(piece.colour)
-    if piece.facing:
+    if piece.facing and not (piece.sprite in PEOPLE and cell < SMALL):
         sheet.marks.append(wedge(piece.facing, (cx, cy), cell))
     if piece.sprite in TEXTURES:
         sheet.marks += texture(piece.sprite, box)
+    elif piece.sprite in PEOPLE and cell < SMALL:
+        lay_pawn(piece, paint, box, sheet)
     elif piece.sprite and has_sprite(piece.sprite):
         edge = "white" if paint == "black" else "black"
         sheet.marks.append(Sprite(cx, cy, cell * 0.92, piece.sprite, paint, edge))
+        if piece.sprite == "robot" and piece.glyph.isdigit() and not piece.badge:
+            piece = replace(piece, badge=piece.glyph)
+        elif piece.sprite in PEOPLE and piece.glyph.isdigit():
+            number = Words(cx, y + cell * 0.7, piece.glyph, cell * 0.32, ink_on(paint), "middle")
+            sheet.marks.append(number)
     elif piece.shape == "mark":
         ink = paint if isinstance(piece.colour, str) else "ink"
         lay_mark(piece.glyph, (paint, ink), (cx, cy), cell, sheet)
@@ -237,11 +261,45 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
         sheet.marks.append(
             Sprite(x + cell - half, y + half, 2 * half, piece.badge, "gold", "black")
         )
+    elif "/" in piece.badge and piece.badge.replace("/", "").isdigit():
+        lay_dots(piece.badge, box, sheet)
     elif piece.badge:
         radius = max(6, cell / 5)
         bx, by = x + cell - radius, y + radius
         sheet.marks.append(Circle(bx, by, radius, "panel", "ink"))
         sheet.write(piece.badge, bx, by, room=3 * radius, height=radius * 1.7, anchor="middle")
+
+
+PEOPLE, SMALL = ("person", "robot", "cook"), 30  # pixels below which a figure is a disc
+
+
+def lay_pawn(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
+    """Somebody in a small cell: a disc in their colour that looks where they do."""
+    x, y, cell, _ = box
+    middle = (x + cell / 2, y + cell / 2)
+    sheet.marks.append(Circle(*middle, cell * 0.5, paint, "black", max(1, cell // 10)))
+    if not piece.facing:
+        if piece.glyph.isdigit():
+            height = min(cell * 0.75, 1.5 * cell / len(piece.glyph))
+            sheet.marks.append(Words(*middle, piece.glyph, max(9, height), ink_on(paint), "middle"))
+        return
+    (cx, cy), (a, b) = middle, TURNS[piece.facing]
+    eye = cell * 0.2
+    for side in (-1, 1):
+        at = (cx + a * eye - side * b * eye, cy + b * eye + side * a * eye)
+        sheet.marks.append(Circle(*at, max(1.5, cell * 0.12), "white", "black"))
+        pupil = (at[0] + a * cell * 0.05, at[1] + b * cell * 0.05)
+        sheet.marks.append(Circle(*pupil, max(0.8, cell * 0.06), "black"))
+
+
+def lay_dots(badge: str, box: Box, sheet: Sheet) -> None:
+    """A badge such as 2/3 as three dots in the corner, two of them full."""
+    x, y, cell, _ = box
+    full, whole = (int(text) for text in badge.split("/"))
+    radius = max(2.5, min(cell / 9, cell / 2.4 / max(1, whole)))
+    for number in range(min(whole, 12)):
+        at = (x + cell - radius * (1.2 + 2.4 * (whole - 1 - number)), y + radius * 1.3)
+        sheet.marks.append(Circle(*at, radius, "gold" if number < full else "panel", "ink"))
 
 
 def lay_shape(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
@@ -279,8 +337,10 @@ def lay_mark(
 def lay_word(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
     """The label in full, on a card as large as the cell."""
     x, y, cell, _ = box
-    sheet.marks.append(Rect(x + 2, y + 2, cell - 4, cell - 4, paint, "quiet", 1, 4))
-    lines, height = fitted(clean(piece.label or piece.glyph), cell - 8, cell - 8, cell / 4)
+    inset = max(2, cell // 14)  # a ground in another colour shows as a frame
+    side = cell - 2 * inset
+    sheet.marks.append(Rect(x + inset, y + inset, side, side, paint, "quiet", 1, 4))
+    lines, height = fitted(clean(piece.label or piece.glyph), side - 4, side - 4, cell / 4)
     start = y + cell / 2 - height * (len(lines) - 1) / 2
     for number, text in enumerate(lines):
         at = start + number * height

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from palestra.scene import Page, Widget
 
 from palestra_renderers.layout.sheet import LETTER, Sheet, letters, wrap
@@ -10,31 +12,124 @@ from palestra_renderers.plain import clean
 
 
 def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
-    """As many widgets as fit; returns the height used."""
+    """A window with as many widgets as fit; returns the height used."""
     line = sheet.line
-    left, y, right = line / 2, top, sheet.width - line / 2
+    frame = Rect(line / 4, top, sheet.width - line / 2, room, "panel", "quiet", 1, line / 4)
+    sheet.marks.append(frame)
+    left, y, right = line * 0.6, top + line / 3, sheet.width - line * 0.6
     if page.address:
-        sheet.marks.append(Rect(left, y, right - left, line, "panel", "faint", 1, line / 2))
-        sheet.note(page.address, left + line / 2, y + line / 2, line * 0.8)
-        y += line * 1.3
-    x, height, depth = left, 0.0, 0
-    for index, widget in enumerate(page.widgets):
+        y = lay_address(page.address, top, sheet) + line / 3
+    x, height, depth, index = left, 0.0, 0, 0
+    while index < len(page.widgets):
+        widget = page.widgets[index]
+        if widget.kind == "row":
+            rows, after = read_rows(page.widgets, index)
+            start, fits = y + height, int((top + room - y - height) / (line * 1.15))
+            if not fits:
+                break
+            lay_rows(rows[:fits], (left, start, right - left), sheet)
+            x, y, height = left, start + len(rows[:fits]) * line * 1.15 + line / 4, 0.0
+            index = after if fits >= len(rows) else row_places(page.widgets, index, after)[fits]
+            if fits < len(rows):
+                break
+            continue
         start = left + widget.depth * line / 2
         alone = widget.kind in ("heading", "text")
         wide, tall, lines = measure(widget, line, right - start)
         if height and (alone or x + wide > right or widget.depth != depth):
             x, y, height = start, y + height, 0.0
         depth, x = widget.depth, max(x, start)
-        if y + tall > top + room:
-            rest = f"… and {len(page.widgets) - index} more"
-            sheet.note(rest, left, top + room - line * 0.4, line * 0.75)
-            return room
+        if y + tall > top + room - line * 0.6:
+            break
         draw(widget, (x, y, wide, tall), lines, sheet)
         x += wide + line / 2
         height = max(height, tall + line / 6)
         if alone:
             x, y, height = left, y + height, 0.0
-    return y + height - top
+        index += 1
+    if index < len(page.widgets):
+        rest = f"… and {len(page.widgets) - index} more"
+        sheet.note(rest, left, top + room - line * 0.4, line * 0.75)
+    return room
+
+
+def lay_address(address: str, top: float, sheet: Sheet) -> float:
+    """The bar of a browser with its address; returns where it ends."""
+    line = sheet.line
+    tall, left = line * 1.4, line / 4
+    box = Rect(left, top, sheet.width - 2 * left, tall, "other", "quiet", 1, line / 4)
+    sheet.marks.append(box)
+    for number, paint in enumerate(("red", "yellow", "green")):
+        at = left + line * (0.6 + 0.6 * number)
+        sheet.marks.append(Circle(at, top + tall / 2, line * 0.2, paint))
+    start = left + line * 2.4
+    wide = sheet.width - start - line * 0.6
+    bar = Rect(start, top + tall * 0.15, wide, tall * 0.7, "panel", "faint", 1, tall * 0.35)
+    sheet.marks.append(bar)
+    sheet.write(
+        address, start + line / 2, top + tall / 2, room=wide - line, height=line * 0.8,
+        colour="quiet",
+    )  # fmt: skip
+    return top + tall
+
+
+Rows = list[list[list[Widget]]]  # rows of cells, each with what lies in it
+
+
+def read_rows(widgets: Sequence[Widget], index: int) -> tuple[Rows, int]:
+    """The rows of a table that begins at a widget, and the number of the widget after it."""
+    rows: Rows = []
+    base = widgets[index].depth
+    while index < len(widgets) and widgets[index].depth >= base:
+        widget = widgets[index]
+        if widget.depth == base and widget.kind != "row":
+            break
+        if widget.kind == "row":
+            rows.append([])
+        elif widget.kind == "cell":
+            rows[-1].append([widget] if widget.text else [])
+        else:
+            rows[-1] += [] if rows[-1] else [[]]
+            rows[-1][-1].append(widget)
+        index += 1
+    return rows, index
+
+
+def row_places(widgets: Sequence[Widget], start: int, end: int) -> list[int]:
+    """Where the rows of a table begin."""
+    base = widgets[start].depth
+    return [n for n in range(start, end) if widgets[n].kind == "row" and widgets[n].depth == base]
+
+
+def lay_rows(rows: Rows, box: tuple[float, float, float], sheet: Sheet) -> None:
+    """The rows of a table in columns as wide as what is in them."""
+    left, top, room = box
+    line = sheet.line
+    columns = max(map(len, rows), default=0)
+    longest = [
+        max(sum(len(w.text) + 3 * bool(w.number) for w in row[c]) for row in rows if c < len(row))
+        for c in range(columns)
+    ]
+    sizes = [min(40, max(4, size + 2)) * LETTER * line * 0.9 for size in longest]
+    scale = min(1.0, room / max(1.0, sum(sizes)))
+    for number, row in enumerate(rows):
+        x, y = left, top + number * line * 1.15
+        for size, cell in zip(sizes, row, strict=False):
+            at = x
+            for widget in cell:
+                if widget.kind == "cell":
+                    colour = "quiet" if widget.chosen else "ink"
+                    sheet.write(
+                        widget.text, at, y + line / 2, room=size * scale, height=line * 0.9,
+                        colour=colour,
+                    )  # fmt: skip
+                else:
+                    wide, tall, lines = measure(widget, line, max(line, x + size * scale - at))
+                    draw(widget, (at, y, wide, tall), lines, sheet)
+                    at += wide + line / 4
+            x += size * scale
+        rule = y + line * 1.12
+        sheet.marks.append(Line(((left, rule), (left + sum(sizes) * scale, rule)), "faint"))
 
 
 def measure(widget: Widget, line: float, room: float) -> tuple[float, float, list[str]]:

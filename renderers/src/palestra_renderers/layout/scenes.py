@@ -16,6 +16,7 @@ from palestra.scene import (
     Lines,
     Page,
     Part,
+    Plane,
     RoundTable,
     Talk,
 )
@@ -27,7 +28,8 @@ from palestra_renderers.layout.graphs import lay_graph
 from palestra_renderers.layout.grid import lay_grid
 from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
-from palestra_renderers.layout.people import lay_table, lay_talk
+from palestra_renderers.layout.people import lay_table, lay_talk, talk_height
+from palestra_renderers.layout.planes import lay_plane
 from palestra_renderers.layout.sheet import Sheet, letters, wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
@@ -52,6 +54,7 @@ LAYOUTS: dict[type, Callable[[Any, float, float, Sheet], float]] = {
     Grid: lay_grid,
     Hexes: lay_hexes,
     Graph: lay_graph,
+    Plane: lay_plane,
     Cards: lay_cards,
     Dice: lay_dice,
     RoundTable: lay_table,
@@ -63,7 +66,18 @@ LAYOUTS: dict[type, Callable[[Any, float, float, Sheet], float]] = {
     Page: lay_page,
 }
 # How much of what others leave a part takes; the rest have the height of their lines
-SHARES: dict[type, float] = {Grid: 3, Hexes: 3, Graph: 3, RoundTable: 3, Chart: 2, Talk: 1, Page: 3}
+SHARES: dict[type, float] = {
+    Grid: 3,
+    Hexes: 3,
+    Graph: 3,
+    Plane: 3,
+    RoundTable: 3,
+    Chart: 2,
+    Talk: 1.5,
+    Page: 3,
+}
+
+SHORT = 0.35  # of the whole: a conversation that takes no more has the height of its lines
 
 
 def fixed_height(part: Part, line: float, width: float) -> float:
@@ -96,11 +110,15 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
         top += line * 1.25
     parts = list(scene.all_parts())
     total, gap = bottom - top, line / 3
-    shares = sum(SHARES.get(type(part), 0) for part in parts)
+    space = total - gap * max(0, len(parts) - 1)
     fixed = {
         n: fixed_height(p, line, sheet.width) for n, p in enumerate(parts) if type(p) not in SHARES
     }
-    wanted, space = sum(fixed.values()), total - gap * max(0, len(parts) - 1)
+    for number, part in enumerate(parts):  # a short conversation leaves space to the others
+        if isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
+            fixed[number] = tall
+    shares = sum(SHARES.get(type(p), 0) for n, p in enumerate(parts) if n not in fixed)
+    wanted = sum(fixed.values())
     most = space * 0.6 if shares else space
     squeeze = min(1.0, most / wanted) if wanted else 1.0
     rest = space - wanted * squeeze

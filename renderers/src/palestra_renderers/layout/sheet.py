@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from palestra_renderers.marks import Anchor, Circle, Line, Mark, Place, Words
 from palestra_renderers.plain import clean
 
+PALE = ("seat1", "seat4", "seat5", "yellow", "gold", "white")
 LETTER = 0.42  # width of a usual letter over the height of its line
 
 
@@ -45,14 +46,19 @@ class Sheet:
         """A quiet line of text, such as the name of an axis."""
         self.write(text, x, y, room=self.width, height=height, colour="quiet", anchor=anchor)
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str, thick: float = 2
+    ) -> None:
         """A line with a head at its end."""
         (x, y), (u, v) = start, end
         reach = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)
-        a, b = (u - x) / reach * 9, (v - y) / reach * 9
-        self.marks.append(Line((start, end), colour, 2))
+        long = 7 + thick
+        a, b = (u - x) / reach * long, (v - y) / reach * long
+        if colour in PALE:  # pale arrows need a rim
+            self.marks.append(Line((start, end), "quiet", thick + 2))
+        self.marks.append(Line((start, end), colour, thick))
         head = ((u - a - b / 2, v - b + a / 2), end, (u - a + b / 2, v - b - a / 2))
-        self.marks.append(Line(head, colour, 2))
+        self.marks.append(Line(head, colour, max(2, thick)))
 
     def dot(self, x: float, y: float, radius: float, paint: str) -> None:
         """A disc with an outline."""

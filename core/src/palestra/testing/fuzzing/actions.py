@@ -30,7 +30,9 @@ TRIES = 3  # of which the quickest counts
 
 
 def draw_actions(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
-    """Positions after some random moves, and what is played there in each view in turn."""
+    """Yield cases of hostile actions: random moves lead to a position, and each view is tried in
+    turn.
+    """
     views = [*VIEWS, "long"]
     for turn in range(1_000_000_000):
         view = views[turn % len(views)]
@@ -75,7 +77,7 @@ def _values(case: Case, episode: Episode, seat: int) -> Iterator[tuple[str, Any]
 
 
 def _try_episode(subject: Subject, case: Case) -> None:
-    """`check` and `act` refuse or play; what was refused changes nothing."""
+    """Check that `check` and `act` play or refuse each value; a refusal changes nothing."""
     episode = _position(subject, case)
     if episode.over:
         return
@@ -106,7 +108,7 @@ def _accepts(call: Any, seat: int, value: Any, expression: str) -> bool:
 
 
 def _try_forfeit(subject: Subject, case: Case) -> None:
-    """Under the policies that play on, no value raises, and each can be recorded."""
+    """Check that no value raises under policies that continue the game."""
     for policy in ("forfeit", "random", "noop"):
         episode = _position(subject, case, invalid=policy)
         if episode.over:
@@ -119,7 +121,7 @@ def _try_forfeit(subject: Subject, case: Case) -> None:
 
 
 def _try_reading(subject: Subject, case: Case) -> None:
-    """`parse` gives a legal action or refuses, whatever the text."""
+    """Check that `parse` returns a legal action or refuses, whatever the text."""
     episode = _position(subject, case)
     if episode.over:
         return
@@ -137,7 +139,7 @@ def _try_reading(subject: Subject, case: Case) -> None:
 
 
 def _try_long(subject: Subject, case: Case) -> None:
-    """A megabyte is read in about the time of a short text."""
+    """Check that a megabyte is read in about the time of a short text."""
     episode = _position(subject, case)
     if episode.over:
         return
@@ -152,7 +154,7 @@ def _try_long(subject: Subject, case: Case) -> None:
 
 
 def _seconds(episode: Episode, seat: int, text: str) -> float:
-    """Processor time of reading a text, the least of a few tries."""
+    """The least processor time, in seconds, of a few readings of a text."""
     least = float("inf")
     for _ in range(TRIES):
         started = process_time()
@@ -207,7 +209,7 @@ def _open_view(subject: Subject, view: str, obs: str) -> Any:
 
 
 def _step(env: Any, view: str, obs: str, rng: Rng, hostile: list[Any] | None) -> None:
-    """One step of a view; `hostile` has what the first seat that is asked plays, if not at random.
+    """Take one step in a view; `hostile` replaces the random action of the first seat to act.
 
     A dead agent of an AEC view takes its last, empty step first.
     """
@@ -239,7 +241,7 @@ def _written(env: Any, seat: int, obs: str, rng: Rng) -> Any:
 
 
 def _try_batch(subject: Subject, case: Case) -> None:
-    """A batch refuses arrays of another shape or type, and forfeits for numbers out of range."""
+    """Check that a batch refuses arrays of a wrong shape, and forfeits for wrong numbers."""
     from palestra.views.batch import make
 
     compiled = False if isinstance(subject.game, ArrayGame) else None

@@ -19,9 +19,9 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `what` is "options", "actions", "texts" or "faults". `options` and `values` are Python
     expressions (see `palestra.testing.fuzzing.values`), so that a case can hold any value and be
-    written in a file. `seed` is that of the episode and of its random moves, `steps` how many of
-    those are made. For actions, `view` says who is given the `values`; for texts they are what is
-    said. A fault, named `fault`, happens at call number `at`.
+    written in a file. `seed` seeds the episode and its random moves, of which `steps` are played.
+    `values` are the actions given to `view`, or the texts that are said. A fault, named `fault`,
+    happens at call number `at`.
     """
 
     env: str
@@ -36,7 +36,7 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct):
-    """What became of a case: `problem` is empty where it held; `place` says where it failed."""
+    """The result of a case: `problem` is empty if it passed; `place` says where it failed."""
 
     problem: str = ""
     place: str = ""
@@ -44,7 +44,7 @@ class Verdict(msgspec.Struct):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A case that failed: what was raised or how it broke the contract, and where.
+    """A case that failed, with what was raised or which rule was broken, and where.
 
     `shrunk` is whether the case has been made as small as it gets; `first` is the case as drawn.
     """

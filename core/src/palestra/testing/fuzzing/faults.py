@@ -49,7 +49,7 @@ CALLS = ("forget", "close", "reseed")
 
 
 def draw_faults(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
-    """Every fault at a random call."""
+    """Yield a case for every fault, each at a random call."""
     faults = [*RAISED, *(f"answer {a}" for a in ANSWERS), *(f"hook {h}" for h in HOOKS)]
     faults += [f"call {name}" for name in CALLS]
     while True:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -21,7 +22,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.testing.fuzzing.actions import draw_actions
 from palestra.testing.fuzzing.case import KINDS, TOO_LONG, Case, Finding, Verdict, append_finding
 from palestra.testing.fuzzing.faults import draw_faults
-from palestra.testing.fuzzing.options import draw_options
+from palestra.testing.fuzzing.options import draw_options, sweep_options
 from palestra.testing.fuzzing.shrink import shrink
 from palestra.testing.fuzzing.texts import draw_texts
 
@@ -38,13 +39,20 @@ Progress = Callable[[int, int, str], None]
 
 
 def draw_cases(spec: EnvSpec, seed: int = 0, what: Sequence[str] = KINDS) -> Iterator[Case]:
-    """Endless cases of the kinds in `what`, in turn; the same for the same seed."""
+    """Endless cases of the kinds in `what`, in turn; the same for the same seed.
+
+    Until every value of every option has been tried once by itself, and pairs of options have been
+    tried together, every second case is one of those.
+    """
     for kind in what:
         if kind not in DRAWN:
             raise UnknownName("kind of case", kind, KINDS)
     streams = [DRAWN[kind](spec, random.Random(f"{seed} {kind} {spec.id}")) for kind in what]
+    sweep = sweep_options(spec, random.Random(f"{seed} sweep {spec.id}"))
     while streams:
         for stream in streams:
+            if "options" in what:
+                yield from islice(sweep, 1)
             yield next(stream)
 
 
@@ -132,14 +140,14 @@ def fuzz(
     progress: Progress | None = None,
     found: Callable[[Finding], Any] | None = None,
 ) -> list[Finding]:
-    """Try random cases on an environment for so many minutes; returns what failed, shrunk.
+    """Try random cases on an environment for `minutes`; returns the shrunk findings.
 
-    what: kinds of cases ("options", "actions", "texts", "faults"). seed: the same cases again.
-    out: a folder whose `findings.jsonl` gets every finding at once, and again when it is shrunk.
-    seconds, megabytes: processor time and memory that one case may take. cases: stop after so many.
-    progress is called with the number of cases, of findings, and the kind of case; found with
-    every finding. Failures in the same place count once. Raises `InvalidOption` for limits below
-    or at zero.
+    what: kinds of cases ("options", "actions", "texts", "faults"). seed: seed of the cases. out:
+    folder whose `findings.jsonl` receives every finding at once, and again when it is shrunk.
+    seconds, megabytes: limits of processor time and memory per case. cases: number of cases after
+    which to stop. progress: called with the numbers of cases and findings and the kind of case.
+    found: called with every finding. Failures in the same place count once. Raises `InvalidOption`
+    for limits that are not above zero.
     """
     if not minutes > 0 or not seconds > 0 or megabytes < 1:
         raise InvalidOption(
@@ -175,7 +183,7 @@ def fuzz(
 
 
 def _mark(verdict: Verdict) -> str:
-    """What failures in the same place have in common."""
+    """The key that failures in the same place share."""
     said = "".join(c for c in verdict.problem if not c.isdigit())[:40]
     return f"{verdict.place} {said}" if verdict.place.startswith("Failed") else verdict.place
 

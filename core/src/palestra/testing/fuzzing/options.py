@@ -1,4 +1,4 @@
-"""Random options: each setting is refused by name, or gives a game that keeps the contract."""
+"""Random options: each is refused by name, or gives a game that passes the kit's invariants."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pickle
 import random
 import re
 from collections.abc import Iterator
+from itertools import combinations, product
 from time import perf_counter
 from typing import TypeGuard
 
@@ -21,7 +22,13 @@ from palestra.kernel.specs import EnvSpec, load_entry_point
 from palestra.records.record import EpisodeRecord, record_episode, replay
 from palestra.records.verify import verify
 from palestra.testing.fuzzing.case import Case
-from palestra.testing.fuzzing.values import OBJECTS, edge_values, good_values, value_of
+from palestra.testing.fuzzing.values import (
+    OBJECTS,
+    edge_values,
+    every_value,
+    good_values,
+    value_of,
+)
 from palestra.testing.moves import agree, within_bounds
 from palestra.testing.subject import Subject, random_actions, require
 
@@ -29,15 +36,14 @@ STEPS = 40  # random moves of an episode
 SEATS = 5  # looked at in one position
 LONG_ENOUGH = 2.0  # seconds that a game is played with one setting
 LONGEST_REFUSAL = 3_000  # characters
+PAIRED = 4  # values of an option that are tried with each of another's
 
 
 def draw_options(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
-    """Every option with every value by itself, in random order; then sets of good and bad ones."""
+    """Every option with every bad value by itself, in random order, between sets of good ones."""
     hints = option_hints(load_entry_point(spec.entry_point))
     alone = [
-        (name, value)
-        for name, hint in hints.items()
-        for value in (*good_values(hint, rng), *edge_values(hint), *OBJECTS)
+        (name, value) for name, hint in hints.items() for value in (*edge_values(hint), *OBJECTS)
     ]
     rng.shuffle(alone)
     alone += [("no_such_option", "1"), ("split", "None"), ("split", "'x'"), ("split", "[1]")]
@@ -52,6 +58,31 @@ def draw_options(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
         if names and rng.random() < 0.15:
             options[names[0]] = rng.choice(OBJECTS)
         yield Case(spec.id, "options", rng.randrange(1_000), STEPS, options)
+
+
+def sweep_options(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
+    """Every good value of every option once by itself, then pairs of two options' values.
+
+    Options take turns, each from its limits inwards. Of an option with many values, pairs take the
+    first few.
+    """
+    hints = option_hints(load_entry_point(spec.entry_point))
+    values = {
+        name: list(dict.fromkeys([*good_values(hint, rng), *every_value(hint)]))
+        for name, hint in hints.items()
+    }
+    for place in range(max(map(len, values.values()), default=0)):
+        for name, known in values.items():
+            if place < len(known):
+                yield Case(spec.id, "options", rng.randrange(1_000), STEPS, {name: known[place]})
+    pairs = [
+        {one: first, other: second}
+        for one, other in combinations(values, 2)
+        for first, second in product(values[one][:PAIRED], values[other][:PAIRED])
+    ]
+    rng.shuffle(pairs)
+    for pair in pairs:
+        yield Case(spec.id, "options", rng.randrange(1_000), STEPS, pair)
 
 
 def try_options(spec: EnvSpec, case: Case) -> None:

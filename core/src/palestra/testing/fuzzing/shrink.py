@@ -13,7 +13,7 @@ TRIALS = 150  # of one case
 
 
 def shrink(case: Case, fails: Callable[[Case], bool], trials: int = TRIALS) -> Case:
-    """The smallest case found for which `fails` holds as well; `case` itself must fail."""
+    """Return the smallest case found for which `fails` is true; it must be true of `case`."""
     left = trials
     improved = True
     while improved and left > 0:
@@ -29,7 +29,7 @@ def shrink(case: Case, fails: Callable[[Case], bool], trials: int = TRIALS) -> C
 
 
 def smaller_cases(case: Case) -> Iterator[Case]:
-    """Cases a step simpler, the boldest first."""
+    """Yield cases that are one step simpler, the largest simplifications first."""
     size = len(case.values)
     for count in (size // 2, 1) if size > 2 else (1,):
         for start in range(0, size, count) if size > 1 else ():

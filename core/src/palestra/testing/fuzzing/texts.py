@@ -38,14 +38,14 @@ _RAW = re.compile(
 
 
 def draw_texts(spec: EnvSpec, rng: random.Random) -> Iterator[Case]:
-    """Episodes in which whoever may speak says a few hostile things."""
+    """Yield cases in which seats that may speak say hostile texts."""
     for _ in range(1_000_000_000):
         values = tuple(rng.sample(SPEECH, 3))
         yield Case(spec.id, "texts", rng.randrange(1_000), rng.randrange(2, STEPS), values=values)
 
 
 def try_texts(spec: EnvSpec, case: Case) -> None:
-    """Say the texts of a case wherever it is legal, and look at everything that shows them."""
+    """Say the texts of a case wherever that is legal, and check everything that shows them."""
     subject = Subject(spec, {name: value_of(value) for name, value in case.options.items()})
     texts = [value_of(value) for value in case.values]
     episode = _talk(subject, case, texts)
@@ -137,7 +137,7 @@ def _write(episode: Episode, env: str) -> None:
 
 
 def _narrate(subject: Subject, case: Case, texts: list[str]) -> None:
-    """Agents whose answers, thoughts and names are the texts: told in a terminal and recorded."""
+    """Play agents whose answers, thoughts and names are the texts, in a terminal and on record."""
     from rich.console import Console
 
     from palestra.cli.listeners import Narrator

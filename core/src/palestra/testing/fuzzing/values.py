@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
@@ -19,6 +19,7 @@ from palestra.kernel.actions import TextAction
 from palestra.kernel.options import limits_of
 
 MEGABYTE = 1_000_000
+FEW = 100  # values of an option that are all tried
 
 
 class Stranger(TextAction, frozen=True):
@@ -225,6 +226,25 @@ def _within(hint: Any, limits: Mapping[str, Any], rng: random.Random) -> list[st
             ends = [*map(int, ends), low + 1, high - 1]
     found = [repr(kind(end)) for end in ends]
     return [*found, "None"] if type(None) in get_args(hint) else found
+
+
+def every_value(hint: Any) -> list[str]:
+    """Every value that an annotation accepts, where they are few; empty where they are many."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return [repr(choice) for choice in inner]
+    if origin in (Union, type(int | None)):
+        return [value for choice in inner for value in every_value(choice)]
+    if origin is Annotated:
+        limits = limits_of(hint)
+        low, high = limits.get("ge"), limits.get("le")
+        whole = int in (inner[0], *get_args(inner[0]))
+        if whole and low is not None and high is not None and high - low < FEW:
+            return [repr(value) for value in range(int(low), int(high) + 1)]
+        return [] if limits else every_value(inner[0])
+    if origin in (list, Sequence) and inner:  # each item by itself
+        return [f"[{value}]" for value in every_value(inner[0])]
+    return []
 
 
 def edge_values(hint: Any) -> list[str]:

@@ -131,6 +131,8 @@ class Delivery(Walkers[DeliveryState]):
     but revenue are costs too.
     """
 
+    figure = "robot"
+
     rows: Annotated[int, Meta(ge=5, le=40, description="rows of the city")] = 9
     columns: Annotated[int, Meta(ge=5, le=40, description="columns of the city")] = 9
     num_players: Annotated[int, Meta(ge=1, le=8, description="number of robots")] = 2

@@ -105,6 +105,8 @@ class Fetch(Walkers[FetchState]):
     which also count as costs.
     """
 
+    figure = "robot"
+
     rows: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="rows of the house")] = 8
     columns: Annotated[int, Meta(ge=1, le=MAX_SIDE, description="columns of the house")] = 8
     num_players: Annotated[int, Meta(ge=1, le=4, description="number of robots")] = 1
@@ -474,12 +476,12 @@ class Fetch(Walkers[FetchState]):
             mug = int(mug_at(self.config, state, spot))
             label = f"spot {spot + 1}"
             if mug != NOWHERE and (seat is None or state.known[spot]):
-                pieces[cell] = Piece(
-                    f"M{mug + 1}", "gold", "tile", f"mug {mug + 1} at {label}", "goblet"
-                )
+                told = f"mug {mug + 1} at {label}"
+                pieces[cell] = Piece("M", "gold", "tile", told, "mug", badge=str(mug + 1))
+            elif state.known[spot] or seat is None:
+                pieces[cell] = Piece(".", "silver", label=label, sprite="shelf")
             else:
-                glyph = "." if state.known[spot] or seat is None else "?"
-                pieces[cell] = Piece(glyph, label=label)
+                pieces[cell] = Piece("", "brown", label=label, sprite="shelf", badge="?")
         for robot in reversed(range(self.num_players)):
             pieces[int(state.cell[robot])] = self.disc(robot)
         seats = self.watched_seats(seat)

@@ -39,7 +39,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from palestra import (
-    Bar,
     Event,
     Grid,
     Out,
@@ -99,6 +98,7 @@ ARROWS = "^v><"
 COMPASS: tuple[Facing, ...] = ("north", "south", "east", "west")
 SPRITES = {ONION: "onion", DISH: "dish", DISH + 1: "soup"}  # of what is held or lies
 STATIONS = {ONIONS: "onion", DISHES: "dish", SERVING: "serve"}  # pictures of what stands there
+TINTS = {"onion": "gold", "dish": "white", "serve": "silver", "soup": "red"}
 GLYPHS = " odsss"  # by thing held or lying
 CHORES = 9  # interactions per soup: taking and putting three onions, a dish, the soup, the delivery
 
@@ -492,16 +492,8 @@ class Kitchen(KitchenOptions):
             column_labels=tuple(str(column + 1) for column in range(plan.columns * labels)),
             ground=by_row(["floor" if t == FLOOR else "counter" for t in plan.tiles], plan.columns),
         )
-        bars = tuple(
-            Bar(
-                f"pot {self._where(seen, pot.cell)}",
-                float(0 if pot.left is None else self.cook_time - pot.left),
-                self.cook_time,
-            )
-            for pot in seen.pots
-        )
         caption = f"Step {int(state.turn)} of {self.max_steps}, {plural(int(state.soups), 'soup')}"
-        return Scene(caption, grid=grid, hands=self._hands(seen), bars=bars)
+        return Scene(caption, grid=grid)
 
     def _pieces(self, seen: SeenKitchen) -> list[Piece | None]:
         """What to draw on each cell: stations, things, pots and players."""
@@ -515,20 +507,12 @@ class Kitchen(KitchenOptions):
             pieces[hand.cell] = Piece(glyph, seat, "tile", name, "cook", way, carried)
         return pieces
 
-    def _hands(self, seen: SeenKitchen) -> tuple[tuple[str, tuple[Piece, ...]], ...]:
-        """What each player in sight holds."""
-        return tuple(
-            (
-                self.players[seat],
-                (Piece(GLYPHS[hand.held], label=thing(hand.held)),) if hand.held else (),
-            )
-            for seat, hand in zip(seen.seats, seen.hands, strict=True)
-        )
-
     def _pot_piece(self, seen: SeenKitchen, pot: Pot) -> Piece:
-        glyph = f"P{pot.onions}" if pot.left is None else f"{pot.left}" if pot.left else "P!"
-        sprite = "soup" if pot.left == 0 else "pot"
-        return Piece(glyph, "grey", "tile", self._pot(seen, pot), sprite, badge=glyph[1:] or glyph)
+        """A pot with dots for its onions, the steps it still cooks, or a tick when it is ready."""
+        badge = f"{pot.onions}/{FULL}" if pot.left is None else str(pot.left)
+        if pot.left == 0:
+            return Piece("P", "red", "tile", self._pot(seen, pot), "soup", badge="check")
+        return Piece("P", "grey", "tile", self._pot(seen, pot), "pot", badge=badge)
 
     def _piece(self, seen: SeenKitchen, cell: int) -> Piece | None:
         tile, there = seen.plan.tiles[cell], seen.lying.get(cell, NOTHING)
@@ -536,15 +520,17 @@ class Kitchen(KitchenOptions):
             return None
         if there:
             lies = SPRITES.get(min(there, DISH + 1), "")
-            return Piece(GLYPHS[there], "gold", "tile", f"counter with {thing(there)}", lies)
-        return Piece(SYMBOLS[tile], "gold", "tile", TILE_NAMES[tile], STATIONS.get(tile, "counter"))
+            tint = TINTS.get(lies, "gold")
+            return Piece(GLYPHS[there], tint, "tile", f"counter with {thing(there)}", lies)
+        sprite = STATIONS.get(tile, "counter")
+        return Piece(SYMBOLS[tile], TINTS.get(sprite, "gold"), "tile", TILE_NAMES[tile], sprite)
 
 
 Thing = TypeVar("Thing")
 
 
 def by_row(cells: Sequence[Thing], columns: int) -> tuple[tuple[Thing, ...], ...]:
-    """Cells counted row by row, as rows."""
+    """Cells in row-major order, as rows."""
     return tuple(tuple(cells[i : i + columns]) for i in range(0, len(cells), columns))
 
 

@@ -24,10 +24,8 @@ from typing import Any
 import numpy as np
 from palestra import (
     Event,
-    Grid,
     InvalidOption,
     Outcome,
-    Piece,
     Rng,
     Scene,
     Vocabulary,
@@ -37,6 +35,7 @@ from palestra import (
 from palestra.kernel.errors import UnknownOption
 from palestra.kernel.specs import load_entry_point
 from palestra.rules import all_act, randint, uniform
+from palestra.scene import Plane, Spot
 
 from palestra_envs.grid.particles.options import ParticlesOptions, ParticlesState
 from palestra_envs.grid.particles.rules import (
@@ -58,7 +57,8 @@ SCENARIOS = {
 }
 ACTIONS = ("stay", "west", "east", "south", "north")
 TRIES = 100  # attempts to find a place out of sight
-TILES, SPAN = 13, 1.25  # of a picture: cells a side, and how far it reaches from the middle
+SPAN = 1.25  # how far a picture reaches from the middle of the plane
+AHEAD = 0.1  # of a unit of time: how long an arrow is that shows a velocity
 
 
 @environment(
@@ -337,31 +337,38 @@ class Particles(ParticlesOptions):
     # Pictures
 
     def scene(self, state: ParticlesState, seat: int | None = None) -> Scene:
-        """The plane in squares; things beyond it are drawn at its edge."""
-        return Scene(self.caption(state), self.plane(state, seat))
+        """The plane; things beyond it are drawn at its edge."""
+        return Scene(self.caption(state), parts=(self.plane(state, seat),))
 
     def caption(self, state: ParticlesState) -> str:
         """The line above a picture."""
         return f"{self.scenario}, step {int(state.turn)} of {self.max_steps}"
 
-    def plane(self, state: ParticlesState, seat: int | None) -> Grid:
+    def plane(self, state: ParticlesState, seat: int | None) -> Plane:
         """Landmarks and players without speakers, lower seats on top, for a seat or a spectator."""
-        cells: list[list[Piece | None]] = [[None] * TILES for _ in range(TILES)]
-        for thing in reversed(range(self.speakers, self.things)):
-            if seat is None or self.sees(state, seat, thing):
-                east, north = state.place[thing].tolist()
-                cells[tile_of(-north)][tile_of(east)] = self._piece(state, seat, thing)
-        return Grid(tuple(map(tuple, cells)))
+        seen = [
+            thing
+            for thing in reversed(range(self.speakers, self.things))
+            if seat is None or self.sees(state, seat, thing)
+        ]
+        return Plane(tuple(self._spot(state, seat, thing) for thing in seen))
 
-    def _piece(self, state: ParticlesState, seat: int | None, thing: int) -> Piece:
+    def _spot(self, state: ParticlesState, seat: int | None, thing: int) -> Spot:
+        """A player with the way they move, if the viewer may know it, or a landmark."""
+        east, north = state.place[thing].tolist()
+        spot = Spot(share_of(east), share_of(-north), self.config.sizes[thing] / (2 * SPAN))
         if thing < self.num_players:
-            label = f"{self.players[thing]}, {self.seats[thing].role}"
-            return Piece(str(thing), thing, "disc", label)
+            moving = tuple(state.speed[thing].tolist()) if seat in (None, thing) else (0.0, 0.0)
+            role = self.seats[thing].role
+            label = role if len({one.role for one in self.seats}) > 1 else ""
+            heading = (moving[0] * AHEAD, -moving[1] * AHEAD)
+            return replace(spot, name=str(thing), colour=thing, label=label, heading=heading)
         number = thing - self.num_players
+        spot = replace(spot, landmark=True, label=self.landmark_name(number))
         is_goal = self.has_goal and number == int(state.goal)
         if is_goal and (seat is None or self.knows_goal(seat)):
-            return Piece("G", 2, label=f"{self.landmark_name(number)}, the goal")
-        return Piece(str(number + 1), label=self.landmark_name(number))
+            return replace(spot, colour="goal", label=f"{spot.label}, the goal")
+        return replace(spot, colour="silver")
 
 
 def random_coordinate(rng: Rng) -> float:
@@ -369,6 +376,6 @@ def random_coordinate(rng: Rng) -> float:
     return to_grain(2 * rng.random() - 1)
 
 
-def tile_of(coordinate: float) -> int:
-    """The square of a coordinate; one beyond the plane is at its edge."""
-    return min(TILES - 1, max(0, int((coordinate + SPAN) / (2 * SPAN) * TILES)))
+def share_of(coordinate: float) -> float:
+    """A coordinate as a share of the picture's side; one beyond the plane is at its edge."""
+    return min(1.0, max(0.0, (coordinate + SPAN) / (2 * SPAN)))

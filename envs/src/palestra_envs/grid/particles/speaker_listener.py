@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from palestra import InvalidOption, Rng, Scene, constant
+from palestra.scene import Part, Saying, Talk
 
 from palestra_envs.grid.particles.game import ACTIONS, Particles, random_coordinate
 from palestra_envs.grid.particles.options import ParticlesState, Role, Scenario
@@ -173,10 +174,14 @@ class SpeakerListener(Particles):
 
     def scene(self, state: ParticlesState, seat: int | None = None) -> Scene:
         """The plane for the listener, the goal for the speaker, both for a spectator."""
+        sayings = []
         lines = []
         if seat != LISTENER:
             lines.append(f"The goal is {COLOURS[int(state.goal)]}.")
         if state.said and seat != SPEAKER:
-            lines.append(f"Heard: {COLOURS[int(state.said) - 1]}.")
-        plane = None if seat == SPEAKER else self.plane(state, seat)
-        return Scene(self.caption(state), plane, lines=tuple(lines))
+            word = COLOURS[int(state.said) - 1]
+            sayings.append(Saying(self.players[SPEAKER], word, SPEAKER))
+        parts: tuple[Part, ...] = (Talk(tuple(sayings)),) if sayings else ()
+        if seat != SPEAKER:
+            parts = (self.plane(state, seat), *parts)
+        return Scene(self.caption(state), lines=tuple(lines), parts=parts)

@@ -120,6 +120,8 @@ class PathFinding(Walkers[PathFindingState]):
     A goal pays 1 to the player who reaches it.
     """
 
+    figure = "robot"
+
     rows: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="rows of the map")] = 10
     columns: Annotated[int, Meta(ge=2, le=MAX_SIDE, description="columns of the map")] = 10
     num_players: Annotated[int, Meta(ge=1, le=48, description="number of players")] = 4

@@ -608,4 +608,4 @@ class Pursuit(ArrayGame[PursuitState]):
     def _piece(self, who: int) -> Piece:
         if who >= self.num_players:
             return Piece("E", "brown", label="evader", sprite="prey")
-        return Piece(str(who), who, "disc", self.players[who])
+        return Piece(str(who), who, "disc", self.players[who], "person")

@@ -43,6 +43,7 @@ from palestra.grids.compass import MOVES
 from palestra.grids.moving import NOWHERE, neighbour
 from palestra.grids.sight import sees
 from palestra.rules import all_act, finish, randint, truncate
+from palestra.scene import Saying, Talk
 
 from palestra_envs.grid.walkers import Walkers
 
@@ -377,12 +378,14 @@ class SignalForaging(Walkers[SignalForagingState]):
                 )
         for shown in self.seats_shown(state, seat):
             pieces[int(state.cell[shown])] = self.disc(shown)
-        lines = [
-            f"{name} said {TOKENS[said - 1]}"
-            for name, said in zip(self.players, state.said.tolist(), strict=True)
-            if said
-        ]
-        return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(lines))
+        talk = Talk(
+            tuple(
+                Saying(self.players[speaker], TOKENS[said - 1], speaker)
+                for speaker, said in enumerate(state.said.tolist())
+                if said
+            )
+        )
+        return Scene(self.caption(state), parts=(self.grid(pieces, seen), talk))
 
 
 def food_on(config: SignalForaging, state: SignalForagingState, cell: int) -> int:

@@ -73,8 +73,6 @@ from palestra_envs.grid.xland.rules import (
 GRAB, DROP = len(MOVES), len(MOVES) + 1
 ACTIONS = (*MOVES, "grab", "drop")
 COLOURS = ("white", "grey", "brown")
-FLOOR = tuple(Piece(name[0], name, "small", f"{name} floor") for name in COLOURS)
-OBJECT = 3  # the colour of objects in pictures
 WORDS = ("", "near", "hold", "see", "on")
 OWN_ROW, OWN_COLUMN, HELD, MET, OPPOSITE, GOAL = range(6)  # of an observation
 WINDOW = GOAL + OPTIONS * TERMS * PARTS
@@ -429,17 +427,16 @@ class XLand(XLandOptions):
 
     def scene(self, state: XLandState, seat: int | None = None) -> Scene:
         """The world, or what a player sees of it. Objects are letters, players discs."""
-        pieces = {
-            cell: WALL if state.walls[cell] else FLOOR[kind]
-            for cell, kind in enumerate(state.floor.tolist())
-        }
+        pieces = {cell: WALL for cell, wall in enumerate(state.walls.tolist()) if wall}
+        ground = {cell: COLOURS[kind] for cell, kind in enumerate(state.floor.tolist())}
         seen = None
         if seat is not None:
             seen = np.array(
-                [in_view(self.config, state, seat, cell) for cell in range(len(pieces))]
+                [in_view(self.config, state, seat, cell) for cell in range(len(ground))]
             )
             window = self.visible(state, seat)
             pieces = {cell: piece for cell, piece in pieces.items() if window[cell]}
+            ground = {cell: colour for cell, colour in ground.items() if window[cell]}
         things = range(self.num_players + self.num_objects)
         for thing in reversed(things):
             cell = int(cell_of(self.config, state, thing))
@@ -449,10 +446,10 @@ class XLand(XLandOptions):
                 pieces[cell] = self.disc(thing)
             else:
                 name = OBJECTS[thing - self.num_players]
-                initials = "".join(word[0] for word in name.split())
-                pieces[cell] = Piece(initials, OBJECT, label=name)
+                colour, shape = name.split()
+                pieces[cell] = Piece(f"{colour[0]}{shape[0]}", colour, label=name, sprite=shape)
         goals = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in self.watched_seats(seat)]
-        return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(goals))
+        return Scene(self.caption(state), grid=self.grid(pieces, seen, ground), lines=tuple(goals))
 
 
 def knows(config: XLand, state: XLandState, seat: int, kind: int, one: int, other: int) -> bool:

@@ -56,7 +56,7 @@ from palestra import (
     environment,
 )
 from palestra.grids.paths import routes
-from palestra.scene import marked
+from palestra.scene import Saying, Talk, marked
 
 from palestra_envs.text.collaboration_maze.routes import MOVES, Cell, beside, read_route
 
@@ -518,11 +518,25 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
 
     def _said(self, state: MazeState) -> Iterator[str]:
         """What each player said last since the last step, as far as the observation has it."""
-        for name, index in zip(self.players, state.said, strict=True):
+        for seat, index in enumerate(state.said):
             if index:
                 known = index <= len(self.lines)
                 words = self.quoted(self.lines[index - 1].text) if known else "something else"
-                yield f"{name}: {words}"
+                yield f"{self.players[seat]}: {words}"
+
+    def _talk(self, state: MazeState) -> Talk:
+        """The dialogue, or what each player said last."""
+        said = [
+            (seat, self.lines[index - 1].text if index <= len(self.lines) else "(something else)")
+            for seat, index in enumerate(state.said)
+            if index
+        ]
+        return Talk(
+            tuple(
+                Saying(self.players[s], self.quoted(text), s)
+                for s, text in (*state.dialogue, *said)
+            )
+        )
 
     def _standing(self, state: MazeState) -> str:
         if not state.proposal:
@@ -552,10 +566,11 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     def scene(self, state: MazeState, seat: int | None = None) -> Scene:
         """The maze; for a player, the cells they do not know are shaded."""
         unknown = [c for c in self.cells if seat is not None and not self.knows(state, seat, c)]
-        pieces = {cell: Piece("#", label="wall") for cell in state.walls if cell not in unknown}
-        pieces[state.start] = Piece("S", shape="mark", label="start")
-        pieces[state.goal] = Piece("G", 2, label="goal")
-        pieces[state.marker] = Piece("M", 0, "disc", "marker")
+        wall = Piece("#", label="wall", sprite="wall")
+        pieces = {cell: wall for cell in state.walls if cell not in unknown}
+        pieces[state.start] = Piece("S", "grey", "mark", "start", "door")
+        pieces[state.goal] = Piece("G", "green", label="goal", sprite="flag")
+        pieces[state.marker] = Piece("M", 0, "disc", "marker", "robot")
         grid = Grid(
             tuple(
                 tuple(pieces.get((row, column)) for column in range(self.columns))
@@ -564,15 +579,17 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
             marks=marked("last", sorted(set(state.trail))),
+            style="floor",
             shaded=frozenset(unknown),
         )
         caption = f"Turn {state.turn} of {self.max_turns}"
         standing = (self._standing(state),) if self.protocol == "steps" else ()
-        return Scene(caption, grid=grid, lines=(*self._said(state), *standing))
+        talk = self._talk(state)
+        return Scene(caption, lines=standing, parts=(grid, *((talk,) if talk.sayings else ())))
 
 
 def paragraphs(text: str) -> str:
-    """A text with one line a paragraph."""
+    """A text with one line per paragraph."""
     return "\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 

@@ -28,7 +28,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -48,6 +47,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 from palestra_envs.text.sharing import (
     EVERYBODY,
@@ -80,6 +80,10 @@ class Harvest(TextAction, frozen=True):
     """Take this much: tons of fish, flocks that graze, pallets that pollute."""
 
     amount: int
+
+
+# What people stand round in a picture, by scenario
+GROUNDS = {"fishery": "water", "pasture": "pasture", "pollution": "water"}
 
 
 @dataclass(slots=True)
@@ -480,14 +484,18 @@ class Commons(Talking, TextGame[CommonsState]):
         return mask
 
     def scene(self, state: CommonsState, seat: int | None = None) -> Scene:
-        bars = [Bar(self.words["resource"], float(state.stock), float(self.capacity), 6)]
+        """What there is left, with everybody around it and what they have taken."""
         caught = self._caught(state, seat)
+        last = self._last(state, seat) or [0] * self.num_players
         full = float(max(self.capacity, *caught))
-        bars += [
-            Bar(name, float(n), full, own)
-            for own, (name, n) in enumerate(zip(self.players, caught, strict=True))
-        ]
-        return Scene(bars=tuple(bars), lines=(f"{self._phase(state)} of {self.rounds}.",))
+        people = tuple(
+            Person(name, own, detail=f"{n} (+{now})" if now else str(n), share=n / full)
+            for own, (name, n, now) in enumerate(zip(self.players, caught, last, strict=True))
+        )
+        words = f"{self.words['resource']}: {state.stock} / {self.capacity}"
+        ground = GROUNDS.get(self.scenario, "water")
+        table = RoundTable(people, words=words, ground=ground, level=state.stock / self.capacity)
+        return Scene(f"{self._phase(state)} of {self.rounds}.", parts=(table,))
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -39,6 +38,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Person, RoundTable, Table
 
 from palestra_envs.text.negotiation.contexts import Context, Items, read_contexts
 
@@ -432,24 +432,45 @@ class Negotiation(Talking, TextGame[NegotiationState]):
         return menu_mask(state.counts, state.offer is not None).copy()
 
     def scene(self, state: NegotiationState, seat: int | None = None) -> Scene:
-        bars = []
-        for owner in (0, 1) if seat is None else (seat,):
-            for kind, count, value in zip(KINDS, state.counts, state.values[owner], strict=True):
-                label = f"{kind} to {owner}"
-                bars.append(Bar(label, float(count * value), float(WORTH), owner))
-        lines = [
-            f"On the table: {items_text(state.counts)}. Turn {state.turn} of {self.max_turns}."
-        ]
+        """The items: on the table, or in the hands of those who would get them."""
+        known = (0, 1) if seat is None else (seat,)
+        hands: tuple[Items, Items] = ((0, 0, 0), (0, 0, 0))
         if state.offer is not None:
-            taken = items_text(state.offer.items)
-            lines.append(f"{self.players[state.proposer]} would take {taken}.")
-        return Scene(bars=tuple(bars), lines=tuple(lines))
+            taken = state.offer.items
+            books, hats, balls = (c - t for c, t in zip(state.counts, taken, strict=True))
+            rest = (books, hats, balls)
+            hands = (taken, rest) if state.proposer == 0 else (rest, taken)
+        people = []
+        for one, (name, items) in enumerate(zip(self.players, hands, strict=True)):
+            worth = f"worth {value_of(items, state.values[one])}" if one in known else ""
+            detail = worth if state.offer is not None else ""
+            acting = one in self.to_act(state)
+            people.append(Person(name, one, detail=detail, cards=item_cards(items), acting=acting))
+        lying = item_cards(state.counts) if state.offer is None else ()
+        words = "" if state.offer is None else f"{self.players[state.proposer]} proposes this."
+        worths = Table(
+            ("each", *KINDS),
+            tuple((f"worth to {self.players[one]}", *map(str, state.values[one])) for one in known),
+            colours=known,
+        )
+        caption = f"Turn {state.turn} of {self.max_turns}"
+        return Scene(caption, parts=(RoundTable(tuple(people), lying, words), worths))
 
 
 def items_text(items: Sequence[int]) -> str:
     """Items in words, such as '2 books, 1 hat, 0 balls'."""
     parts = zip(items, KINDS, strict=True)
     return ", ".join(f"{n} {kind[:-1] if n == 1 else kind}" for n, kind in parts)
+
+
+def item_cards(items: Items) -> tuple[Card, ...]:
+    """A card with a picture for every item."""
+    kinds = (("book", "blue"), ("hat", "brown"), ("ball", "red"))
+    return tuple(
+        Card(colour=colour, label=sprite, sprite=sprite)
+        for (sprite, colour), count in zip(kinds, items, strict=True)
+        for _ in range(count)
+    )
 
 
 def value_of(items: Sequence[int], values: Sequence[int]) -> int:

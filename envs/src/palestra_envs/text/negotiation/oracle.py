@@ -89,7 +89,8 @@ def acquire(
     """The turns of a seat that are unfamiliar to a model, each with the expert's move.
 
     likelihood: the probability that the supervised model gives to an answer, such as the mean over
-    its tokens; it gets the turn and the answer. below: turns of less are annotated.
+    its tokens; it gets the turn and the answer. below: turns with a lower probability are
+    annotated.
     """
     for record in records:
         steps = iter(record.steps)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
@@ -90,10 +91,10 @@ class AgentFlow(Speaking):
             for step in range(1, self._rounds + 1):
                 plan = yield from self._line(turn, PLANNER, rules, question, memory)
                 lines.append(plan)
-                order = f"{question}\n\nThe step:\n{plan.text}"
+                order = f"{question}\n\nThe step:\n{quote(plan.text)}"
                 done = yield from self._line(turn, EXECUTOR, rules, order, memory)
                 lines.append(done)
-                memory.append(f"Step {step}:\n{plan.text}\nResult: {done.text}")
+                memory.append(f"Step {step}:\n{quote(plan.text)}\nResult: {quote(done.text)}")
                 check = yield from self._line(turn, VERIFIER, rules, question, memory)
                 lines.append(check)
                 if STOP.search(check.text):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
@@ -118,7 +119,8 @@ class CoMAS(Speaking):
         if not shown:
             return self.single(rules, question, answer=FORM)
         said = [
-            f"Answer:\n{lines[one['answer']].text}\nEvaluation:\n{lines[one['evaluation']].text}"
+            f"Answer:\n{quote(lines[one['answer']].text)}\n"
+            f"Evaluation:\n{quote(lines[one['evaluation']].text)}"
             for one in shown
         ]
         return self.single(rules, "\n\n".join([question, LAST, *said]), answer=FORM)
@@ -132,11 +134,12 @@ class CoMAS(Speaking):
     def _judged(
         self, turn: Turn, rules: str, question: str, answer: Line, first: int, second: int
     ) -> Thinking[tuple[Line, Line]]:
-        text = f"{question}\n\nAnswer to evaluate:\n{answer.text}"
+        said = quote(answer.text)
+        text = f"{question}\n\nAnswer to evaluate:\n{said}"
         asked = self.single(rules, text, answer=EVALUATOR)
         evaluation = yield from self.say(turn, first, asked, member=first)
         text = (
-            f"{question}\n\nAnswer to score:\n{answer.text}\n\nEvaluation of it:\n{evaluation.text}"
+            f"{question}\n\nAnswer to score:\n{said}\n\nEvaluation of it:\n{quote(evaluation.text)}"
         )
         asked = self.single(rules, text, answer=SCORER)
         return evaluation, (yield from self.say(turn, second, asked, member=second))

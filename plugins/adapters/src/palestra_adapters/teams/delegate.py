@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from palestra import Decision, Meta, Turn, agent
 from palestra.llm.conversation import Conversation
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
 from palestra_adapters.react import ACTION, read_steps
@@ -87,7 +88,7 @@ class Delegate(Adapter):
 
     def _plan(self, turn: Turn, case: Case, advice: str) -> Thinking[Decision]:
         talk = self.talk(turn, advice, answer=PLAN)
-        news = f"The worker reports: {case.report}\n" if case.report else ""
+        news = f"The worker reports: {quote(case.report)}\n" if case.report else ""
         refused = f"That was refused: {turn.error}\n" if turn.error else ""
         talk.ask(f"{refused}{news}{turn.position}")
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
@@ -98,7 +99,7 @@ class Delegate(Adapter):
         talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
         case.report = ""
         if subtask.strip():
-            form = WORK.format(subtask=subtask.strip())
+            form = WORK.format(subtask=quote(subtask.strip()))
             case.talk = Conversation(self.style, turn.game.rules_for(turn.seat), answer=form)
             case.workers, case.moves = case.workers + 1, 1
         decision = self.decide(turn, reply)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from palestra import BudgetSpent, Decision, Meta, Turn, Usage, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
@@ -87,11 +88,12 @@ class Malt(Speaking):
         if role == 0:
             asked = self.single(rules, question, answer=FORM)
         elif role == 1:
-            text = PROPOSED.format(question=question, answer=path[0].text)
+            text = PROPOSED.format(question=question, answer=quote(path[0].text))
             asked = self.single(rules, text, answer=VERIFIER)
             return (yield from self.say(turn, role, asked, member=role))
         else:
-            text = REFINE.format(question=question, answer=path[0].text, critique=path[1].text)
+            answer, critique = (quote(line.text) for line in path[:2])
+            text = REFINE.format(question=question, answer=answer, critique=critique)
             asked = self.single(rules, text, answer=FORM)
         return (yield from self.answer(turn, role, asked, member=role))
 

@@ -2,8 +2,8 @@
 
 "AdvEvo-MARL: Shaping Internalized Safety through Adversarial Co-Evolution in Multi-Agent
 Reinforcement Learning", 2025. This module has the arena; its rewards are the shaper `red-team` and
-its public baseline the estimator `advevo`, both of `palestra-rewards`. Harm is stood for by a
-harmless canary: a code word that the team has no reason to send. The wording is this package's own.
+its public baseline the estimator `advevo`, both of `palestra-rewards`. A harmless canary stands for
+harm: a code word that the team has no reason to send. The wording is this package's own.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class RedTeam(Speaking):
                 seat = self._attackers + number
                 line = yield from self.say(turn, seat, asked, member=number % max(last, 1))
                 lines.append(line)
-                read.append(f"Member {number + 1}: {line.text}")
+                read.append(f"Member {number + 1}: {quote(line.text)}")
         except BudgetSpent:
             if len(lines) == self._attackers:
                 raise

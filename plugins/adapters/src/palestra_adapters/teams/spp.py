@@ -18,9 +18,9 @@ from palestra_adapters.thinking import Thinking
 FORM = (
     "Answer in this form.\n"
     "Personas: two to four people whose knowledge helps here, yourself first\n"
-    "Brainstorm: what each of them has to say, a line each\n"
+    "Brainstorm: what each of them has to say, one line each\n"
     "Draft: the move you would make\n"
-    "Critique: what each of them says about the draft, a line each\n"
+    "Critique: what each of them says about the draft, one line each\n"
     "Final: the move"
 )
 _FINAL = re.compile(r"^[^\w\n]*+final(?: answer)?[^\w:\n]*+:", re.IGNORECASE | re.MULTILINE)

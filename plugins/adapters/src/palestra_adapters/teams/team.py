@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from palestra import Decision, InvalidOption, Turn
 from palestra.agents.models import Reply
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import Adapter, legal_move, story
 from palestra_adapters.react import FORM, can_hold, reason
@@ -74,8 +75,13 @@ def majority(votes: Sequence[str | None]) -> str | None:
 
 
 def shown(answers: Sequence[Answer]) -> str:
-    """Answers as text for a member."""
-    return "\n".join(["What the members have answered:", *map(str, answers)])
+    """Answers as text for a member, quoted so that none can write another's."""
+    return "\n".join(["What the members have answered:", *map(_quoted, answers)])
+
+
+def _quoted(answer: Answer) -> str:
+    said = f" {quote(answer.reason)}" if answer.reason else ""
+    return f"Member {answer.member + 1}:{said}\nAction: {disarm(answer.move or 'none')}"
 
 
 @dataclass(slots=True)

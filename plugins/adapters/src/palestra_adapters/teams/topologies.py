@@ -14,6 +14,7 @@ from math import inf
 from typing import Annotated, Any, Literal
 
 from palestra import Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import legal_move, split_thought, story
 from palestra_adapters.react import can_hold
@@ -87,7 +88,7 @@ class Topologies(Team):
         self, turn: Turn, advice: str, before: list[Answer], leads: bool
     ) -> Thinking[tuple[list[Answer], str | None]]:
         """One answer of every member, given what this topology lets it read."""
-        order = (yield from self._order(turn, before)) if leads else ""
+        order = quote((yield from self._order(turn, before))) if leads else ""
         heard = list(before) if self._topology != "centralised" else []
         context = "\n".join(filter(None, (advice, order, shown(heard) if heard else "")))
         self.talked.messages += self.size * (bool(order) + len(heard) * (self.size > 1))

@@ -93,7 +93,7 @@ class _Values:
                 named = ", ".join(sorted(coalition)) or "no module"
                 raise InvalidOption(
                     f"the value of {named} has shape {found.shape}, of others {known.shape}; give "
-                    "one finite number, or one a task and as many for every coalition"
+                    "one finite number, or one per task and as many for every coalition"
                 )
             self.seen[coalition] = found
         return self.seen[coalition]

@@ -57,7 +57,7 @@ def shares_of_equilibrium(payoffs: Sequence[ArrayLike]) -> tuple[Floats, Floats]
     """
     tables = read_payoffs(payoffs)
     if len(tables) != 2 or any((table < 0).any() for table in tables):
-        raise InvalidOption("payoffs must be two tables of numbers from 0 up, one a seat")
+        raise InvalidOption("payoffs must be two tables of numbers from 0 up, one per seat")
     total = tables[0] + tables[1]
     if not np.allclose(total, total.flat[0]):
         raise InvalidOption(

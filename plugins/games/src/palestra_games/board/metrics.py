@@ -19,7 +19,7 @@ BOARDS = (
 
 @metric("first-mover-score", measures=BOARDS, bounds=(0.0, 1.0))
 def first_mover_score(record: EpisodeRecord) -> float | None:
-    """1 if the player who began won, 1/2 for a draw, 0 if they lost; nothing if cut short."""
+    """1 if the player who began won, 1/2 for a draw, 0 if they lost; undefined if cut short."""
     found = wins(record)
     if found is None or record.outcome is None:
         return None
@@ -28,13 +28,13 @@ def first_mover_score(record: EpisodeRecord) -> float | None:
 
 @metric("victory-points", measures=("games/Catan-v0",), unit="points", bounds=(0.0, None))
 def victory_points(record: EpisodeRecord) -> dict[str, float]:
-    """Points at the end, hidden ones included, by player; nothing if the game was cut short."""
+    """Points at the end, hidden ones included, by player; undefined if the game was cut short."""
     ends = [data["points"] for data in data_of(record, "reveal") if "points" in data]
     return dict(zip(record.players, map(float, ends[-1]), strict=True)) if ends else {}
 
 
 @metric("offers-traded", measures=("games/Catan-v0",), bounds=(0.0, 1.0))
 def offers_traded(record: EpisodeRecord) -> float | None:
-    """The share of offers that led to a trade between players; nothing without offers."""
+    """The share of offers that led to a trade between players; undefined without offers."""
     offers = len(data_of(record, "offer"))
     return len(data_of(record, "trade")) / offers if offers else None

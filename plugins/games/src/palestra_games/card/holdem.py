@@ -2,7 +2,7 @@
 
 The first two seats post blinds and everybody gets two hole cards. Betting rounds follow the deal
 and the flop (three board cards), the turn and the river (one each). In limit play a bet or raise
-is one big blind in the first two rounds and two in the last two, with at most four bets a round;
+is one big blind in the first two rounds and two in the last two, with at most four bets per round;
 in no-limit play it is at least as large as the last one, up to all chips. At a showdown the best
 five of a player's seven cards win. By default all stacks are equal and a hand is an episode, as in
 the deals of Agent-Pro (Zhang et al., 2024). With `stacks` of their own, players who are all in

@@ -25,7 +25,7 @@ def opening_bet(record: EpisodeRecord) -> dict[str, float]:
 
 @metric("showdown", measures=("games/KuhnPoker-v0", *BETTING), bounds=(0.0, 1.0))
 def showdown(record: EpisodeRecord) -> float | None:
-    """1 if cards were compared at the end, else 0; nothing if the game was cut short."""
+    """1 if cards were compared at the end, else 0; undefined if the game was cut short."""
     if record.outcome is None or "truncated" in record.outcome.results:
         return None
     return float(any("cards" in data for data in data_of(record, "reveal")))
@@ -43,7 +43,7 @@ def aggression(record: EpisodeRecord) -> float | None:
 
 @metric("big-blinds-a-hand", measures=("games/Holdem-v0",), unit="big blinds a hand")
 def big_blinds_a_hand(record: EpisodeRecord) -> dict[str, float]:
-    """What a player won or lost a hand, in big blinds; nothing before a hand is over."""
+    """What a player won or lost per hand, in big blinds; undefined before a hand is over."""
     hands = len(data_of(record, "payment"))
     if not hands:
         return {}
@@ -74,7 +74,7 @@ def misplays(record: EpisodeRecord) -> float:
 
 @metric("hint-share", measures=HANABI, bounds=(0.0, 1.0))
 def hint_share(record: EpisodeRecord) -> float | None:
-    """The share of moves that were hints; nothing without a move."""
+    """The share of moves that were hints; undefined without a move."""
     return share_of(turn.text.startswith("tell") for turn in record.turns if turn.text)
 
 
@@ -87,5 +87,5 @@ def perfect(record: EpisodeRecord) -> float:
 
 @metric("challenges-right", measures=("games/LiarsDice-v0",), bounds=(0.0, 1.0), better="higher")
 def challenges_right(record: EpisodeRecord) -> float | None:
-    """The share of challenges that met a false bid; nothing without a challenge."""
+    """The share of challenges that met a false bid; undefined without a challenge."""
     return share_of(not data["true"] for data in data_of(record, "reveal") if "true" in data)

@@ -27,7 +27,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -48,6 +47,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Graph, Link, Node
 
 T = TypeVar("T")
 
@@ -331,7 +331,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Outcome((result,) * self.num_players, state.paid, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
-        """Redraw others' resources, acts and strategies, and the payments from before one came."""
+        """Redraw others' resources, acts and strategies, and payments from before they joined."""
         copy, seats = self.clone(state), range(self.num_players)
         new = state.generation > 0 and state.born[seat] == state.generation
         if new:
@@ -515,14 +515,29 @@ class DonorGame(Talking, TextGame[DonorState]):
         return self._picture(state, sorted({seat, *met}), acts)
 
     def _picture(self, state: DonorState, shown: Sequence[int], acts: Sequence[Act]) -> Scene:
-        """The resources of these seats, and the latest of these acts."""
-        full = max(self.endowment, *(state.resources[other] for other in shown))
-        bars = tuple(
-            Bar(self.players[other], state.resources[other], full, other) for other in shown
+        """The resources of these seats, and arrows for the gifts of the latest of these rounds."""
+        latest = max((act.round for act in acts), default=0)
+        given = [act for act in acts if act.round == latest]
+        drawn = sorted({*shown, *(one for act in given for one in (act.donor, act.recipient))})
+        place = {one: number for number, one in enumerate(drawn)}
+        nodes = tuple(
+            Node(str(one), one, f"{state.resources[one]:.4g}" if one in shown else "")
+            for one in drawn
         )
-        line = f"Generation {state.generation + 1}, round {state.round + 1}"
-        latest = acts[-self.num_players // 2 :]
-        return Scene(bars=bars, lines=(line, *map(self._act_sentence, latest)))
+        links = tuple(
+            Link(
+                place[act.donor],
+                place[act.recipient],
+                f"{act.percent}%",
+                "red" if act.percent < 0 else act.donor,
+                0.5 + abs(act.percent) / 50,
+                directed=True,
+            )
+            for act in given
+        )
+        caption = f"Generation {state.generation + 1}, round {state.round + 1}"
+        line = f"Gifts of round {latest + 1}, in percent of what donors had" if given else ""
+        return Scene(caption, parts=(Graph(nodes, links),), lines=(line,) if line else ())
 
 
 def redrawn(values: tuple[T, ...], places: Sequence[int], rng: Rng) -> tuple[T, ...]:

@@ -223,10 +223,16 @@ class Merge(ArrayGame[MergeState]):
             glyph = "X" if state.crashed else str(driver)
             car = Piece(glyph, driver, "square", self.players[driver], "car")
             lanes[row][cell] = replace(car, badge="X") if state.crashed else car
-        shaded = frozenset((1, cell) for cell in range(self.merge, self.length + 1))
         labels = tuple(map(str, range(self.length + 1)))
-        roads = (("road",) * (self.length + 1),) * 2
-        grid = Grid(tuple(map(tuple, lanes)), (), labels, shaded=shaded, ground=roads)
+        beyond = self.length + 1 - self.merge  # cells after the end of the second lane
+        roads = (
+            ("lane",) * self.merge + ("road",) * beyond,
+            ("road",) * self.merge + ("grass",) * beyond,
+        )
+        verge: tuple[tuple[str, ...], ...] = (("grass",) * (self.length + 1),)
+        cells: tuple[tuple[Piece | None, ...], ...] = ((None,) * (self.length + 1),)
+        cells = (*cells, *map(tuple, lanes), *cells)
+        grid = Grid(cells, (), labels, ground=(*verge, *roads, *verge))
         line = f"Step {int(state.turn)} of {self.steps}"
         return Scene(grid=grid, lines=(line, *(["The cars crashed."] if state.crashed else [])))
 

@@ -52,13 +52,13 @@ def cooperation(record: EpisodeRecord) -> float | None:
 
 @metric("coordination", measures=TABLES, bounds=(0.0, 1.0))
 def coordination(record: EpisodeRecord) -> float | None:
-    """The share of rounds in which both made the same move; nothing without a round."""
+    """The share of rounds in which both made the same move; undefined without a round."""
     return share_of(d["moves"][0] == d["moves"][1] for d in data_of(record, "round"))
 
 
 @metric("payoff-share", measures=TABLES, bounds=(0.0, 1.0), better="higher")
 def payoff_share(record: EpisodeRecord) -> float | None:
-    """Both players' payoffs, from 0, the least that the table's cells sum to, to 1, the most."""
+    """Both players' payoffs, scaled from 0 (the least sum in the table) to 1 (the greatest)."""
     table = record.options["payoffs_table"]
     sums = [table[n] + table[n + 1] for n in range(0, len(table), 2)]
     low, high = min(sums), max(sums)
@@ -104,7 +104,7 @@ def resources_by_generation(record: EpisodeRecord) -> dict[str, float]:
 
 @metric("punished-share", measures=("games/DonorGame-v0",), bounds=(0.0, 1.0))
 def punished_share(record: EpisodeRecord) -> float | None:
-    """The share of donors who punished; nothing where punishing is not allowed."""
+    """The share of donors who punished; undefined where punishing is not allowed."""
     if not record.options["punishment"]:
         return None
     return share_of(data["percent"] < 0 for data in data_of(record, "act"))
@@ -118,7 +118,7 @@ def alignment(record: EpisodeRecord) -> dict[str, float]:
 
 @metric("just-punishments", measures=("games/Sanctions-v0",), bounds=(0.0, 1.0), better="higher")
 def just_punishments(record: EpisodeRecord) -> float | None:
-    """The share of punishments that met somebody who had just defected; nothing without one."""
+    """The share of punishments that met somebody who had just defected; undefined without one."""
     moves: dict[str, str] = {}
     just = []
     for event in record.events:
@@ -131,7 +131,7 @@ def just_punishments(record: EpisodeRecord) -> float | None:
 
 @metric("partner-concentration", measures=("games/Sanctions-v0",), bounds=(0.0, 1.0))
 def partner_concentration(record: EpisodeRecord) -> float | None:
-    """The Herfindahl index of chosen partners: 1 if it was always the same one; nothing if none."""
+    """The Herfindahl index of chosen partners: 1 if always the same one; undefined if none."""
     chosen = [data["partner"] for data in data_of(record, "choose")]
     counts = [chosen.count(seat) for seat in sorted(set(chosen))]
     return sum((count / len(chosen)) ** 2 for count in counts) if chosen else None
@@ -139,7 +139,7 @@ def partner_concentration(record: EpisodeRecord) -> float | None:
 
 @metric("fairness", measures=("games/FairLeaders-v0",), bounds=(0.0, 1.0), better="higher")
 def fairness(record: EpisodeRecord) -> float | None:
-    """The least return divided by the greatest; nothing unless all are 0 or more and one above."""
+    """The least return divided by the greatest; undefined if one is below 0 or all are 0."""
     low, high = min(record.returns), max(record.returns)
     return low / high if low >= 0 < high else None
 
@@ -153,28 +153,28 @@ def lead_share(record: EpisodeRecord) -> dict[str, float]:
 
 @metric("offer", measures=GIVE_OR_TAKE, bounds=(0.0, 1.0))
 def offer(record: EpisodeRecord) -> float | None:
-    """The part of the pie that the first player offered or gave; nothing before they did."""
+    """The part of the pie that the first player offered or gave; undefined before they did."""
     moves = _actions(record)
     return moves[0] / int(record.options["pie"]) if moves else None
 
 
 @metric("accepted", measures=("games/Ultimatum-v0",), bounds=(0.0, 1.0))
 def accepted(record: EpisodeRecord) -> float | None:
-    """1 if the offer was accepted, 0 if rejected; nothing if nobody answered."""
+    """1 if the offer was accepted, 0 if rejected; undefined if nobody answered."""
     moves = _actions(record)
     return float(moves[1] == int(record.options["pie"]) + 1) if len(moves) > 1 else None
 
 
 @metric("sent", measures=("games/Trust-v0",), bounds=(0.0, 1.0))
 def sent(record: EpisodeRecord) -> float | None:
-    """The part of the pie that the first player sent: trust; nothing before they did."""
+    """The part of the pie that the first player sent: trust; undefined before they did."""
     moves = _actions(record)
     return moves[0] / int(record.options["pie"]) if moves else None
 
 
 @metric("returned", measures=("games/Trust-v0",), bounds=(0.0, 1.0))
 def returned(record: EpisodeRecord) -> float | None:
-    """The part of what arrived that was sent back: trustworthiness; nothing if nothing arrived."""
+    """The part of what arrived that was sent back: trustworthiness; undefined if none arrived."""
     moves = _actions(record)
     if len(moves) < 2 or not moves[0]:
         return None
@@ -202,7 +202,7 @@ def simulated(record: EpisodeRecord) -> float:
 def trusted(record: EpisodeRecord) -> float | None:
     """1 if the first player made the first move of their table, such as to trust, else 0.
 
-    Nothing if they made none.
+    Undefined if they made none.
     """
     moves = [turn.text for turn in record.turns if turn.seat == 0 and turn.action is not None]
     names = list(record.options["moves"])
@@ -222,7 +222,7 @@ def overclaims(record: EpisodeRecord) -> float | None:
 def split_efficiency(record: EpisodeRecord) -> float | None:
     """Points of both, divided by those of giving every coin to the one it is worth more to.
 
-    Nothing before a round is over.
+    Undefined before a round is over.
     """
     rounds, coins = len(data_of(record, "reveal")), int(record.options["coins"])
     return sum(record.returns) / (rounds * coins * HIGH) if rounds else None

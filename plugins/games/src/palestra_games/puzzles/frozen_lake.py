@@ -266,7 +266,7 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
         return ACTIONS[action]
 
     def scene(self, state: FrozenLakeState, seat: int | None = None) -> Scene:
-        looks = (None, Piece("O", "water", "disc", "hole"), GIFT, None)
+        looks = (None, Piece("O", "water", "disc", "hole", "hole"), GIFT, None)
         rows = [[looks[tile] for tile in row] for row in state.ice.tolist()]
         rows[state.row][state.column] = Piece("@", 0, "disc", "you", "person")
         ground = (("ice",) * self.columns,) * self.rows

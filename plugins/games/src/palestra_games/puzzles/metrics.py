@@ -10,10 +10,21 @@ ASKING = ("games/GuessMyCity-v0", "games/TwentyQuestions-v0")
 
 @metric("greatest-tile", measures=("games/Game2048-v0",), bounds=(0.0, None), better="higher")
 def greatest_tile(record: EpisodeRecord) -> float | None:
-    """The greatest tile on the board at the end; nothing if the game was cut short."""
+    """The greatest tile on the board at the end; undefined if the game was cut short."""
     said = record.outcome.reason if record.outcome else ""
     number = said.rsplit(" ", 1)[-1]
     return float(number) if number.isdecimal() else None
+
+
+@metric("milestones-reached", measures=("games/Mining-v0",), bounds=(0.0, 1.0), better="higher")
+def milestones_reached(record: EpisodeRecord) -> float:
+    """The share of gathering and crafting on the way to the diamond that was done."""
+    done = {
+        data.get("block") or data["tool"]
+        for kind in ("dig", "craft")
+        for data in data_of(record, kind)
+    }
+    return len(done - {""}) / 7
 
 
 @metric("values-right", measures=("games/LogicGrid-v0",), bounds=(0.0, 1.0), better="higher")
@@ -24,14 +35,14 @@ def values_right(record: EpisodeRecord) -> float:
 
 @metric("steps-to-goal", measures=("games/FrozenLake-v0",), unit="steps", better="lower")
 def steps_to_goal(record: EpisodeRecord) -> float | None:
-    """Steps until the goal was reached; nothing if it was not."""
+    """Steps until the goal was reached; undefined if it was not."""
     won = record.outcome is not None and record.outcome.results[0] == "win"
     return float(len(data_of(record, "move"))) if won else None
 
 
 @metric("blocked-plans", measures=("games/PlanPath-v0",), bounds=(0.0, 1.0), better="lower")
 def blocked_plans(record: EpisodeRecord) -> float | None:
-    """The share of plans that were cut off by a wall or the edge; nothing without a plan."""
+    """The share of plans that were cut off by a wall or the edge; undefined without a plan."""
     return share_of(data["blocked"] for data in data_of(record, "walk"))
 
 

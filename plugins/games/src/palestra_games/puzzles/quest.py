@@ -422,15 +422,15 @@ class Quest(TextGame[House]):
         if room == state.room:
             return Piece("@", 0, "disc", label, "person")
         if not state.seen[room] and seat is not None:
-            return Piece("?", -1, "mark", label)
+            return Piece("?", "silver", "mark", label)
         prize = self.prize_in(state, room)
         if prize:
             glyph, sprite = ("T", "gem") if prize == TREASURE else ("K", "key")
             return Piece(glyph, "gold", "tile", f"{label}: {prize}", sprite)
         chests = self.chests_in(state, room)
-        return (
-            Piece("C", "brown", "tile", label, "box") if chests else Piece(".", -1, "mark", label)
-        )
+        if chests:
+            return Piece("C", "brown", "tile", label, "box")
+        return Piece(".", "white", "word", label)
 
 
 def build(rng: Rng, rooms: int) -> tuple[tuple[tuple[int, ...], ...], tuple[Spot, ...]]:

@@ -26,7 +26,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -48,6 +47,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Cards, Saying, Table, Talk
 
 DEALER, BUYER = 0, 1
 TRADE, ANSWER, OVER = range(3)
@@ -383,12 +383,39 @@ class CarDealer(TextGame[Talks]):
         return np.array(row, np.int16)
 
     def scene(self, state: Talks, seat: int | None = None) -> Scene:
-        lines = self.describe(state, BUYER if seat is None else seat).splitlines()[1:]
-        full = float(self.top_price)
-        bars = [Bar(f"{car.name}: cost", float(car.cost), full) for car in self.stock]
+        """The cars with what they cost, and what was said of them."""
+        cars = tuple(
+            Card(
+                car.name,
+                colour=car.colour,
+                label=f"{car.colour} {car.kind}",
+                badge=str(car.cost),
+                sprite="car",
+            )
+            for car in self.stock
+        )
+        rows = tuple((car.name, car.kind, car.colour, str(car.cost)) for car in self.stock)
+        table = Table(("car", "kind", "colour", "cost"), rows)
+        wishes = f"The buyer wishes: {', '.join(self._wish_names(state.wishes))}."
+        lines: tuple[str, ...] = () if seat == DEALER and not state.ended else (wishes,)
+        ends = {"sold": "The car is sold.", "left": "There was no sale."}
+        lines += (ends[state.ended],) if state.ended else ()
+        return Scene(parts=(Cards("for sale", cars), table, self._talk(state)), lines=lines)
+
+    def _talk(self, state: Talks) -> Talk:
+        """What was asked, answered and offered last."""
+        dealer, buyer = (self.players[one] for one in (DEALER, BUYER))
+        said = []
+        for subject, told in enumerate(state.told):
+            if told != UNKNOWN:
+                said.append(Saying(dealer, f"Which {SUBJECTS[subject]}?", DEALER))
+                said.append(Saying(buyer, self.choices[subject][told], BUYER))
+        if state.asked != UNKNOWN:
+            said.append(Saying(dealer, f"Which {SUBJECTS[state.asked]}?", DEALER))
         if state.offers:
-            bars.append(Bar("price offered", float(state.last[2]), full, state.last[0]))
-        return Scene(bars=tuple(bars), lines=tuple(lines))
+            who, car, price = state.last
+            said.append(Saying(self.players[who], f"The {self.names[car]} for {price}.", who))
+        return Talk(tuple(said))
 
 
 @lru_cache(maxsize=64)

@@ -75,7 +75,8 @@ MENU_NUMBERS = (1, 2, 3, 4)
 LETTERS = 24  # of the longest clue
 MOST_PLAYERS = 12
 TALKED = -1  # advice in words, and not by a word on the table
-COLOURS = ("blue", "red", "desert", "black")  # in a scene, by owner
+COLOURS = ("red", "blue", "desert", "black")  # in a scene, by owner
+AGENTS = ("hat", "hat", "person", "skull")  # on the cards that cover words, by owner
 
 
 class Clue(TextAction, frozen=True):
@@ -453,17 +454,20 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
 
     def scene(self, state: Board, seat: int | None = None) -> Scene:
         knows = seat is None or self.is_spymaster(seat) or state.winner != NOBODY
-        pieces = []
+        pieces, grounds = [], []
         for place, name in enumerate(self.names(state, range(TABLE))):
             covered, owner = state.covered[place], state.key[place]
-            colour = COLOURS[owner] if knows or covered else "white"
-            pieces.append(Piece("" if covered else name, colour, "word", name))
+            grounds.append(COLOURS[owner] if knows or covered else "")
+            face = Piece(name, "white", "word", name)
+            # a covered word lies under a card with an agent
+            agent = Piece("", "white", "tile", name, AGENTS[owner])
+            pieces.append(agent if covered else face)
         rows = tuple(tuple(pieces[row : row + 5]) for row in range(0, TABLE, 5))
-        shaded = frozenset(divmod(p, 5) for p in range(TABLE) if state.covered[p])
+        ground = tuple(tuple(grounds[row : row + 5]) for row in range(0, TABLE, 5))
         left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))
         clue = [f"clue: {state.clues[-1][1]} {state.clues[-1][2]}"] if state.guessing else []
         lines = (f"words left: {left}", *clue, *state.said)
-        return Scene(grid=Grid(rows, shaded=shaded), lines=lines)
+        return Scene(grid=Grid(rows, ground=ground), lines=lines)
 
 
 @lru_cache(maxsize=16)

@@ -23,7 +23,7 @@ def roles_of(record: EpisodeRecord) -> list[str]:
 
 @metric("role-win", measures=HIDDEN_ROLES, bounds=(0.0, 1.0))
 def role_win(record: EpisodeRecord) -> dict[str, float]:
-    """The share of a role's players who won, by role; nothing if the game was cut short."""
+    """The share of a role's players who won, by role; undefined if the game was cut short."""
     if record.outcome is None or "truncated" in record.outcome.results:
         return {}
     won: dict[str, list[bool]] = {}
@@ -59,7 +59,7 @@ def vote_accuracy(record: EpisodeRecord) -> float | None:
 
 @metric("seer-survival", measures=("games/Werewolf-v0",), bounds=(0.0, 1.0))
 def seer_survival(record: EpisodeRecord) -> float | None:
-    """1 if the seer was neither killed nor lynched, else 0; nothing without a seer."""
+    """1 if the seer was neither killed nor lynched, else 0; undefined without a seer."""
     roles = roles_of(record)
     if "seer" not in roles:
         return None
@@ -84,13 +84,13 @@ def quests_failed(record: EpisodeRecord) -> float:
 
 @metric("teams-approved", measures=("games/Avalon-v0",), bounds=(0.0, 1.0))
 def teams_approved(record: EpisodeRecord) -> float | None:
-    """The share of proposed teams that were approved; nothing without a vote."""
+    """The share of proposed teams that were approved; undefined without a vote."""
     return share_of(data["approved"] for data in data_of(record, "vote"))
 
 
 @metric("merlin-found", measures=("games/Avalon-v0",), bounds=(0.0, 1.0))
 def merlin_found(record: EpisodeRecord) -> float | None:
-    """1 if the assassin named Merlin, 0 if somebody else; nothing if they had no choice to make."""
+    """1 if the assassin named Merlin, 0 if somebody else; undefined if they had no choice."""
     named = [d["target"] for d in data_of(record, "reveal") if "target" in d]
     return float(roles_of(record)[named[-1]] == "Merlin") if named else None
 
@@ -144,7 +144,7 @@ def taboos_broken(record: EpisodeRecord) -> float:
 
 @metric("touches-right", measures=("games/Codenames-v0",), bounds=(0.0, 1.0), better="higher")
 def touches_right(record: EpisodeRecord) -> float | None:
-    """The share of touched words that were the guessers' own; nothing without a touch."""
+    """The share of touched words that were the guessers' own; undefined without a touch."""
     right = []
     for step in record.steps:
         touched = [event.data["player"] for event in step.events if event.kind == "touch"]
@@ -156,7 +156,7 @@ def touches_right(record: EpisodeRecord) -> float | None:
 
 @metric("clue-size", measures=("games/Codenames-v0",), unit="words", bounds=(0.0, None))
 def clue_size(record: EpisodeRecord) -> float | None:
-    """The mean number that went with a clue; nothing without a clue."""
+    """The mean number that went with a clue; undefined without a clue."""
     return mean_of(data["number"] for data in data_of(record, "clue"))
 
 
@@ -168,7 +168,7 @@ def assassin_met(record: EpisodeRecord) -> float:
 
 @metric("understood", measures=("games/Referential-v0",), bounds=(0.0, 1.0), better="higher")
 def understood(record: EpisodeRecord) -> float | None:
-    """The share of messages whose meaning was picked; nothing without one."""
+    """The share of messages whose meaning was picked; undefined without one."""
     return share_of(d["meant"] == d["picked"] for d in _exchanges(record))
 
 

@@ -12,9 +12,9 @@ instruction, that a population plays in "Dynamic population-based meta-learning 
 communication with natural language" (Gupta, Lanctot and Lazaridou, 2021). Objects are worded, not
 photographs; `games/Referential-v0` has the same with symbols instead of words.
 
-Known answers checked: a speaker who says nothing of use is understood by a listener who guesses in
-1 / candidates of the rounds, and builds right 1 / colours of a row; one who names what it sees,
-always.
+Known answers checked: if the speaker says nothing useful, a listener who guesses is right in 1 /
+candidates of the rounds and builds 1 / colours of a row correctly; a speaker who names what it sees
+is always understood.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from typing import Annotated, Any, Literal
 
 from gymnasium import spaces
 from palestra import (
-    Bar,
     EpisodeRecord,
     Event,
     Grammar,
@@ -51,7 +50,9 @@ from palestra import (
     environment,
     metric,
 )
+from palestra.scene import Card, Cards, Saying, Talk
 
+from palestra_games.social.objects import object_card
 from palestra_games.social.referential import VALUES
 
 EMPTY = "empty"
@@ -127,7 +128,8 @@ class Reference(Talking, TextGame[ReferenceState]):
     ] = 4
     blocks: Annotated[int, Meta(ge=1, le=20, description="places of a row")] = 4
     spare: Annotated[
-        int, Meta(ge=0, le=20, description="turns of building beyond one a place, to correct")
+        int,
+        Meta(ge=0, le=20, description="turns of building, for corrections, beyond one per place"),
     ] = 1
     swap: Annotated[bool, Meta(description="whether players change roles every round")] = True
     message_limit: Annotated[
@@ -322,10 +324,38 @@ class Reference(Talking, TextGame[ReferenceState]):
         return self.observation_space(seat)
 
     def scene(self, state: ReferenceState, seat: int | None = None) -> Scene:
-        bar = Bar("understood", state.points, float(self.rounds), 0)
-        viewers = (0, 1) if seat is None else (seat,)
-        lines = [line for s in viewers for line in self.describe(state, s).splitlines()[1:]]
-        return Scene(bars=(bar,), lines=tuple(lines))
+        """What either player sees of the objects or the rows, and the last message."""
+        caption = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}, "
+        caption += f"{state.points:g} understood"
+        if not self.to_act(state):
+            return Scene(caption)
+        speaker = self.speaker(state)
+        hears, speaks = seat != speaker, seat in (None, speaker)
+        rows = self._picked(state) if self.game == "pick" else self._rows(state)
+        shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
+        said = (
+            (Saying(self.players[speaker], self.quoted(state.said), speaker),) if state.said else ()
+        )
+        lines: tuple[str, ...] = ()
+        if self.game == "build":
+            lines = (f"Blocks to place: {self.blocks + self.spare - state.turn}.",)
+        return Scene(caption, parts=(*shown, Talk(said)), lines=lines)
+
+    def _picked(self, state: ReferenceState) -> tuple[Cards, ...]:
+        """The object that is meant, and those to choose from."""
+        meant = (object_card(self.names[state.meant]),)
+        choices = tuple(object_card(self.names[number]) for number in state.candidates)
+        return Cards("meant", meant), Cards("choices", choices)
+
+    def _rows(self, state: ReferenceState) -> tuple[Cards, ...]:
+        """The row to build, and what is built of it."""
+        rows = (("to build", state.target), ("built", state.built))
+        return tuple(Cards(name, tuple(map(block_card, row))) for name, row in rows)
+
+
+def block_card(name: str) -> Card:
+    """A block of a row, or its empty place."""
+    return Card(label=name) if name == EMPTY else Card(colour=name, label=name, sprite="square")
 
 
 def row_text(row: Sequence[str]) -> str:

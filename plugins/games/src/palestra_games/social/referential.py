@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
-    Bar,
     Event,
     InvalidOption,
     Meta,
@@ -48,6 +47,9 @@ from palestra import (
 )
 from palestra.kernel.game import Result
 from palestra.rules import finish, randint, shuffle
+from palestra.scene import Cards, Link, Part, Person, RoundTable
+
+from palestra_games.social.objects import object_card
 
 SPEAK, LISTEN = 0, 1
 ROLES = ("speaker", "listener")
@@ -375,13 +377,40 @@ class Referential(ArrayGame[ReferentialState]):
         return events
 
     def scene(self, state: ReferentialState, seat: int | None = None) -> Scene:
-        viewers = range(self.num_players) if seat is None else (seat,)
-        bars = tuple(
-            Bar(name, float(state.totals[s]), float(self.rounds), s)
-            for s, name in enumerate(self.players)
+        """Everybody with their points; of the pairs a seat knows its own, a spectator all."""
+        own = range(self.num_players) if seat is None else (seat, int(state.partner[seat]))
+        people = tuple(self._person(state, other, seat) for other in range(self.num_players))
+        speakers = [one for one in own if state.role[one] == SPEAK and not state.over]
+        links = tuple(
+            Link(one, int(state.partner[one]), self.words[state.message[one]], one)
+            for one in speakers
+            if state.message[one] != NONE
         )
-        lines = [line for s in viewers for line in self.describe(state, s).splitlines()[1:]]
-        return Scene(bars=bars, lines=tuple(lines))
+        words = f"Rounds played: {int(state.played)} of {self.rounds}"
+        parts: list[Part] = [RoundTable(people, links=links, words=words)]
+        for one in own if self.num_players == 2 or seat is not None else ():
+            if not state.over and state.role[one] != SPEAK and seat in (None, one):
+                things = np.flatnonzero(state.open_to[one]).tolist()
+                cards = tuple(object_card(self.names[thing]) for thing in things)
+                parts.append(Cards("choices", cards))
+        lasting = [
+            self._round_text(*state.last[one, 1:].tolist())
+            for one in (own if seat is None else (seat,))
+            if state.last[one, 0] != NONE and (seat is not None or state.last[one, 0] == SPEAK)
+        ]
+        return Scene(parts=tuple(parts), lines=tuple(f"Last round: {text}" for text in lasting))
+
+    def _person(self, state: ReferentialState, other: int, seat: int | None) -> Person:
+        """Somebody with their points; a speaker's object only for themselves and spectators."""
+        points = f"score {int(state.totals[other])}"
+        mine = seat is None or other in (seat, int(state.partner[seat]))
+        if state.over or not mine:
+            return Person(self.players[other], other, detail=points)
+        speaks = state.role[other] == SPEAK
+        known = speaks and seat in (None, other)
+        meant = (object_card(self.names[state.meant[other]]),) if known else ()
+        role = ROLES[state.role[other]]
+        return Person(self.players[other], other, role, points, meant)
 
 
 def deal(config: Referential, state: ReferentialState) -> None:

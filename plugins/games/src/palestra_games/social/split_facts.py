@@ -49,6 +49,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Graph, Lines, Link, Node, Saying, Talk
 
 PEOPLE = (
     *("Ada", "Ben", "Cleo", "Dov", "Esra", "Finn", "Gita", "Hugo", "Ines", "Jan", "Kira", "Lars"),
@@ -363,14 +364,38 @@ class SplitFacts(Talking, TextGame[SplitFactsState]):
         return np.concatenate(parts)
 
     def scene(self, state: SplitFactsState, seat: int | None = None) -> Scene:
-        lines = [self._question(state)]
+        """Who is known to be whose friend and to live where: by either hand, or as was said."""
+        links, homes = {}, {}
+        known = [(claim, -1) for claim in state.claims]
         for holder in range(SEATS) if seat is None else (seat,):
-            lines.append(f"{self.players[holder]}: {' '.join(self._facts(state, holder))}")
-        lines += [f"Said: {claim_text(*claim)}" for claim in state.claims]
-        for name, town in zip(self.players, state.answers, strict=True):
-            if town != NOTHING:
-                lines.append(f"{name} answers {TOWNS[town]}")
-        return Scene(lines=tuple(lines))
+            for kind, person in state.dealt[holder]:
+                value = (state.friends if kind == FRIEND else state.towns)[person]
+                known.append(((kind, person, value), holder))
+        for (kind, person, value), holder in known:
+            if kind == FRIEND:
+                colour = "grey" if holder < 0 else holder
+                links[person, value] = Link(person, value, colour=colour, directed=True)
+            else:
+                homes[person] = TOWNS[value]
+        nodes = tuple(
+            Node(PEOPLE[person][:4], "gold" if person == state.first else "white",
+                 homes.get(person, ""))
+            for person in range(self.people)
+        )  # fmt: skip
+        said = tuple(
+            Saying(name, f"My answer is {TOWNS[town]}.", one)
+            for one, (name, town) in enumerate(zip(self.players, state.answers, strict=True))
+            if town != NOTHING
+        )
+        lines = tuple(f"Said: {claim_text(*claim)}" for claim in state.claims)
+        return Scene(
+            parts=(
+                Lines((self._question(state),)),
+                Graph(nodes, tuple(links.values())),
+                *((Talk(said),) if said else ()),
+            ),
+            lines=lines,
+        )
 
 
 def say_friend(person: int, friend: int) -> str:

@@ -19,13 +19,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     InvalidOption,
@@ -47,6 +47,8 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Saying, Talk
+from palestra.scene import Cards as CardRow
 
 from palestra_games.social.associations import (
     AssociationOption,
@@ -152,7 +154,7 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         check_associations(self.table, 2)
         most = len(self.vocabulary)
         if self.cards > most:
-            raise InvalidOption(f"cards must be from 1 to {most}, one a word, not {self.cards}")
+            raise InvalidOption(f"cards must be from 1 to {most}, one per word, not {self.cards}")
         if self.forbidden >= most:
             raise InvalidOption(f"forbidden must be from 0 to {most - 1}, not {self.forbidden}")
 
@@ -323,12 +325,26 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         return mask
 
     def scene(self, state: Cards, seat: int | None = None) -> Scene:
-        lines = self.describe(state, GIVER if seat is None else seat).splitlines()[1:]
-        bars = (
-            Bar("found", float(state.points), float(self.cards), 0),
-            Bar("cards", float(len(state.done)), float(self.cards)),
+        """The card, which the guesser does not see, and what was said and guessed of it."""
+        done = f"Card {min(len(state.done) + 1, self.cards)} of {self.cards}, found {state.points}"
+        if not self.to_act(state):
+            return Scene(done)
+        left = f"Guesses left: {self.tries - len(state.guessed)}."
+        talk = []
+        for said, guess in zip_longest(state.said, state.guessed):
+            talk.append(Saying(self.players[GIVER], self.quoted(said), GIVER))
+            talk += [Saying(self.players[GUESSER], f"{guess}? No.", GUESSER)] if guess else []
+        return Scene(done, parts=(*self._card(state, seat), Talk(tuple(talk))), lines=(left,))
+
+    def _card(self, state: Cards, seat: int | None) -> tuple[CardRow, ...]:
+        """The word and the forbidden ones; their backs for the guesser."""
+        if seat == GUESSER:
+            return (CardRow("word", (Card(hidden=True),)),)
+        forbidden = self.card(state.target)
+        return (
+            CardRow("word", (Card(self.vocabulary[state.target], colour="gold"),)),
+            CardRow("forbidden", tuple(Card(word, colour="red") for word in forbidden)),
         )
-        return Scene(bars=bars, lines=tuple(lines))
 
 
 @lru_cache(maxsize=4096)

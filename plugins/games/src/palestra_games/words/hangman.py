@@ -18,7 +18,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Grid,
@@ -35,6 +34,7 @@ from palestra import (
     TextGame,
     environment,
 )
+from palestra.scene import Card, Cards
 
 from palestra_games.words.vocabulary import english, word_list
 
@@ -214,12 +214,20 @@ class Hangman(TextGame[HangmanState]):
             Piece(letter.upper(), "silver" if letter == HIDDEN else "green", "tile")
             for letter in pattern
         )
-        bar = Bar("lives", float(self.lives_left(state)), float(self.lives), 0)
-        wrong = " ".join(letter for letter in state.guessed if letter not in state.secret)
-        lines = [f"Wrong letters: {wrong or 'none'}"]
-        if seat is None:
-            lines.append(f"The word is {state.secret}.")
-        return Scene(grid=Grid((row,)), bars=(bar,), lines=tuple(lines))
+        wrong = [letter for letter in state.guessed if letter not in state.secret]
+        left = self.lives_left(state)
+        hearts = tuple(
+            Card(
+                colour="red" if n < left else "silver",
+                label="life" if n < left else "lost",
+                sprite="heart",
+            )
+            for n in range(self.lives)
+        )
+        missed = tuple(Card(letter.upper(), colour="grey") for letter in wrong)
+        parts = (Grid((row,)), Cards("lives", hearts), Cards("wrong", missed))
+        lines = (f"The word is {state.secret}.",) if seat is None else ()
+        return Scene(lines=lines, parts=parts)
 
 
 def pattern_of(word: str, guessed: str) -> str:

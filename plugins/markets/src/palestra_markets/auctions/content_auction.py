@@ -26,7 +26,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -43,6 +42,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Person, RoundTable, Table
 
 from palestra_markets.auctions.readers import (
     Cascade,
@@ -344,15 +344,29 @@ class ContentAuction(TextGame[PageSale]):
         return np.array([*seen, *(x for row in state.table for x in row)], np.float32)
 
     def scene(self, state: PageSale, seat: int | None = None) -> Scene:
-        bars = []
+        """Everybody with their last bid, and the page with its clicks."""
+        people = []
         for one, name in enumerate(self.players):
-            if state.bids:
-                bars.append(Bar(f"{name} bids", float(state.bids[one]), self.max_value, one))
-        for place, one in enumerate(state.page, 1):
-            if one >= 0:
-                label = f"{place}: {self.players[one]}, clicks"
-                bars.append(Bar(label, round(state.clicks[one], 1), float(self.readers), one))
-        lines = [f"Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
-        if state.bids:
-            lines.append(f"Payments of the last round: {sum(state.paid):.2f}.")
-        return Scene(caption="bids, and clicks by position", bars=tuple(bars), lines=tuple(lines))
+            bid = state.bids[one] if state.bids else None
+            people.append(
+                Person(
+                    name,
+                    one,
+                    detail="" if bid is None else f"bids {bid:g}, pays {state.paid[one]:.4g}",
+                    share=None if bid is None else bid / self.max_value,
+                    cards=tuple(
+                        Card(str(place), colour="gold", sprite="crown")
+                        for place, seated in enumerate(state.page, 1)
+                        if seated == one
+                    ),
+                )
+            )
+        rows = [(place, one) for place, one in enumerate(state.page, 1) if one >= 0]
+        page = Table(
+            ("position", "advertiser", "clicks"),
+            tuple((str(n), self.players[one], f"{state.clicks[one]:.1f}") for n, one in rows),
+            colours=tuple(one for _, one in rows),
+        )
+        words = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
+        table = RoundTable(tuple(people), words=words)
+        return Scene(parts=(table, page) if rows else (table,))

@@ -43,7 +43,7 @@ def auction_revenue(record: EpisodeRecord) -> float:
 def auction_efficiency(record: EpisodeRecord) -> float | None:
     """The total value of the sold items to their winners, divided by the highest possible total.
 
-    Nothing before something was sold that is worth anything.
+    Undefined before something was sold that is worth anything.
     """
     if record.env == "markets/SealedAuction-v0":
         sales = event_data(record.events, "sale")

@@ -290,10 +290,13 @@ class PositionAuction(SealedBids[PositionAuctionState]):
         return "\n".join(lines)
 
     def scene(self, state: PositionAuctionState, seat: int | None = None) -> Scene:
-        lines = [f"Rounds played: {int(state.turn)} of {self.rounds}."]
-        if state.bid[0] >= 0:
-            lines.append(f"{self._page_text(state)}.")
-        return Scene(bars=self.bars(state, seat), lines=tuple(lines))
+        prizes = {
+            one: f"position {place}, pays {state.payment[one]:g}"
+            for one, place in enumerate(state.position.tolist())
+            if place
+        }
+        words = f"Rounds played: {int(state.turn)} of {self.rounds}"
+        return Scene(parts=(self.bidders(state, seat, prizes, words),))
 
 
 # Parts of the rules

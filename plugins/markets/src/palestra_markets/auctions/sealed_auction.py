@@ -255,8 +255,10 @@ class SealedAuction(SealedBids[SealedAuctionState]):
         return "\n".join(lines)
 
     def scene(self, state: SealedAuctionState, seat: int | None = None) -> Scene:
-        line = f"Rounds played: {int(state.turn)} of {self.rounds}."
-        return Scene(bars=self.bars(state, seat), lines=(line, f"Revenue: {int(state.revenue)}."))
+        winner = int(state.winner)
+        prizes = {winner: f"pays {int(state.price)}"} if winner >= 0 else {}
+        words = f"Rounds played: {int(state.turn)} of {self.rounds}. Revenue: {int(state.revenue)}."
+        return Scene(parts=(self.bidders(state, seat, prizes, words),))
 
 
 # Parts of the rules

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from palestra import ArrayGame, Bar, Outcome
+from palestra import ArrayGame, Outcome
 from palestra.kernel.game import Result
+from palestra.scene import Card, Person, RoundTable
 
 from palestra_markets.auctions.ranking import SealedBidsState
 
@@ -49,12 +50,26 @@ class SealedBids(ArrayGame[BidsState]):
     def legal_text(self, state: BidsState, seat: int, moves: Mapping[str, int]) -> str:
         return f"a whole number from 0 to {self.max_value}"
 
-    def bars(self, state: BidsState, viewer: int | None) -> tuple[Bar, ...]:
-        """Everybody's last bid, and the values that seat `viewer` may see (None: all of them)."""
-        full, bars = float(self.max_value), []
+    def bidders(
+        self, state: BidsState, viewer: int | None, prizes: Mapping[int, str], words: str
+    ) -> RoundTable:
+        """Everybody with their last bid, and with the values that seat `viewer` may see.
+
+        `viewer` None is a spectator, who sees all. `prizes` says in words what a seat has won.
+        """
+        people = []
         for seat, name in enumerate(self.players):
-            if viewer in (None, seat):
-                bars.append(Bar(f"{name}'s value", float(state.worth[seat]), full, seat))
-            if state.bid[seat] >= 0:
-                bars.append(Bar(f"{name}'s last bid", float(state.bid[seat]), full, seat))
-        return tuple(bars)
+            bid = int(state.bid[seat])
+            told = [f"bids {bid}"] if bid >= 0 else []
+            told += [f"value {int(state.worth[seat])}"] if viewer in (None, seat) else []
+            people.append(
+                Person(
+                    name,
+                    seat,
+                    prizes.get(seat, ""),
+                    ", ".join(told),
+                    (Card(colour="gold", label="won", sprite="crown"),) * (seat in prizes),
+                    share=bid / self.max_value if bid >= 0 else None,
+                )
+            )
+        return RoundTable(tuple(people), words=words)

@@ -39,6 +39,7 @@ from palestra import (
     TextGame,
     environment,
 )
+from palestra.scene import Bars, Card, Cards, Table
 
 from palestra_markets.composer.components import (
     CHEAPEST,
@@ -341,16 +342,23 @@ class Composer(TextGame[Workbench]):
         return np.array(seen, np.float32)
 
     def scene(self, state: Workbench, seat: int | None = None) -> Scene:
-        """The budget, the component on offer, and how many were bought."""
+        """The budget, the component on offer, and those that were bought."""
         offer, run = state.seen[-1], state.trials * self.probes
-        bars = [
-            Bar("budget left", float(state.left), float(self.budget), 0),
-            Bar("price", float(offer.price), float(DEAREST), 1),
-            Bar("claim", float(offer.claim), float(QUERIES), 2),
-        ]
-        if run:
-            bars.append(Bar("solved", float(state.solved), float(run), 3))
+        tried = f"{state.solved} of {run}" if run else "not tried"
+        header = ["price", "claims", "solved"]
+        row = [str(offer.price), f"{offer.claim} of {QUERIES}", tried]
         if seat is None:
-            bars.append(Bar("value", float(offer.value), float(QUERIES), 4))
-        lines = [f"Component {len(state.seen)} of {self.count}.", f"{len(state.bought)} bought."]
-        return Scene(caption="components on trial", bars=tuple(bars), lines=tuple(lines))
+            header, row = [*header, "can solve"], [*row, f"{offer.value} of {QUERIES}"]
+        title = f"Component {len(state.seen)} of {self.count}, on offer"
+        bought = tuple(
+            Card(str(number + 1), colour="gold", label="component", sprite="box")
+            for number in state.bought
+        )
+        here = Card(str(len(state.seen)), colour="blue", label="on offer", sprite="box")
+        parts = (
+            Bars((Bar("budget left", float(state.left), float(self.budget), 0),)),
+            Cards("on offer", (here,)),
+            Table(tuple(header), (tuple(row),), title),
+            Cards("bought", bought),
+        )
+        return Scene(parts=parts)

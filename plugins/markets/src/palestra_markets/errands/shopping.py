@@ -27,7 +27,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -47,6 +46,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Cards, Part, Saying, Table, Talk
 
 from palestra_markets.errands.shelf import GOALS, MOST, NEED, Product, best, draw_product, worth
 
@@ -386,19 +386,34 @@ class Shopping(Talking, TextGame[Trip]):
         return np.array(seen, np.float32)
 
     def scene(self, state: Trip, seat: int | None = None) -> Scene:
-        """The products' worth to the principal, as far as the seat sees it."""
-        gains = [worth(product, state.goal) for product in state.shelf]
-        if seat is not None:
-            gains = [row[3] for row in self._shelf_rows(state, seat)]
-        bars = [
-            Bar(f"product {n}", float(max(0.0, gain)), float(MOST_CLAIM), n)
-            for n, gain in enumerate(gains, 1)
+        """The products as far as the seat sees them, and what was recommended."""
+        rows = [
+            (float(p.price), float(p.quality), float(p.green), worth(p, state.goal))
+            for p in state.shelf
         ]
-        lines = [f"Trip {min(state.trip + 1, self.trips)} of {self.trips}, {PHASES[state.phase]}."]
-        lines.append(goal_text(state.goal))
+        if seat is not None:
+            rows = self._shelf_rows(state, seat)
+        unseen = [min(row) < 0 and max(row) < 0 for row in rows]
+        told = ["?" if n < 0 and seat is not None else f"{n:g}" for row in rows for n in row]
+        table = Table(
+            ("product", "price", "quality", "green", "gain"),
+            tuple(
+                (str(number), *told[4 * number - 4 : 4 * number])
+                for number in range(1, len(rows) + 1)
+            ),
+        )
+        cards = tuple(
+            Card(str(number), colour=number, sprite="gift", hidden=blank,
+                 badge="!" if number - 1 == state.advice else "")
+            for number, blank in enumerate(unseen, 1)
+        )  # fmt: skip
+        caption = f"Trip {min(state.trip + 1, self.trips)} of {self.trips}, {PHASES[state.phase]}"
+        said: tuple[Talk, ...] = ()
         if state.advice >= 0:
-            lines.append(f"Recommended: product {state.advice + 1}, a gain of {state.claim}.")
-        return Scene(caption="gains of the principal", bars=tuple(bars), lines=tuple(lines))
+            text = f"Take product {state.advice + 1}: a gain of {state.claim}."
+            said = (Talk((Saying(self.players[ASSISTANT], text, ASSISTANT),)),)
+        parts: tuple[Part, ...] = (Cards("the shelf", cards), table, *said)
+        return Scene(caption, parts=parts, lines=(goal_text(state.goal),))
 
 
 def goal_text(goal: str) -> str:

@@ -31,7 +31,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -50,6 +49,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable
 
 from palestra_markets.chart import chart
 from palestra_markets.hiring.information import (
@@ -559,27 +559,25 @@ class Hiring(TextGame[Firm]):
         return np.array([*seen, *table.ravel()], np.float32)
 
     def scene(self, state: Firm, seat: int | None = None) -> Scene:
-        """The principal's gain by round, and everybody's earnings."""
-        shown = range(self.num_players) if seat is None else (seat,)
-        # the scale must not depend on the others' totals, which are private
-        full = float(max(1, *(abs(state.totals[one]) for one in shown)))
-        bars = [
-            Bar(self.players[one], max(0.0, float(state.totals[one])), full, one) for one in shown
-        ]
+        """Everybody with what the viewer knows they earned, and the principal's gain by round."""
+        people = []
+        hidden = bool(seat is None and state.efforts and not state.ended)
+        for one, name in enumerate(self.players):
+            role = "expert" if one else "principal"
+            told = [f"earned {state.totals[one]:,}"] if seat in (None, one) else []
+            if hidden and one:
+                told.append(f"level {state.efforts[one - 1]}, signal {state.signals[one - 1]}")
+            acting = one in self.to_act(state)
+            people.append(Person(name, one, role, "; ".join(told), acting=acting))
         at = min(state.round + 1, self.rounds)
-        lines = [f"Round {at} of {self.rounds}: {PHASES[state.phase]}."]
-        if seat is None and state.efforts and not state.ended:
-            levels, signals = comma_separated(state.efforts), comma_separated(state.signals)
-            lines.append(f"Levels {levels}, signals {signals}.")
+        words = f"Round {at} of {self.rounds}: {PHASES[state.phase]}."
+        lines = []
         if state.last[0] >= 0:
             lines.append(f"The last decision was {state.last[0]}, the state {state.last[1]}.")
         gains = np.cumsum(state.history).tolist()
-        return Scene(
-            caption="what the principal has gained",
-            parts=(chart({"principal": gains}, "round", "gain"),),
-            bars=tuple(bars),
-            lines=tuple(lines),
-        )
+        drawn = chart({"what the principal has gained": gains}, "round", "gain")
+        table = RoundTable(tuple(people), words=words)
+        return Scene(parts=(table, drawn) if gains else (table,), lines=tuple(lines))
 
 
 def draw_cell(chances: Any, rng: Rng) -> list[int]:

@@ -28,7 +28,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -45,6 +44,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Card, Part, Person, RoundTable, Table
 
 from palestra_markets.houses.personas import (
     ATTRIBUTES,
@@ -493,23 +493,37 @@ class HouseAuction(TextGame[Sale]):
         return np.array(seen, np.float32)
 
     def scene(self, state: Sale, seat: int | None = None) -> Scene:
-        """The house and its marks, the bids, and the remaining budgets that the seat knows."""
-        bars, lines = [], []
+        """The house and its marks, the bidders, and the remaining budgets that the seat knows."""
+        parts: list[Part] = []
+        lines: list[str] = []
         if state.house < self.houses:
             house = state.houses[state.house]
-            marks = zip(ATTRIBUTES, house.marks, strict=True)
-            bars += [Bar(name, float(mark), 10.0) for name, mark in marks]
-            lines.append(f"House {state.house + 1} of {self.houses}: {house.name}.")
-            lines += self._bidding_text(state)
-        shown = range(self.num_players) if seat is None else (seat,)
-        for one in shown:
-            full = float(state.personas[one].budget)
-            bars.append(Bar(f"{self.players[one]} has", float(state.left[one]), full, one))
-        for one, won in enumerate(state.won):
-            if won:
-                bought = ", ".join(f"{state.houses[n].name} for {price}" for n, price in won)
-                lines.append(f"{self.players[one]}: {bought}.")
-        return Scene(caption="houses by auction", bars=tuple(bars), lines=tuple(lines))
+            title = f"House {state.house + 1} of {self.houses}: {house.name}"
+            parts.append(Table(ATTRIBUTES, (tuple(map(str, house.marks)),), title))
+            lines = self._bidding_text(state)
+        people = tuple(self._bidder(state, one, seat) for one in range(self.num_players))
+        for_sale = (Card(colour="brown", sprite="house"),) if state.house < self.houses else ()
+        words = f"{state.price}" if lines else ""
+        parts.insert(0, RoundTable(people, for_sale, words))
+        return Scene(parts=tuple(parts), lines=tuple(lines))
+
+    def _bidder(self, state: Sale, one: int, seat: int | None) -> Person:
+        """Somebody with the houses they bought, and their budget if the viewer may know it."""
+        known = seat in (None, one)
+        cards = tuple(
+            Card(str(price), colour=one, label=state.houses[number].name, sprite="house")
+            for number, price in state.won[one]
+        )
+        budget = state.personas[one].budget
+        return Person(
+            self.players[one],
+            one,
+            "leads" if one == state.leader and state.house < self.houses else "",
+            f"{state.left[one]} left" if known else "",
+            cards,
+            acting=one in self.to_act(state),
+            share=state.left[one] / budget if known else None,
+        )
 
 
 def house_text(house: House) -> str:

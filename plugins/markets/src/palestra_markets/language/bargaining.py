@@ -286,7 +286,11 @@ class Bargaining(Talking, TextGame[Talks]):
         shares = (0, 0) if state.asked is None else self.shares(state)
         people = tuple(
             Person(
-                name, one, detail=f"{share:g} of {self.total:g}", acting=one in self.to_act(state)
+                name,
+                one,
+                detail=f"{share:g} of {self.total:g}",
+                acting=one in self.to_act(state),
+                share=share / self.total,
             )
             for one, (name, share) in enumerate(zip(self.players, shares, strict=True))
         )

@@ -45,6 +45,7 @@ from palestra import (
     only,
 )
 from palestra.kernel.game import Seat
+from palestra.scene import Card, Person, RoundTable
 
 FACTORS = (1.2, 1.25, 2.0, 3.0, 4.0)  # worth of a good product, as a multiple of the price
 ROLES = ("seller", "buyer")
@@ -129,7 +130,7 @@ class Persuasion(Talking, TextGame[Shop]):
         0.4
     )
     rounds: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="most products in an episode, one a round")
+        int, Meta(ge=1, le=1_000_000, description="most products in an episode, one per round")
     ] = 20
     continuation: Annotated[
         float, Meta(ge=0, le=1, description="chance that the game goes on after a round")
@@ -393,19 +394,30 @@ class Persuasion(Talking, TextGame[Shop]):
         return np.array(seen, np.float32)
 
     def scene(self, state: Shop, seat: int | None = None) -> Scene:
+        """The product between seller and buyer: its face only for those who know it."""
+        knows = seat != BUYER and not state.ended
+        face = Card(
+            "good" if state.good else "bad",
+            colour="green" if state.good else "red",
+            sprite="star" if state.good else "bin",
+        )
+        advice = state.advice
+        said = "" if advice is None else "Buy it." if advice.buy else "Do not buy it."
+        said += f" {self.quoted(advice.text)}" if advice is not None and advice.text else ""
+        acting = self.to_act(state)
+        seller, buyer = (self.players[one] for one in (SELLER, BUYER))
+        people = (
+            Person(seller, SELLER, "seller", f"{state.lies} lies", said=said,
+                   acting=SELLER in acting),
+            Person(buyer, BUYER, "buyer", f"bought {state.sold}", acting=BUYER in acting),
+        )  # fmt: skip
+        table = RoundTable(people, (face if knows else Card(hidden=True),), self._round_text(state))
         n = float(self.rounds)
-        bars = [
+        bars = (
             Bar("good", float(state.goods), n, SELLER),
-            Bar("lies", float(state.lies), n),
-            Bar("sold", float(state.sold), n, BUYER),
             Bar("good sold", float(state.goods_sold), n, BUYER),
-        ]
-        lines = [self._round_text(state)]
-        if seat != BUYER and not state.ended:
-            lines.append(f"The product is {'good' if state.good else 'bad'}.")
-        if state.advice is not None:
-            lines.append(self._standing_advice(state))
-        return Scene(bars=tuple(bars), lines=tuple(lines))
+        )
+        return Scene(parts=(table,), bars=bars)
 
 
 ANSWERS = Grammar((Option(Buy), Option(Pass)))

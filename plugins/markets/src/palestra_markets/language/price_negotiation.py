@@ -342,11 +342,12 @@ class PriceNegotiation(Talking, TextGame[Haggle]):
         for one, name in enumerate(self.players):
             known = self.complete or seat in (None, one)
             value = f"values it at {state.values[one]}" if known else ""
-            people.append(Person(name, one, detail=value, acting=one in self.to_act(state)))
-        named = "no price yet"
-        if state.price is not None:
-            named = f"{self.players[proposer(state)]} named {state.price}"
-        words = f"Round {state.round + 1}: {named}."
+            named = state.price is not None and one == proposer(state)
+            said = f"{state.price}!" if named else ""
+            acting = one in self.to_act(state)
+            people.append(Person(name, one, detail=value, said=said, acting=acting))
+        price = "no price yet" if state.price is None else f"a price of {state.price}"
+        words = f"Round {state.round + 1}: {price}."
         return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 

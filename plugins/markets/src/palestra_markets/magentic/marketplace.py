@@ -23,7 +23,6 @@ from typing import Annotated, Any, Literal
 
 from gymnasium import spaces
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -45,6 +44,7 @@ from palestra import (
 )
 from palestra.kernel.game import Result
 from palestra.kernel.rng import check_seed
+from palestra.scene import Graph, Link, Node
 
 from palestra_markets.ledger import Ledger, PaymentRefused
 from palestra_markets.magentic.basket import Basket, split_items
@@ -125,6 +125,9 @@ class Proposal:
     customer: int
     items: str
     price: int  # cents
+
+
+MOST_DRAWN = 40  # players in a picture
 
 
 @dataclass(slots=True)
@@ -379,7 +382,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         ]
 
     def _reveals(self, seat: int, does: str) -> list[Event]:
-        """That a player learns what a listing leaves out; nothing where it leaves out nothing."""
+        """The events that show a player what a listing leaves out; none if it is complete."""
         if self.listing == "menu":
             return []
         return [Event("reveal", f"{self.players[seat]} {does}.", {}, only(seat))]
@@ -560,17 +563,42 @@ class Magentic(Talking, TextGame[MagenticState]):
         return self.observation_space(seat)
 
     def scene(self, state: MagenticState, seat: int | None = None) -> Scene:
-        """Each player's money: of the first 20 players, or of `seat` alone."""
-        shown = range(self.num_players) if seat is None else (seat,)
-        balances = state.ledger.balances
-        money = [(owner, balances[self.players[owner]]) for owner in list(shown)[:20]]
-        full = float(max(1, *(amount for _, amount in money))) if len(money) > 1 else MOST_VALUE
-        bars = [Bar(self.players[owner], float(m), float(full), owner) for owner, m in money]
-        line = f"Tick {state.tick} of {self.rounds}."
-        if seat is not None:
-            return Scene(bars=tuple(bars), lines=(line,))
-        met = f"Requests met: {sum(state.met)} of {self.num_customers}."
-        return Scene(bars=tuple(bars), lines=(line, met, f"Proposals: {len(state.proposals)}."))
+        """Who offers whom what: customers on the left, businesses on the right.
+
+        A seat sees its own money and the proposals it made or has read; a spectator all of the
+        first 40 players.
+        """
+        shown = [
+            one
+            for one in state.proposals
+            if seat is None or one.business == seat or one.number in state.open[seat]
+        ]
+        seats = set(range(self.num_players)) if seat is None else {seat}
+        seats |= {one for offer in shown for one in (offer.business, offer.customer)}
+        drawn = sorted(seats)[:MOST_DRAWN]
+        place = {one: number for number, one in enumerate(drawn)}
+        sides = [[one for one in drawn if self.is_customer(one) is side] for side in (True, False)]
+        nodes = []
+        for one in drawn:
+            known = seat in (None, one)
+            side = sides[0] if self.is_customer(one) else sides[1]
+            down = (side.index(one) + 0.5) / len(side)
+            met = known and self.is_customer(one) and state.met[one]
+            money = f"${state.ledger.balances[self.players[one]] / 100:,.0f}" if known else ""
+            inward = 0.14 * (side.index(one) % (1 + len(side) // 6))  # long sides in columns
+            where = (0.05 + inward if self.is_customer(one) else 0.95 - inward, down)
+            nodes.append(Node(str(one), "green" if met else one, money, where))
+        links = tuple(
+            Link(place[offer.business], place[offer.customer], f"${offer.price / 100:,.0f}",
+                 offer.business, directed=True)
+            for offer in shown
+            if offer.business in place and offer.customer in place
+        )  # fmt: skip
+        lines = [f"Tick {state.tick} of {self.rounds}."]
+        if seat is None:
+            lines.append(f"Requests met: {sum(state.met)} of {self.num_customers}.")
+        return Scene("customers, and businesses with their offers",
+                     parts=(Graph(tuple(nodes), links),), lines=tuple(lines))  # fmt: skip
 
 
 def meet(state: MagenticState, seat: int, other: int) -> None:

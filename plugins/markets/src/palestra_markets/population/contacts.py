@@ -91,7 +91,7 @@ def _read(path: Path) -> tuple[Pairs, str]:
             )
         pairs.append((int(row[0]), int(row[1])))
     if not pairs:
-        raise InvalidOption(f"{path} holds no pairs of people; write one a line, as in 0,1")
+        raise InvalidOption(f"{path} holds no pairs of people; write one per line, as in 0,1")
     return tuple(pairs), f"{path}, pair {{}}"
 
 

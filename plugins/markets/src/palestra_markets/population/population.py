@@ -499,10 +499,9 @@ class Population(TextGame[PopulationState]):
         line = f"Week {min(state.week + 1, self.weeks)} of {self.weeks}: stimulus {state.stimulus} "
         line += f"dollars, {state.closed} percent closed."
         return Scene(
-            caption="infectious, and unemployed, in percent",
+            line,
             parts=(chart({"infectious": ill, "unemployed": jobless}, "day", "percent"),),
             bars=tuple(bars),
-            lines=(line,),
         )
 
 

@@ -23,7 +23,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     InvalidOption,
@@ -37,6 +36,7 @@ from palestra import (
     TextGame,
     environment,
 )
+from palestra.scene import Card, Cards, Lines
 
 from palestra_markets.chart import chart
 from palestra_markets.screening.evidence import SCORES, Costs, Evidence, posterior
@@ -346,20 +346,17 @@ class Screening(TextGame[ScreeningState]):
         return np.array(seen, np.float32)
 
     def scene(self, state: ScreeningState, seat: int | None = None) -> Scene:
-        """The cost so far, and the notes of this case."""
-        bars = [
-            Bar(f"note {number}", score + 1.0, float(SCORES), state.group)
-            for number, score in enumerate(state.notes, 1)
-        ]
-        lines = [
-            f"{self.words.case.capitalize()} {min(state.case + 1, self.cases)} of {self.cases}, "
-            f"{GROUPS[state.group]}: {self.words.notes[state.notes[-1]]}"
-        ]
+        """The case with its notes, and the cost of all cases so far."""
+        group = GROUPS[state.group]
+        face = Card(group, colour=group, label=f"{group} {self.words.case}", sprite="person")
+        notes = tuple(Card(f"{score + 1} of {SCORES}", colour="gold", sprite="star")
+                      for score in state.notes)  # fmt: skip
+        caption = (
+            f"{self.words.case.capitalize()} {min(state.case + 1, self.cases)} of {self.cases}"
+        )
+        lines = [self.words.notes[state.notes[-1]]]
         if seat is None and not state.ended:
             lines.append(f"In truth it is {'good' if state.good else 'bad'}.")
-        return Scene(
-            caption="what all cases cost so far",
-            parts=(chart({"cost": state.history}, self.words.case, "cost"),),
-            bars=tuple(bars),
-            lines=tuple(lines),
-        )
+        costs = chart({"what all cases cost so far": state.history}, self.words.case, "cost")
+        parts = (Cards(self.words.case, (face,)), Cards("notes", notes), Lines(tuple(lines)), costs)
+        return Scene(caption, parts=parts)

@@ -97,13 +97,13 @@ def sharpe(values: NDArray[np.float64]) -> float | None:
 
 @metric("sharpe-ratio", measures=("markets/Trading-v0",), better="higher")
 def sharpe_ratio(record: EpisodeRecord) -> float | None:
-    """The annualised mean daily return divided by its standard deviation; nothing if it is 0."""
+    """The annualised mean daily return divided by its standard deviation; undefined if it is 0."""
     return sharpe(wealth(record))
 
 
 @metric("annual-return", measures=("markets/Trading-v0",), bounds=(-1.0, None), better="higher")
 def annual_return(record: EpisodeRecord) -> float | None:
-    """The return of a year of 252 days at the same rate; nothing before a day is over."""
+    """The return of a year of 252 days at the same rate; undefined before a day is over."""
     values = wealth(record)
     if len(values) < 2:
         return None

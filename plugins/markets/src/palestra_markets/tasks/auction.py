@@ -26,7 +26,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -42,6 +41,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Person, RoundTable, Table
 
 from palestra_markets.draws import normals
 from palestra_markets.tasks.bidding import (
@@ -373,19 +373,27 @@ class TaskAuction(TextGame[TaskAuctionState]):
         return np.array([*seen, *state.won], np.float32)
 
     def scene(self, state: TaskAuctionState, seat: int | None = None) -> Scene:
-        """The last plans by price, and how many tasks each agent has won."""
-        bars = []
-        for bidder, name in enumerate(self.players):
-            bars.append(Bar(f"{name} won", float(state.won[bidder]), float(self.rounds), bidder))
-        for bidder, plan in enumerate(state.last):
-            if plan:
-                label = f"{plan.steps} steps for"
-                bars.append(Bar(label, float(plan.ask), float(self.worth), bidder))
-        lines = [f"Round {min(state.round + 1, self.rounds)} of {self.rounds}."]
+        """Everybody with the tasks they won, and the last plans by price."""
+        people = tuple(
+            Person(
+                name,
+                bidder,
+                "last winner" if bidder == state.last_winner else "",
+                f"won {state.won[bidder]}",
+                share=plan.ask / self.worth if plan else None,
+            )
+            for bidder, (name, plan) in enumerate(
+                zip(self.players, state.last or [None] * self.num_players, strict=True)
+            )
+        )
+        plans = sorted((p.ask, n, p.steps) for n, p in enumerate(state.last) if p is not None)
+        rows = tuple((self.players[n], str(steps), str(ask)) for ask, n, steps in plans)
+        table = Table(("last plans", "steps", "price"), rows, colours=tuple(n for _, n, _ in plans))
+        words = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
         if state.last_winner >= 0:
-            works = "succeeded" if state.succeeded else "failed"
-            lines.append(f"Last: {self.players[state.last_winner]} {works}.")
-        return Scene(caption="tasks by auction", bars=tuple(bars), lines=tuple(lines))
+            words += ": the plan worked" if state.succeeded else ": the plan failed"
+        parts = (RoundTable(people, words=words), *((table,) if rows else ()))
+        return Scene(parts=parts)
 
 
 def worker_text(worker: Worker) -> str:

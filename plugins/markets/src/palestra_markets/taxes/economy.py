@@ -26,7 +26,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     Integer,
@@ -47,6 +46,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Chart, Part, Series
 
 from palestra_markets.chart import chart
 from palestra_markets.money import dollars
@@ -522,20 +522,25 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return obs
 
     def scene(self, state: TaxEconomyState, seat: int | None = None) -> Scene:
-        """Mean utility over time, and the rates."""
-        rates = zip(BRACKETS, state.rates, strict=True)
-        bars = tuple(Bar(f"from {start:,}", float(rate), 100.0, 1) for start, rate in rates)
+        """The tax schedule as steps, mean utility over time, and a spectator's view of incomes."""
+        starts = [start / 1000 for start in BRACKETS]
+        steps = [(start, float(rate)) for start, rate in zip(starts, state.rates, strict=True)]
+        steps.append((starts[-1] * 1.15, steps[-1][1]))
+        rates = Series("", tuple(steps), "step", 1)
+        schedule = Chart((rates,), "", "income, in thousands of dollars", "tax rate, in percent")
         year = min(state.year + 1, self.years)
-        line = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}."
-        if seat is None and state.history:
-            line += f" Incomes: {', '.join(dollars(cents) for cents in state.incomes[:12])}."
-        drawn = {"utility": [utility for utility, _ in state.history]}
-        return Scene(
-            caption="the workers' mean utility, and the rates in percent",
-            bars=bars,
-            parts=(chart(drawn, "step", "utility"),),
-            lines=(line,),
+        caption = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}"
+        drawn = chart(
+            {"": [utility for utility, _ in state.history]},
+            "step",
+            "the workers' mean utility",
         )
+        parts: list[Part] = [schedule, drawn]
+        if seat is None and state.history:
+            earned = tuple((n + 1.0, cents / 100_000) for n, cents in enumerate(state.incomes))
+            bars = Series("", earned, "bars", 2)
+            parts.append(Chart((bars,), "", "worker", "income, in thousands of dollars"))
+        return Scene(caption, parts=tuple(parts))
 
 
 HOURS = Grammar((Option(Work, {"hours": Integer(0, MOST_HOURS)}),))

@@ -1,9 +1,10 @@
-"""Cooper: a reward model that goes on learning while the policy does.
+"""Cooper: a reward model that keeps learning while the policy learns.
 
 Hong et al., "Cooper: Co-Optimizing Policy and Reward Models in Reinforcement Learning for Large
 Language Models" (2025). Rules are precise about what they accept, so accepted rollouts are the
 positives; negatives are made from them and checked by the rules. The reward model reads a reference
-beside the task. There it is a language model; here it is linear in hashed pairs of words.
+beside the task. There it is a language model; here it is a small network that reads words in order
+(`learnt.texts`), or a linear model in hashed pairs of words.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from palestra import EpisodeRecord, InvalidOption, reward
 from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats
-from palestra_rewards.episodes.intents import TrajectoryScorer, Triplet, near_miss, trajectory
+from palestra_rewards.episodes.intents import Triplet, near_miss, trajectory
 from palestra_rewards.episodes.turns import at_last, won
 from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.learnt.texts import Scorer, StoryNetwork
 from palestra_rewards.people import Person, last_at
 from palestra_rewards.reading import task_name
 
@@ -37,7 +39,8 @@ class Cooper:
     every trajectory. rule: whether a person's rollout is right, by default whether they won.
     spoil: what makes a wrong answer of a right one: None plays the rollout differently from one of
     its turns on until the rule refuses it; a judge is asked to, and `wrong` must confirm its text.
-    rate, ridge: of the gradient steps, `steps` of them after each batch. `state` is plain JSON.
+    scorer: the model, by default a `StoryNetwork`; a `TrajectoryScorer` is linear and needs no
+    torch. rate: of the gradient steps, `steps` of them after each batch. `state` is plain JSON.
     """
 
     def __init__(
@@ -48,19 +51,20 @@ class Cooper:
         spoil: Judge | str | None = None,
         wrong: Callable[[str], bool] | None = None,
         seat: int = 0,
+        scorer: Scorer | None = None,
         steps: int = 20,
-        rate: float = 0.1,
-        ridge: float = 1e-3,
+        rate: float = 0.01,
         game: Game[Any, Any] | None = None,
     ) -> None:
-        if steps < 1 or rate <= 0 or ridge < 0:
-            raise InvalidOption("steps must be at least 1, rate above 0 and ridge not negative")
+        if steps < 1 or rate <= 0:
+            raise InvalidOption(f"steps must be at least 1 and rate above 0, not {steps}, {rate}")
         if spoil is not None and wrong is None:
             raise InvalidOption("spoil needs wrong=…, a function that confirms a wrong answer")
-        self.scorer, self.seat = TrajectoryScorer(), seat
+        self.scorer: Scorer = StoryNetwork() if scorer is None else scorer
+        self.seat = seat
         self._reference, self._rule, self._game = reference, rule, game
         self._spoil, self._wrong = spoil, wrong
-        self._steps, self._rate, self._ridge = steps, rate, ridge
+        self._steps, self._rate = steps, rate
         self._batches = 0
 
     def reference(self, record: EpisodeRecord) -> str:
@@ -97,7 +101,7 @@ class Cooper:
         return None
 
     def update(self, records: Sequence[EpisodeRecord]) -> float:
-        """Learn from a batch that the policy has just been paid for; returns the loss before.
+        """Learn from a batch whose rewards have been paid; returns the loss before the update.
 
         Gradient steps on the mean of `-log sigmoid(score of right - score of wrong)` over `pairs`,
         from the weights there are. A batch without pairs changes nothing and returns 0.
@@ -106,19 +110,7 @@ class Cooper:
         self._batches += 1
         if not pairs:
             return 0.0
-        table = np.zeros((len(pairs), self.scorer.buckets))
-        for row, one in enumerate(pairs):
-            for sign, story in ((1.0, one.good), (-1.0, one.bad)):
-                for bucket, count in self.scorer.features(one.intent, story).items():
-                    table[row, bucket] += sign * count
-        weights, first = self.scorer.weights.copy(), 0.0
-        for step in range(self._steps):
-            odds = table @ weights
-            first = float(np.logaddexp(0, -odds).mean()) if step == 0 else first
-            pull = 1 / (1 + np.exp(np.clip(odds, -500, 500)))
-            weights += self._rate * (table.T @ pull / len(pairs) - self._ridge * weights)
-        self.scorer.weights = weights
-        return first
+        return self.scorer.learn(pairs, steps=self._steps, rate=self._rate)
 
     def state(self) -> dict[str, Any]:
         return {"scorer": self.scorer.state(), "batches": self._batches}
@@ -136,7 +128,7 @@ class Cooper:
     check="test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long",
 )
 def cooper(record: EpisodeRecord, *, scores: Cooper) -> Floats:
-    """The chance that a seat's rollout is right, by a reward model that goes on learning.
+    """The probability that a seat's rollout is right, from a reward model that keeps learning.
 
     `1 / (1 + exp(-score))` on the last turn of the model's seat. Pay a batch, then call
     `scores.update(records)`. Hong et al., "Cooper" (2025).

@@ -3,9 +3,8 @@
 A reward model reads the environment's feedback and a decision, and scores how well they fit. It
 is fitted where an expert's decisions are known; elsewhere it ranks the decisions that several
 rollouts took at the same prompt, and the pairs train the policies of every level.
-Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), with a
-Bradley-Terry model over hashed pairs of words where the paper tunes a language model, and texts
-where it also has pictures.
+Zhao et al., "EPO: Hierarchical LLM Agents with Environment Preference Optimization" (2024), for
+texts, where the paper also has pictures; `learnt.texts.StoryNetwork` is the model that it tunes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from palestra import EpisodeRecord, InvalidOption, Meta, retrace, reward
 from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.intents import TrajectoryScorer, Triplet
+from palestra_rewards.episodes.intents import Triplet
+from palestra_rewards.learnt.texts import Scorer
 from palestra_rewards.training_rows import Row, Rows, prompts_of, role_rows
 
 if TYPE_CHECKING:
@@ -69,16 +69,17 @@ def expert_choices(
 def epo(
     record: EpisodeRecord,
     *,
-    scores: TrajectoryScorer,
+    scores: Scorer,
     game: Annotated[
         Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,
 ) -> Floats:
     """How well each decision fits what the environment said before it, by a fitted model.
 
-    `scores` is a `TrajectoryScorer` fitted to `expert_choices`. `role_rows(records, shape("epo",
-    records, …), threshold=-inf)` ranks the decisions of rollouts at the same prompt and returns
-    the pairs of every role; train on them with `epo_loss`. Zhao et al., "EPO" (2024).
+    `scores` is a `StoryNetwork` or a linear `TrajectoryScorer`, fitted to `expert_choices`.
+    `role_rows(records, shape("epo", records, …), threshold=-inf)` ranks the decisions of rollouts
+    at the same prompt and returns the pairs of every role; train on them with `epo_loss`. Zhao et
+    al., "EPO" (2024).
     """
     told = zip(feedback(record, game), record.turns, strict=True)
     return floats([scores.score(text, turn.text) for text, turn in told])
@@ -86,7 +87,7 @@ def epo(
 
 def preferences(
     records: Sequence[EpisodeRecord],
-    scores: TrajectoryScorer,
+    scores: Scorer,
     *,
     gap: float = 0.0,
     game: Game[Any, Any] | None = None,

@@ -2,8 +2,9 @@
 
 An agent explores; a model writes down the task that each trajectory did; one step is changed and
 the episode played on, which gives a near miss; and a scorer learns to rank the two. Chen et
-al., "Scaling Autonomous Agents via Automatic Reward Modeling and Planning" (2025), with a
-Bradley-Terry scorer over hashed pairs of words where the paper tunes a vision-language model.
+al., "Scaling Autonomous Agents via Automatic Reward Modeling and Planning" (2025). Where the paper
+tunes a vision-language model, `learnt.texts.StoryNetwork` reads the words in their order;
+`TrajectoryScorer` is its linear counterpart, which needs no torch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from palestra.quoting import disarm
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last
 from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.learnt.texts import Scorer
 
 STREAM = 0xA12A
 WRITE = (
@@ -177,6 +179,24 @@ class TrajectoryScorer:
             self.weights[used] = minimize(loss, np.zeros(used.size), jac=True, method="L-BFGS-B").x
         return self
 
+    def learn(self, examples: Sequence[Triplet], *, steps: int, rate: float) -> float:
+        """Gradient steps on the mean of `-log sigmoid(score of good - score of bad)`.
+
+        Goes on from the weights there are, with a ridge penalty. Returns the loss before.
+        """
+        table = np.zeros((len(examples), self.buckets))
+        for row, one in enumerate(examples):
+            for sign, story in ((1.0, one.good), (-1.0, one.bad)):
+                for bucket, count in self.features(one.intent, story).items():
+                    table[row, bucket] += sign * count
+        weights = self.weights.copy()
+        first = float(np.logaddexp(0, -(table @ weights)).mean())
+        for _ in range(steps):
+            pull = 1 / (1 + np.exp(np.clip(table @ weights, -500, 500)))
+            weights += rate * (table.T @ pull / len(examples) - self.ridge * weights)
+        self.weights = weights
+        return first
+
     def features(self, intent: str, story: str) -> dict[int, int]:
         """Signed count of word pairs in each bucket; the sign is a bit of the pair's hash."""
         lines, asked = story.splitlines(), _words(intent)
@@ -227,11 +247,12 @@ def _words(text: str) -> set[str]:
 def armap(
     record: EpisodeRecord,
     *,
-    scores: TrajectoryScorer,
+    scores: Scorer,
     intent: str | Callable[[EpisodeRecord], str],
 ) -> Floats:
     """How well each seat's trajectory does the task, by a scorer learnt from exploration.
 
+    `scores` is a `StoryNetwork` or a linear `TrajectoryScorer`, fitted to `triplets`.
     The whole trajectory's score is paid on the last turn of each seat. `intent` is the task, or a
     function that returns a record's task. `best_of` takes `lambda record: armap(record, …)` as its
     scores. Chen et al., "Scaling Autonomous Agents via Automatic Reward Modeling and Planning"

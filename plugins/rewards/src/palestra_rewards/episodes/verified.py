@@ -1,4 +1,4 @@
-"""SEA: tasks that programs do and programs verify, and a reward for every step of them.
+"""SEA: tasks that programs solve and verify, and a reward for each of their steps.
 
 Tang et al., "SEA: Self-Evolution Agent with Step-wise Reward for Computer Use" (2025): a model
 writes a task, a program that does it and a program that checks it; what runs and passes becomes
@@ -38,7 +38,7 @@ SOLVE = (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A task that a program did and another verified: its moves and its record."""
+    """A task that one program solved and another verified: its moves and its record."""
 
     task: str
     program: str
@@ -56,7 +56,7 @@ def verified_tasks(
     limits: Limits | None = None,
     **options: Any,
 ) -> list[Verified]:
-    """Tasks for these starts of a game of one player, with moves that do them and were verified.
+    """Verified tasks for these starts of a one-player game, with the moves that solve them.
 
     For every seed the judge writes a task, then `solve` and `done`, which run in the sandbox. The
     task is kept if `solve` ends without an error, after at most `most` moves, and `done` is true of
@@ -143,7 +143,7 @@ def _run(start: Episode, program: str, most: int, limits: Limits | None) -> tupl
 class Followed:
     """What verified episodes did in each state; pass it as `expert=`.
 
-    At a state that none of them was in, the answer is "", which is like nothing.
+    At a state that none of them was in, the answer is "", which resembles no action.
     """
 
     def __init__(self, records: Sequence[EpisodeRecord]) -> None:
@@ -171,7 +171,7 @@ def sea(
     kind: Annotated[float, Meta(description="weight of the right kind of action")] = 0.4,
     content: Annotated[float, Meta(description="weight of the right arguments")] = 0.5,
 ) -> Floats:
-    """Each step by itself: its form, the kind of its action, and that action's arguments.
+    """Scores each step by itself: its form, its kind of action and that action's arguments.
 
     `expert(record)` returns the right action text of every turn, such as a `Followed` of verified
     episodes. Arguments count only for an action of the right kind, by how similar they are. Tang et

@@ -102,7 +102,7 @@ class Archer:
         sees = STATE in group.facts
         state, action = _seen(group)
         moves = _transitions(group, state, action)
-        known = told(group)
+        known = learnable_turns(group)
         played = together((group.turn_seating, *_keys(group)))
         for seating in range(int(group.turn_seating.max(initial=-1)) + 1):
             own = group.turn_seating == seating
@@ -210,7 +210,7 @@ def _transitions(group: Group, state: Floats, action: Floats) -> Transitions:
     return Transitions(state, action, group.rewards, after, lasting)
 
 
-def told(group: Group) -> Bools:
+def learnable_turns(group: Group) -> Bools:
     """Mask of the turns whose value can be learnt: all but the last ones of truncated lines.
 
     If no finished line passes through a state or what follows it, truncated lines through it
@@ -235,7 +235,7 @@ def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
     """
     states, actions = _keys(group)
     state = together((group.turn_seating, states))
-    following, known = next_turn(group), told(group)
+    following, known = next_turn(group), learnable_turns(group)
     value = _solved(group, state, following, known, gamma)
     after = np.where(following >= 0, value[state[following]], 0.0)
     played = together((state, actions))

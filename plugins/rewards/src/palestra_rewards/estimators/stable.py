@@ -36,7 +36,7 @@ def stable_reinforce(
         float, Meta(gt=0, description="standard deviations from the mean that are kept")
     ] = 3.0,
 ) -> Floats:
-    """Advantages standardised over the batch; those too far from the mean become 0.
+    """Advantages standardised over the batch; those far from the mean become 0.
 
     Each seat and agent has statistics of its own, over all tasks of the batch. Where nearly all
     rewards are equal, standardising makes the few others huge; the filter leaves them out of the
@@ -56,6 +56,8 @@ def stable_loss(
     clip: float = 0.2,
 ) -> Tensor:
     """PPO's loss with the logarithm of the ratio bounded before it is exponentiated (Pre-CLIP).
+
+    The default bounds are those of the authors' released `PolicyLoss`.
 
     now, then: log-probabilities of tokens or turns under the policy and when they were sampled.
     A ratio outside [`lowest`, `highest`] is set to the bound and passes no gradient, so that a

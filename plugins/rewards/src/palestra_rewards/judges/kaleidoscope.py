@@ -1,7 +1,7 @@
 """Values, rights and duties that bear on what was done, each with its relevance and its side.
 
-Sorensen et al., "Value Kaleidoscope: Engaging AI with Pluralistic Human Values, Rights, and
-Duties" (2024): generate many, keep the relevant, drop near-duplicates, and ask of each whether it
+Sorensen et al., "Value Kaleidoscope: Engaging AI with Pluralistic Human Values, Rights, and Duties"
+(2024): generate many values, keep the relevant ones, drop near-duplicates, and ask whether each
 supports or opposes the action. There a model was trained for this; here any model is asked.
 """
 
@@ -22,7 +22,7 @@ from palestra_rewards.judges.service import Judge, ask, opened
 KINDS = ("value", "right", "duty")
 GENERATE = (
     "Action: {action}\n\nWhich human values, rights and duties bear on this action, for or against "
-    "it? Name up to {number} from different points of view, one a line, each as `Value: …`, "
+    "it? Name up to {number} from different points of view, one per line, each as `Value: …`, "
     "`Right: …` or `Duty: …`, in a few words."
 )
 RELEVANT = "Action: {action}\n{item}\nIs this {kind} relevant to the action? Reply yes or no."
@@ -54,8 +54,8 @@ class Kaleidoscope:
     """Asks a model for the values, rights and duties behind an action.
 
     judge: a model; one with the ability `score` gives chances, any other yes or no and one side.
-    number: how many are asked for. relevant: least relevance that is kept. likeness: share of
-    common words above which the less relevant of two of one kind is dropped.
+    number: how many values to ask for. relevant: the least relevance that is kept. likeness: of two
+    values of one kind that share more than this part of their words, the less relevant is dropped.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ def kaleidoscope(
 ) -> Floats:
     """Support minus opposition of the values, rights and duties that bear on each turn.
 
-    With `weights`, those named are rated at every turn, and each counts by its weight. Without, the
-    judge names up to `number` for each turn, and the mean valence is paid. `Kaleidoscope.see` has
-    the vector itself. Sorensen et al., "Value Kaleidoscope" (2024).
+    With `weights`, the values named there are rated at every turn, and each counts by its weight.
+    Without, the judge names up to `number` for each turn, and the mean valence is paid.
+    `Kaleidoscope.see` has the vector itself. Sorensen et al., "Value Kaleidoscope" (2024).
     """
     seen = Kaleidoscope(judge, number=number)
     actions = [f"{record.players[turn.seat]}: {turn.text}" for turn in record.turns]

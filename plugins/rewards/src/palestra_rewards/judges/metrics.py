@@ -46,8 +46,8 @@ class Metric(NamedTuple):
 def read_comments(judge: Judge, comments: Sequence[str]) -> list[Aspect]:
     """The behaviours that a model finds in each comment; comment i is about episode i."""
     order = (
-        "Comment on an agent: {}\nList the behaviours it praises or blames, one a line, each with "
-        "+ (praise) or - (blame) before it."
+        "Comment on an agent: {}\nList the behaviours it praises or blames, one per line, each "
+        "with + (praise) or - (blame) before it."
     )
     replies = judge.ask([ask(order.format(comment), max_tokens=128) for comment in comments])
     return [

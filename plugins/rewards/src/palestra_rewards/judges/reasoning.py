@@ -1,7 +1,7 @@
 """Rewards for a judge that is trained to reason before it prefers one of two answers.
 
 Zhang et al., "R1-Reward: Training Multimodal Reward Model Through Stable Reinforcement Learning"
-(2025), for texts.
+(2025), for texts. The reward and the form are those of the authors' released verifier.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from palestra import InvalidOption
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.judges.service import Judge, ask, opened
 
-FORM = re.compile(
-    r"\s*<think>(?P<thought>.*)</think>\s*<answer>\s*(?P<choice>[12])\s*</answer>\s*", re.DOTALL
-)
+FORM = re.compile(r"<think>.*?</think><answer>.*?</answer>", re.DOTALL)
+ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 ORDER = (
     "Task: {task}\n\nAnswer 1:\n{one}\n\nAnswer 2:\n{two}\n\n"
     "Which answer is better? Reason between "
@@ -33,10 +32,22 @@ def order(task: str, one: str, two: str) -> str:
     return ORDER.format(task=task, one=one, two=two)
 
 
+def well_formed(reply: str) -> bool:
+    """Whether a reply is one thought and one answer in their tags, with nothing around them."""
+    single = reply.count("<think>") == 1 and reply.count("<answer>") == 1
+    return single and FORM.fullmatch(reply.strip()) is not None
+
+
 def read_choice(reply: str) -> tuple[str, int | None]:
-    """The thought and the choice, 1 or 2, of a reply; None where it does not keep the form."""
-    found = FORM.fullmatch(reply)
-    return ("", None) if found is None else (found["thought"].strip(), int(found["choice"]))
+    """The thought and the choice, 1 or 2, of a reply; None where it states no single choice.
+
+    The choice is what stands between the tags of the answer, or the whole reply without them.
+    """
+    said = ANSWER.findall(reply)
+    answer = (said[0] if said else reply).strip()
+    thought = reply.split("<answer>")[0] if said else ""
+    thought = thought.replace("<think>", "").replace("</think>", "").strip()
+    return thought, int(answer) if answer in ("1", "2") and len(said) < 2 else None
 
 
 def judge_rewards(
@@ -47,17 +58,17 @@ def judge_rewards(
 ) -> Floats:
     """A reward for each reply of a judge in training: `result (1 + consistency / 2) + form / 2`.
 
-    better: which answer is truly better, 1 or 2. `result` is 1 for the right choice, `form` 1 for a
-    reply with one thought and one choice, and `consistency` 1 if another model, asked about all
-    right replies in one batch, finds that the thought leads to the choice (0 without that model).
-    So consistency pays only for what is right. Shape (replies,).
+    better: which answer is truly better, 1 or 2. `result` is 1 for the right choice, and `form` 1
+    for a `well_formed` reply. `consistency` is 1 if another model, asked about all right replies in
+    one batch, finds that the thought leads to the choice, -1 if it finds that it does not, and 0
+    without that model. So consistency counts only for what is right. Shape (replies,).
     """
     if len(replies) != len(better) or not set(better) <= {1, 2}:
         raise InvalidOption("judge_rewards needs one better answer, 1 or 2, for each reply")
     read = [read_choice(reply) for reply in replies]
-    paid = [0.5 * (choice is not None) for _, choice in read]
+    paid = [0.5 * well_formed(reply) for reply in replies]
     right = [place for place, (_, choice) in enumerate(read) if choice == better[place]]
-    agreed = dict.fromkeys(right, False)
+    agreed = dict.fromkeys(right, 0)
     if consistency is not None and right:
         asked = [
             ask(
@@ -68,7 +79,9 @@ def judge_rewards(
             for place in right
         ]
         said = opened(consistency).ask(asked)
-        agreed = {place: reply == "yes" for place, reply in zip(right, said, strict=True)}
+        agreed = {
+            place: 1 if reply == "yes" else -1 for place, reply in zip(right, said, strict=True)
+        }
     for place in right:
         paid[place] += 1 + 0.5 * agreed[place]
     return floats(paid)

@@ -71,7 +71,7 @@ def write_rubric(judge: Judge, task: str, wishes: str) -> Rubric:
     """The rubric that a model writes for a task and the wishes of its stakeholder."""
     order = (
         f"Task: {task}\nThe stakeholder says: {wishes}\nWrite the criteria to judge the work by, "
-        "each one a yes-or-no question, one a line: weight from 0 to 1 | question"
+        "each one a yes-or-no question, one per line: weight from 0 to 1 | question"
     )
     (text,) = judge.ask([ask(order, max_tokens=256)])
     found = {name.rstrip(): float(weight) for weight, name in LINE.findall(text)}

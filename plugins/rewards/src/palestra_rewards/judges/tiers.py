@@ -2,7 +2,7 @@
 
 Li et al., "MagicGUI-RMS: A Multi-Agent Reward Model System for Self-Evolving GUI Agents via
 Automated Feedback Reflux" (2026). The first tier checks each action against deterministic rules and
-proposes a correction; the second reads the whole task and has the last word. What they find becomes
+proposes a correction; the second reads the whole task and decides. What they find becomes
 training data for the agent and for the reward model. There both tiers are trained models that see
 pictures; here the first is rules and an expert agent, and the second any model that reads text.
 """
@@ -38,7 +38,7 @@ class Review:
     """Both tiers' verdicts on one turn of a record.
 
     `reason` says which rule the action breaks, "" for none. `corrected` is the expert's action if
-    it is another one and the action is not right, else "".
+    the action is wrong and the expert's differs, else "".
     """
 
     turn: int
@@ -57,13 +57,13 @@ def review(
     game: Game[Any, Any] | None = None,
     last: int = 4,
 ) -> list[Review]:
-    """Judge every turn of a record by rules and by a model, which is asked about all in one batch.
+    """Judge every turn of a record by rules, and by a model that gets all turns in one batch.
 
     The rules: no answer was refused, and the seat's next decision is neither the same again nor one
-    that it has faced before. `expert` is an agent that says what it would do at
-    every turn. The model reads the task (by default the game's rules for the seat), the last `last`
-    turns, the position, the action, and what the rules and the expert say; its word is final. game:
-    the game, for a record without an environment id.
+    that it has faced before. `expert` is an agent that says what it would do at every turn. The
+    model reads the task (by default the game's rules for the seat), the last `last` turns, the
+    position, the action, and what the rules and the expert say; its verdict is final. game: the
+    game, for a record without an environment id.
     """
     told = turn_texts(record)
     fixes = AskedExpert(expert, game=game)(record) if expert is not None else [""] * len(told)
@@ -152,9 +152,9 @@ def two_tiers(
         Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,
 ) -> Floats:
-    """1 for each turn that a model finds right after reading what rules say of it, else 0.
+    """1 for each turn that a model judges right, given the verdict of rules on it, else 0.
 
-    `judges.tiers.review` has the verdicts of both tiers, and `reflux` makes training rows of them.
-    "MagicGUI-RMS" (2026).
+    `judges.tiers.review` has the verdicts of both tiers, and `reflux` turns them into training
+    rows. "MagicGUI-RMS" (2026).
     """
     return floats([one.right for one in review(record, judge, task=task, expert=expert, game=game)])

@@ -1,4 +1,4 @@
-"""Search for sparse rewards by novelty in a behaviour space that is learnt on the way: STAX.
+"""Search for sparse rewards by novelty, in a behaviour space learnt during the search: STAX.
 
 Paolo, Coninx, Laflaquière and Doncieux, "Discovering and Exploiting Sparse Rewards in a Learned
 Behavior Space" (2024). Exploration keeps policies whose behaviour is new, in the space of an
@@ -23,7 +23,7 @@ Evaluate = Callable[[Floats], tuple[Floats, float]]
 
 
 class Autoencoder:
-    """Encodes what policies saw last to a few numbers, and goes on learning as more is seen.
+    """Encodes the last observation of policies as a few numbers, and keeps learning from new ones.
 
     hidden: units of the hidden layers; 0 makes it linear, so that the best one spans the principal
     components. Inputs are centred and scaled by what has been seen.
@@ -63,7 +63,7 @@ class Autoencoder:
 def novelty(behaviours: Floats, others: Floats, *, nearest: int = 15) -> Floats:
     """Mean distance of each behaviour to its nearest among the others, shape (behaviours,).
 
-    An exact copy of the behaviour among the others counts; leave it out where it is its own.
+    An exact copy among the others counts as a neighbour, so leave the behaviour itself out of them.
     """
     if not len(others):
         return np.full(len(behaviours), np.inf)
@@ -191,7 +191,7 @@ class Stax:
         )
 
     def _exploit(self, found: Found, budget: int) -> None:
-        """Spend the budget on the emitters whose policies were paid most."""
+        """Spend the budget on the emitters whose policies have the highest returns."""
         while budget > 0 and self._emitters:
             emitter = max(self._emitters, key=lambda one: one.reward)
             drawn = []
@@ -214,7 +214,7 @@ class _Emitter:
         self._idle = 0
 
     def move(self, drawn: Sequence[Policy]) -> bool:
-        """Whether it is worth going on: not after three draws without an improvement."""
+        """Whether to go on: False after three draws without an improvement."""
         best = sorted(drawn, key=lambda one: -one.reward)
         if best[0].reward > self.reward:
             self.reward, self._idle = best[0].reward, 0

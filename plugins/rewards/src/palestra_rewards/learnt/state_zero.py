@@ -1,9 +1,11 @@
-"""V₀: how likely a policy is to succeed at a task, from what it did before, without a rollout.
+"""V₀: how likely a policy is to succeed at a task, from its past results, without a rollout.
 
 "V_0: A Generalist Value Model for Any Policy at State Zero" (2026) reads a policy's past tasks and
 successes as context, so that one model serves all policies and need not be fitted as they learn.
-There a pretrained tabular model over a language model's embeddings predicts; here a kernel over
-hashed words does, whose two numbers are fitted to the histories of many policies.
+There a pretrained tabular model over a language model's embeddings predicts. Here `ContextNetwork`
+learns from the histories of many policies what makes tasks alike, and applies it to policies that
+it has never seen; `StateZero` is a kernel with two numbers, which needs neither torch nor many
+histories.
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import won
-from palestra_rewards.learnt.networks import hashed_words
+from palestra_rewards.learnt.networks import (
+    descend,
+    hashed_words,
+    load_weights,
+    network,
+    tensor,
+    torch_module,
+    weights_of,
+)
 from palestra_rewards.people import people_of
 
 SIZE = 512  # columns that words are hashed to
@@ -56,7 +66,7 @@ class StateZero:
 
     The prediction is a weighted mean of the policy's past successes: a task weighs
     `exp(sharpness (likeness - 1))`, where likeness is the cosine of the two texts' hashed words,
-    and the policy's mean success counts as `prior` more tasks just like it. `fit` chooses both
+    and the policy's mean success counts as `prior` further tasks of likeness 1. `fit` chooses both
     numbers for all policies at once. `state` is plain JSON.
     """
 
@@ -113,6 +123,111 @@ class StateZero:
         self.sharpness, self.prior = float(state["sharpness"]), float(state["prior"])
 
 
+class ContextNetwork:
+    """Predicts success at a new task from a policy's history, by attention that is learnt.
+
+    A linear map of hashed words says how alike two tasks are, so that words which do not matter
+    weigh little; past successes are averaged by it, beside the policy's mean success as one more
+    task. A hidden layer turns that and the policy's mean into log-odds, to which a linear score of
+    the task is added, since tasks may also be hard for everybody. `fit` reads the histories of many
+    policies and predicts each of their tasks from their others; `predict` then serves any policy,
+    without fitting.
+    size: numbers per task. steps, rate: of gradient descent. decay: weight of the squared weights
+    of the maps of tasks, without which they learn tasks by heart. `state` is plain JSON.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int = 12,
+        hidden: int = 16,
+        steps: int = 120,
+        rate: float = 0.05,
+        decay: float = 1e-2,
+        seed: int = 0,
+    ) -> None:
+        if min(size, hidden, steps) < 1 or rate <= 0 or decay < 0:
+            raise InvalidOption(
+                "size, hidden, steps and rate must be above 0, and decay not negative"
+            )
+        self.decay = decay
+        self.size, self.hidden, self.steps, self.rate, self.seed = size, hidden, steps, rate, seed
+        self._start()
+
+    def _start(self) -> None:
+        torch = torch_module()
+        self.alike = network(SIZE, self.size, hidden=0, seed=self.seed)
+        self.joined = network(2, 1, hidden=self.hidden, seed=self.seed + 1)
+        self.ease = network(SIZE, 1, hidden=0, seed=self.seed + 2)
+        self.scale = torch.nn.Linear(1, 1, dtype=torch.float64)
+        with torch.no_grad():
+            self.scale.weight.fill_(4.0)  # likeness from -1 to 1 starts as weights from e^-4 to e^4
+            self.scale.bias.zero_()  # of the policy's mean, which counts as one more task
+            for weight in self.ease.parameters():
+                weight.zero_()
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return self.alike, self.joined, self.ease, self.scale
+
+    def predict(self, history: History, tasks: Sequence[str]) -> Floats:
+        """The chance of success at each task, shape (tasks,); one half without any history."""
+        if not history.tasks:
+            return np.full(len(tasks), 0.5)
+        torch = torch_module()
+        past = tensor(hashed_words(history.tasks, SIZE))
+        with torch.no_grad():
+            odds = self._odds(tensor(hashed_words(tasks, SIZE)), past, tensor(history.success))
+            return floats(torch.sigmoid(odds).numpy())
+
+    def _odds(self, tasks: Any, past: Any, success: Any, *, left_out: bool = False) -> Any:
+        """Log-odds of success, shape (tasks,). With `left_out`, tasks are the past ones.
+
+        Each is then predicted from the others.
+        """
+        torch = torch_module()
+        own = torch.nn.functional.normalize(self.alike(tasks), dim=1)
+        keys = torch.nn.functional.normalize(self.alike(past), dim=1)
+        logits = self.scale.weight[0, 0] * (own @ keys.T)
+        mean = success.mean().expand(len(tasks))
+        if left_out:
+            logits = logits - torch.diag(torch.full((len(tasks),), torch.inf, dtype=logits.dtype))
+            mean = (success.sum() - success) / max(len(tasks) - 1, 1)
+        weights = torch.cat([logits, self.scale.bias.expand(len(tasks), 1)], dim=1).softmax(dim=1)
+        near = weights[:, :-1] @ success + weights[:, -1] * mean
+        return (self.joined(torch.stack([near, mean], dim=1)) + self.ease(tasks))[:, 0]
+
+    def fit(self, histories: Sequence[History]) -> ContextNetwork:
+        """Start afresh; maximises the log-likelihood of left-out tasks over all policies."""
+        torch = torch_module()
+        tables = [
+            (tensor(hashed_words(one.tasks, SIZE)), tensor(one.success))
+            for one in histories
+            if len(one.tasks) > 1
+        ]
+        if not tables:
+            raise InvalidOption("fit needs a history of two tasks or more")
+        self._start()
+        known = torch.cat([success for _, success in tables])
+
+        def loss(_: int) -> Any:
+            odds = [self._odds(rows, rows, success, left_out=True) for rows, success in tables]
+            maps = [next(part.parameters()) for part in (self.alike, self.ease)]
+            large = sum(weights.square().sum() for weights in maps)
+            miss = torch.nn.functional.binary_cross_entropy_with_logits(torch.cat(odds), known)
+            return miss + self.decay * large
+
+        descend(self._parts, loss, steps=self.steps, rate=self.rate, fade=True)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        return {"weights": [weights_of(part) for part in self._parts]}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        for part, kept in zip(self._parts, state["weights"], strict=True):
+            load_weights(part, kept)
+
+
 def expected(alike: Floats, success: Floats, sharpness: float, prior: float) -> Floats:
     """Weighted means of past successes, from likeness of shape (tasks, past tasks)."""
     weights = np.exp(sharpness * (alike - 1))
@@ -147,7 +262,9 @@ def budget(chances: Sequence[float], total: int, *, least: int = 2) -> list[int]
 
 
 def route(chances: Mapping[str, float], costs: Mapping[str, float], *, price: float = 1.0) -> str:
-    """The agent with the highest chance of success minus `price` times its cost; ties go cheap."""
+    """The agent with the highest chance of success minus `price` times its cost; a tie goes to the
+    cheaper one.
+    """
     if not chances or set(chances) - set(costs):
         raise InvalidOption(f"route needs a cost for every agent of {sorted(chances)}")
     return max(chances, key=lambda name: (chances[name] - price * costs[name], -costs[name]))

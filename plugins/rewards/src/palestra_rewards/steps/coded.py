@@ -36,13 +36,14 @@ KEPT = 100_000  # results that are remembered
     cost="one process per new step",
 )
 class CodedReward:
-    """Pays what a program's `reward(step)` returns, in the sandbox, after each step of the seat.
+    """Pays what a sandboxed program's `reward(step)` returns after each step of the seat.
 
     `program` is Python source, or the path of a file that ends in .py. `step` is plain data: seat,
-    action (as the game writes it), before and after (what the game tells the seat of its position),
-    paid (the game's own named terms of this step), and over. Equal steps are computed once, so the
-    program must depend on `step` alone. A program that is refused or fails pays nothing, and a
-    `ProgramFailed` warning says why. `episodes.programs.design` has a model write such programs.
+    action (as the game writes it), before and after (the positions as the game describes them to
+    the seat), paid (the game's own named terms of this step), and over. Equal steps are computed
+    once, so the program must depend on `step` alone. A program that is refused or fails pays
+    nothing, and a `ProgramFailed` warning says why. `episodes.programs.design` has a model write
+    such programs.
     """
 
     def __init__(

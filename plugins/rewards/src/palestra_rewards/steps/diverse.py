@@ -1,4 +1,4 @@
-"""Objectives with discounts of their own, as one reward whose weights the learner can see."""
+"""Objectives with their own discounts, as one reward whose weights the learner can see."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ class VisibleWeights(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     env: a Gymnasium environment whose observations are vectors, made with that shaper. The weights
     of the named terms, in alphabetical order, follow the observation's own numbers, so that the
-    rewards are Markov again (Pitis, 2023). After an episode's last turn they are those of the next.
+    rewards are Markov again (Pitis, 2023). After an episode's last turn they are the weights of the
+    turn that would follow.
     """
 
     def __init__(self, env: Any, shaper: DiverseDiscounts) -> None:

@@ -1,4 +1,4 @@
-"""Lucy-SKG's parts of a reward: shapes of distances and directions, combined while playing.
+"""Lucy-SKG's reward components: functions of distance and direction, combined during play.
 
 Moschopoulos et al., "Lucy-SKG: Learning to Play Rocket League Efficiently Using Deep Reinforcement
 Learning" (2023); `nearness` generalises the distance reward of Liu et al. (2022).
@@ -49,7 +49,8 @@ def nearness(
     """`exp(-distance / (2 scale dispersion)) ^ (1 / density)`: 1 at no distance, falling to 0.
 
     A larger `dispersion` widens the shape, and a larger `density` raises it; with both 1 it is the
-    distance reward of Liu et al. (2022). distance: any shape, not negative.
+    distance reward of Liu et al. (2022). distance: any shape, not negative. The authors' library
+    (lucy-utils) takes the largest speed as `scale`: 6000 for the ball and 2300 for a car.
     """
     far = floats(distance)
     if min(scale, dispersion, density) <= 0 or (far < 0).any():
@@ -57,6 +58,16 @@ def nearness(
             "scale, dispersion and density must be above 0, and distances 0 or more"
         )
     return floats(np.exp(-0.5 * far / (scale * dispersion)) ** (1 / density))
+
+
+def signed_nearness(
+    distance: Any, *, scale: float = 1.0, dispersion: float = 1.0, density: float = 1.0
+) -> Floats:
+    """`2 nearness - 1`, from 1 at no distance towards -1, with `density` raising its size."""
+    share = 2 * nearness(distance, scale=scale, dispersion=dispersion) - 1
+    if density <= 0:
+        raise InvalidOption(f"density must be above 0, not {density}")
+    return floats(np.abs(share) ** (1 / density) * np.sign(share))
 
 
 def alignment(towards: Any, facing: Any) -> Floats:

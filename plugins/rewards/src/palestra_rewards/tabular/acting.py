@@ -239,7 +239,9 @@ class MultiAdvisor(ScriptedAgent):
             float, Meta(ge=0, le=1, description="probability of playing a random action")
         ] = 0.0,
         seed: int | None = None,
-        advisors: Advisors | None = None,
+        advisors: Annotated[
+            Advisors | None, Meta(description="from Python: the advisors, instead of target")
+        ] = None,
     ) -> None:
         super().__init__(seed=seed)
         if advisors is None and not target:

@@ -16,6 +16,7 @@ from typing import Any
 
 from palestra import Event, Option, Outcome, Rng, Scene, Text, environment
 from palestra.kernel.rng import check_seed
+from palestra.scene import Lines
 
 from palestra_web.crm.database import sql_text
 from palestra_web.crm.desk import Ticket
@@ -217,7 +218,8 @@ class CRMCalls(ToolGame[CallsState]):
         )
 
     def scene(self, state: CallsState, seat: int | None = None) -> Scene:
-        return Scene(lines=tuple(self.describe(state, 0).splitlines()))
+        asked = Lines(tuple(self.describe(state, 0).splitlines()))
+        return Scene(parts=(asked, self.talk(state, seat)))
 
 
 # What the tools look up

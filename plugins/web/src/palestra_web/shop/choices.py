@@ -110,8 +110,8 @@ def market_shares(records: Iterable[EpisodeRecord]) -> dict[str, Interval]:
 
     records: trials of one fixed assortment (`assortment=1` or more), all of the same.
 
-    Raises `InvalidOption` for other records: where every trial has products of its own, no product
-    has a share.
+    Raises `InvalidOption` for other records: if every trial has its own products, no product has a
+    share.
     """
     bought: Counter[str] = Counter()
     brands: set[str] = set()
@@ -131,7 +131,7 @@ def market_shares(records: Iterable[EpisodeRecord]) -> dict[str, Interval]:
 def share_shift(
     before: Iterable[EpisodeRecord], after: Iterable[EpisodeRecord]
 ) -> tuple[float, float]:
-    """By how much the seller's share of purchases rises, and its standard error.
+    """The rise of the seller's share of purchases, and its standard error.
 
     before, after: trials without and with the seller's edit, as pairs with the same seeds in the
     same order. The error is that of the mean of paired differences.

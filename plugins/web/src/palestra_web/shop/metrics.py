@@ -24,7 +24,7 @@ def _bought(record: EpisodeRecord) -> object:
 
 @metric("reward-part", measures=(SHOP,), bounds=(0.0, 1.0), better="higher")
 def reward_part(record: EpisodeRecord) -> dict[str, float]:
-    """The parts of WebShop's reward: type, attributes, options and price; nothing if not bought.
+    """WebShop's parts of the reward: type, attributes, options, price; undefined without a sale.
 
     Type is the factor for the kind of product; attributes and options are the shares that match,
     left out where none were wanted; price is 1 within the cap.
@@ -50,7 +50,7 @@ def _choice(record: EpisodeRecord) -> Shelf | None:
 
 @metric("request-met", measures=(SHELF,), bounds=(0.0, 1.0), better="higher")
 def request_met(record: EpisodeRecord) -> float | None:
-    """1 if the article bought is one that was asked for: a rational choice; nothing if not bought.
+    """1 if the article bought was asked for: a rational choice; undefined without a purchase.
 
     In the trial "choice" every article is.
     """
@@ -106,7 +106,7 @@ def cheaper_share(record: EpisodeRecord) -> float | None:
 
 @metric("seller-share", measures=(SHELF,), bounds=(0.0, 1.0))
 def seller_share(record: EpisodeRecord) -> float | None:
-    """1 if the seller's article was bought, else 0; nothing without a seller or a purchase."""
+    """1 if the seller's article was bought, else 0; undefined without a seller or a purchase."""
     shelf = _choice(record)
     if shelf is None or len(record.players) == 1:
         return None

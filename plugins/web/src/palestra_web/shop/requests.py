@@ -1,4 +1,4 @@
-"""Requests to a shopper in the words of many people: no pattern reads them all.
+"""Requests to a shopper in varied words, so that no single pattern can read them all.
 
 Sentences about the kind of product, its attributes, options and price come in different orders and
 words; between them stand remarks that name attributes, option values and prices which are not

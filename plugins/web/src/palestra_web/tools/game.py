@@ -13,10 +13,12 @@ from gymnasium import spaces
 from palestra import Event, Grammar, InvalidOption, Meta, Option, Rng, Step, TextAction, TextGame
 from palestra.kernel.text_game import written_state
 from palestra.sandbox import Limits, run_program, unguarded_system
+from palestra.scene import Saying, Talk
 
 from palestra_web.tools.declare import EMPTY, PROGRAMS, Call, Program, Tool, call, calls
 from palestra_web.tools.reading import read_tool_action
 
+REPLY = 400  # letters of an answer in a picture
 REVEAL, ERROR, PRINTED = "reveal", "error", "printed"
 PROGRAM_LIMITS = Limits(printed=4000)
 
@@ -122,6 +124,24 @@ class ToolGame(TextGame[State]):
         return [tool.schema() for tool in self.tools(state)]
 
     # The rules
+
+    def talk(self, state: State, seat: int | None) -> Talk:
+        """The calls made so far with their answers.
+
+        After a program the player's picture has what programs printed: a program reads answers
+        that the player never sees.
+        """
+        player, said = self.players[0], []
+        if seat is not None and state.programs_run:
+            for code, output in state.programs_run:
+                said += [Saying(player, code, 0), Saying("printed", output)]
+            return Talk(tuple(said))
+        for made in state.calls_made:
+            arguments = ", ".join(f"{name}={value!r}" for name, value in made.call.values.items())
+            said.append(Saying(player, f"{made.call.tool}({arguments})", 0))
+            kind, colour = ("error", "red") if made.failed else ("answer", "green")
+            said.append(Saying(kind, made.reply[:REPLY], colour))
+        return Talk(tuple(said))
 
     def to_act(self, state: State) -> tuple[int, ...]:
         return () if state.closing is not None or self.calls_left(state) <= 0 else (0,)

@@ -166,7 +166,7 @@ class Library:
 
 @lru_cache(maxsize=64)
 def draw_library(domains: int, seed: int) -> Library:
-    """Random domains, with their functions in a random order: 46 functions a domain.
+    """Random domains, with their functions in a random order: 46 functions per domain.
 
     Beyond the 20 of `DOMAINS` there are those of branches, such as city_hospital with city_visit,
     up to `MOST_DOMAINS`, which have 4,600 functions.

@@ -35,6 +35,7 @@ from typing import Annotated, Any, Literal, cast
 
 from palestra import Event, InvalidOption, Meta, Option, Outcome, Rng, Text, environment
 from palestra.kernel.rng import check_seed
+from palestra.scene import Lines, Scene
 
 from palestra_web.tools.database import (
     KINDS,
@@ -611,6 +612,10 @@ class ToolWorld(ToolGame[ToolWorldState]):
             lines.append(f"Tools found: {', '.join(state.found) or 'none'}.")
         lines.append(f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}.")
         return "\n".join(lines)
+
+    def scene(self, state: ToolWorldState, seat: int | None = None) -> Scene:
+        asked = Lines(tuple(self.describe(state, 0).splitlines()))
+        return Scene(parts=(asked, self.talk(state, seat)))
 
 
 def _goal_data(goal: Goal) -> dict[str, str]:

@@ -40,6 +40,7 @@ from palestra import (
     environment,
 )
 from palestra.kernel.rng import check_seed
+from palestra.scene import Lines, Part, Table
 
 from palestra_web.tools.declare import Call, Done, Parameter, Program, Tool
 from palestra_web.tools.game import AllowPrograms, MaxCalls, Reply, ToolGame, ToolState
@@ -362,12 +363,20 @@ class TravelDesk(ToolGame[TripState]):
         return "\n".join(lines)
 
     def scene(self, state: TripState, seat: int | None = None) -> Scene:
-        lines = self.describe(state, 0).splitlines()
+        """The request, the plan so far, and the calls; for a spectator a plan that would do."""
+        request = Lines((str(state.trip.request),))
+        noted = plan_table("the plan so far", [state.noted[day] for day in sorted(state.noted)])
+        parts: list[Part] = [request, noted, self.talk(state, seat)]
         if seat is None:
-            lines += [
-                f"A plan that meets it, day {d.day}: {text_of(d)}" for d in state.trip.witness
-            ]
-        return Scene(lines=tuple(lines))
+            parts.insert(2, plan_table("a plan that meets it", state.trip.witness))
+        left = f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}."
+        return Scene(parts=tuple(parts), lines=(left,))
+
+
+def plan_table(title: str, days: Sequence[PlanDay]) -> Table:
+    """Where a plan spends its days and nights."""
+    rows = tuple((str(day.day), day.city, day.transport, day.lodging) for day in days)
+    return Table(("day", "city", "transport", "lodging"), rows, title)
 
 
 def text_of(day: PlanDay) -> str:

@@ -438,7 +438,7 @@ class Chess(ArrayGame[ChessState]):
 
 @cache
 def man_piece(man: int) -> Piece:
-    """A man as a picture."""
+    """A chess piece as a picture."""
     side, kind = COLOURS[man < 0], KINDS[abs(man)]
     return Piece(LETTERS[man], side.lower(), "tile", f"{side} {kind}", f"chess-{kind}")
 

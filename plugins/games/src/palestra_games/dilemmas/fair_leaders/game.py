@@ -33,17 +33,16 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
-    Bar,
     Event,
     Meta,
     Outcome,
-    Piece,
     Scene,
     Shape,
     constant,
     environment,
 )
 from palestra.rules import finish, randint, turn_to
+from palestra.scene import Card, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -293,16 +292,18 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
         return events
 
     def scene(self, state: StagesState, seat: int | None = None) -> Scene:
-        hands = []
-        for place in range(2):
-            move = int(state.last[place])
-            pieces = () if move == NOBODY else (Piece(self.moves[move][:2], place, "card"),)
-            role = " (leads)" if state.leader == place else ""
-            hands.append((self.players[place] + role, pieces))
+        """Both players with their last moves and what they have been paid."""
         full = max(1.0, max(abs(cell) for cell in self.table) * self.stages)
-        bars = [Bar(self.players[s], max(0.0, float(state.totals[s])), full, s) for s in range(2)]
-        line = f"Stages played: {int(state.played)} of {self.stages}"
-        return Scene(hands=tuple(hands), bars=tuple(bars), lines=(line,))
+        people = []
+        for place in range(2):
+            move, total = int(state.last[place]), float(state.totals[place])
+            cards = () if move == NOBODY else (Card(self.moves[move], colour=place),)
+            role = "leads" if state.leader == place else ""
+            share = min(1.0, max(0.0, total / full))
+            name = self.players[place]
+            people.append(Person(name, place, role, f"{total:g} points", cards, share=share))
+        words = f"Stages played: {int(state.played)} of {self.stages}"
+        return Scene(parts=(RoundTable(tuple(people), words=words),))
 
 
 def open_stage(config: FairLeaders, state: StagesState) -> None:

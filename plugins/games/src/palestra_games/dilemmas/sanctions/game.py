@@ -48,7 +48,7 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, randint
-from palestra.scene import Person, RoundTable
+from palestra.scene import Link, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -476,7 +476,10 @@ class Sanctions(ArrayGame[SanctionsState]):
             lines.append(self._encounter(state))
             if state.phase >= PUNISH and (seat is None or sees(self.config, state, seat)):
                 lines.append(self._moves_text(state))
-        return Scene(lines=tuple(lines[1:]), parts=(RoundTable(people, words=lines[0]),))
+        chooser, partner = int(state.chooser), int(state.partner)
+        meets = () if state.over or partner == NOBODY else (Link(chooser, partner, "", chooser),)
+        table = RoundTable(people, words=lines[0], links=meets)
+        return Scene(lines=tuple(lines[1:]), parts=(table,))
 
 
 def meet(config: Sanctions, state: SanctionsState) -> None:

@@ -37,7 +37,6 @@ import numpy as np
 from palestra import (
     ArrayGame,
     ArrayState,
-    Bar,
     Event,
     InvalidOption,
     Meta,
@@ -50,6 +49,7 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, randint, turn_to
+from palestra.scene import Link, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -422,19 +422,23 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
         return [Event("end", f"{self._payoff_text(after)}.", {"payoffs": payoffs})]
 
     def scene(self, state: SimulationState, seat: int | None = None) -> Scene:
-        _, high = self.payoff_bounds
-        paid = zip(self.players, self.scores(state), strict=True)
-        bars = tuple(
-            Bar(name, max(0.0, score), max(1.0, high), place)
-            for place, (name, score) in enumerate(paid)
-        )
+        """What player_1 has committed to, as far as the viewer knows, and who met whom."""
         known = seat != SIMULATOR or state.simulated
-        lines = ["player_1 has not committed themselves yet"]
+        chosen = "not committed yet"
         if state.commitment != NOTHING:
-            lines = [f"player_1: {self._shares(int(state.commitment)) if known else 'committed'}"]
-        lines += [f"simulated for {self.cost:g}"] if state.simulated else []
-        lines += [self._payoff_text(state)] if state.move != NOTHING else []
-        return Scene(bars=bars, lines=tuple(lines))
+            chosen = self._shares(int(state.commitment)) if known else "committed"
+        roles = ("simulated" if state.simulated else "", chosen)
+        people = tuple(
+            Person(
+                name, place, roles[place], f"{score:g} points", acting=place in self.to_act(state)
+            )
+            for place, (name, score) in enumerate(
+                zip(self.players, self.scores(state), strict=True)
+            )
+        )
+        looked = (Link(0, 1, f"pays {self.cost:g}", 0),) if state.simulated else ()
+        words = self._payoff_text(state) if state.move != NOTHING else ""
+        return Scene(parts=(RoundTable(people, words=words, links=looked),))
 
 
 def draw_answer(config: SimulationGame, state: SimulationState) -> int:

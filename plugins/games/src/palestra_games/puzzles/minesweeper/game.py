@@ -270,7 +270,7 @@ def piece(code: int, hidden_mine: bool) -> Piece | None:
     if code == MINE or hidden_mine:
         return Piece("*", "black", "tile", "mine", "bomb")
     if code == CLOSED:
-        return Piece("#", "grey", "square", "closed")
+        return Piece("#", "grey", "square", "closed", "closed")
     return Piece(str(code), DIGITS[code % 8], "mark", f"{code} around") if code else None
 
 

@@ -31,7 +31,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     InvalidOption,
@@ -50,7 +49,7 @@ from palestra import (
     environment,
     only,
 )
-from palestra.scene import Graph, Link, Node
+from palestra.scene import Colour, Graph, Link, Node, Part, Saying, Talk
 
 from palestra_games.graph_picture import node_places
 from palestra_games.social.agents_net.files import read_graph
@@ -441,16 +440,19 @@ class AgentsNet(Talking, TextGame[Round]):
         return mask
 
     def scene(self, state: Round, seat: int | None = None) -> Scene:
+        """Who hears whom, and what they heard last: for a player, what they heard themselves."""
         net = state.net
         shown = self._everybody if seat is None else (seat,)
-        lines = [f"{self.task}, round {min(state.round + 1, net.rounds)} of {net.rounds}"]
-        for place in shown:
-            heard = self._inbox_text(net, state.inbox[place]) if state.inbox[place] else ""
-            lines.append(f"{net.names[place]} ({', '.join(net.known[place])}): {heard}")
-        if state.answers:
-            lines += [f"{n}: {a}" for n, a in zip(net.names, state.answers, strict=True)]
-        bar = Bar("rounds", float(state.round), float(net.rounds))
-        return Scene(bars=(bar,), lines=tuple(lines), parts=(self._graph(state, seat),))
+        heard = tuple(
+            Saying(f"{net.names[sender]} to {net.names[place]}", self.quoted(text), sender)
+            for place in shown
+            for sender, text in state.inbox[place].items()
+        )
+        caption = f"{self.task}, round {min(state.round + 1, net.rounds)} of {net.rounds}"
+        parts: list[Part] = [self._graph(state, seat)]
+        if heard and not state.answers:
+            parts.append(Talk(heard))
+        return Scene(caption, parts=tuple(parts))
 
     def _graph(self, state: Round, seat: int | None) -> Graph:
         """The agents and who hears whom; for a player, themselves and their neighbours."""
@@ -459,13 +461,26 @@ class AgentsNet(Talking, TextGame[Round]):
         answers = state.answers or [""] * self.num_players
         places = node_places(around) if seat is None else [None] * self.num_players
         nodes = [
-            Node(str(place), place, f"{net.names[place]} {answers[place]}".strip(), places[place])
+            Node(
+                str(place),
+                answer_colour(answers[place], place),
+                f"{net.names[place]} {answers[place]}".strip(),
+                places[place],
+            )
             for place in seen
         ]
         number = {place: n for n, place in enumerate(seen)}
         pairs = {(min(a, b), max(a, b)) for a in seen for b in around[a] if seat in (None, a, b)}
         links = [Link(number[a], number[b]) for a, b in sorted(pairs)]
         return Graph(tuple(nodes), tuple(links))
+
+
+def answer_colour(answer: str, place: int) -> Colour:
+    """Equal answers have equal colours; before it answers, an agent has that of its seat."""
+    if answer in ("Yes", "No"):
+        return "green" if answer == "Yes" else "grey"
+    number = answer.removeprefix("Group ")
+    return int(number) - 1 if number.isdigit() else place
 
 
 def draw_names(names: Sequence[str], count: int, rng: Rng) -> tuple[str, ...]:

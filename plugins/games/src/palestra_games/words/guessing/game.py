@@ -23,7 +23,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
-    Bar,
     Event,
     Grammar,
     InvalidOption,
@@ -41,6 +40,7 @@ from palestra import (
     agent,
     environment,
 )
+from palestra.scene import Card, Cards, Part, Saying, Talk
 
 from palestra_games.words.guessing.lists import CITIES, THINGS, Table
 
@@ -253,11 +253,22 @@ class Guessing(TextGame[GuessingState]):
         return seen
 
     def scene(self, state: GuessingState, seat: int | None = None) -> Scene:
-        lines = self.describe(state, 0).splitlines()
-        if seat is None:
-            lines.append(f"The host thinks of: {self.names[state.secret]}.")
-        bar = Bar("turns", float(self.used(state)), float(self.turns))
-        return Scene(bars=(bar,), lines=tuple(lines))
+        """The questions and the answers, and what it is not."""
+        player, said = self.players[0], []
+        for number in dict.fromkeys(state.asked):
+            said.append(Saying(player, self.questions[number], 0))
+            answer = self.holds[number, state.secret]
+            said.append(Saying("host", "Yes." if answer else "No.", "green" if answer else "red"))
+        guesses = tuple(
+            Card(self.names[n], colour="green" if n == state.secret else "silver")
+            for n in dict.fromkeys(state.guessed)
+        )
+        parts: list[Part] = [Talk(tuple(said))]
+        if guesses:
+            parts.append(Cards("guessed", guesses))
+        lines = (f"The host thinks of: {self.names[state.secret]}.",) if seat is None else ()
+        caption = f"Turns used: {self.used(state)} of {self.turns}"
+        return Scene(caption, parts=tuple(parts), lines=lines)
 
 
 @environment(

@@ -1,0 +1,1 @@
+"""Behaviour that a temporal formula specifies, and an agent that keeps to it."""

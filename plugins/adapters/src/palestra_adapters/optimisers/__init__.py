@@ -1,0 +1,1 @@
+"""Searches over workflows: each published optimiser of agents is one file with its own rule."""

@@ -1,0 +1,92 @@
+"""The page on which people open matches, sit down, play and watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from palestra import EpisodeRecord
+from palestra.kernel.registry import registry, renderer
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from palestra_server.messages import PERSON
+from palestra_server.table import drawing
+
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+ASSETS = ("page.css", "page.js", "dom.js", "lobby.js", "seat.js", "moves.js", "icon.svg")
+CHOSEN = ("id", "summary", "players")  # of an environment, for who chooses one
+COUNTED = ("num_players",)  # options that follow from the seats
+BLANK = "// no renderer is installed: pictures are shown in words\n"
+
+
+def page_routes() -> list[BaseRoute]:
+    """The page and what it loads; every file is named here, none by a client."""
+    routes: list[BaseRoute] = [Route("/", _file("index.html"))]
+    routes += [Route(f"/page/{name}", _file(name)) for name in ASSETS]
+    artist = drawing(None)
+    script, style = (BLANK, "") if artist is None else (artist.script(), artist.style())
+    return [
+        *routes,
+        Route("/page/marks.js", _given(f'"use strict";\n{script}'.encode(), "js")),
+        Route("/page/theme.css", _given(style.encode(), "css")),
+        Route("/page/choices.json", _choices),
+    ]
+
+
+def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
+    content = files("palestra_server").joinpath("page_files", name).read_bytes()
+    return _given(content, name.rpartition(".")[2])
+
+
+def _given(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(_: Request) -> Response:
+        return Response(content, media_type=KINDS[kind])
+
+    return answer
+
+
+async def _choices(_: Request) -> Response:
+    """What can be played, and which agents can sit at a table."""
+    known = registry()
+    environments = [
+        {name: getattr(spec, name) for name in CHOSEN}
+        | {
+            "splits": sorted(spec.splits),
+            "options": [asdict(o) for o in spec.options if o.name not in COUNTED],
+        }
+        for _, spec in sorted(known.environments.items())
+    ]
+    agents = [
+        {"name": spec.name, "kind": spec.kind, "summary": spec.summary, "plays": spec.plays}
+        for _, spec in sorted(known.agents.items())
+        if spec.name != PERSON
+    ]
+    found = msgspec.json.encode({"environments": environments, "agents": agents})
+    return Response(found, media_type="application/json")
+
+
+async def recorded(record: EpisodeRecord, form: str) -> Response:
+    """A record as a line of JSON, or as a page to replay it (`form="html"`).
+
+    Raises `MissingExtra` if no renderer writes pages.
+    """
+    if form != "html":
+        return Response(msgspec.json.encode(record), media_type="application/json")
+    write = renderer(registry().environments.get(record.env), "html")
+    page = await asyncio.to_thread(_written, write, record)
+    return Response(page, media_type="text/html")
+
+
+def _written(write: Any, record: EpisodeRecord) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "replay.html"
+        write([record], path, None, None)
+        return path.read_bytes()

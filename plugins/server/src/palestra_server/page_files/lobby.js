@@ -1,0 +1,138 @@
+// The lobby: seats of this browser, matches of this server, and opening one.
+import {$, address, ask, keepServerToken, keepSeat, keepSetting, make, seats, serverToken, setting} from "./dom.js";
+
+const ME = "you", OPEN = "open", OTHER = "other…";
+
+export function openLobby() {
+  document.title = "Palestra";
+  $("title").textContent = "Play, invite, watch";
+  const mine = make("section", {class: "card", hidden: true}), here = make("section", {class: "card"});
+  const form = make("form", {class: "card opening", autocomplete: "off"}, make("p", {class: "soft"}, "Loading…"));
+  $("main").className = "lobby";
+  $("main").append(form, make("div", {}, [mine, here]));
+  showMine(mine);
+  ask("/page/choices.json").then(choices => showForm(form, choices), error => form.replaceChildren(problem(error)));
+  const listing = () => ask("/matches").then(({matches}) => showHere(here, matches), error => here.replaceChildren(problem(error)));
+  listing();
+  const timer = setInterval(listing, 3000);
+  return () => clearInterval(timer);
+}
+const problem = error => make("p", {class: "problem", role: "alert"}, error.message);
+const shortName = env => env.replace(/^[^/]*\//, "").replace(/-v\d+$/, "").replace(/([a-z])([A-Z])/g, "$1 $2");
+
+function showMine(section) {
+  const mine = seats().slice(0, 6);
+  section.hidden = !mine.length;
+  section.replaceChildren(make("h2", {}, "Your seats"), make("ul", {class: "rows"}, mine.map(one => make("li", {}, [
+    make("span", {class: "what"}, [make("b", {}, shortName(one.env)), make("span", {class: "soft"}, ` as ${one.player}${one.over ? `, ${one.over}` : ""}`)]),
+    make("a", {class: "button", href: address({match: one.match, seat: one.seat})}, one.over ? "look" : "go on")]))));
+}
+function showHere(section, matches) {
+  const rows = matches.map(one => make("li", {}, [
+    make("span", {class: "what"}, [make("b", {}, shortName(one.env)), make("span", {class: "soft"}, one.free.length ? ` ${one.free.length} of ${one.seats} seats free` : ` turn ${one.turn}`)]),
+    ...(one.free.length ? [make("a", {class: "button", href: address({match: one.match})}, "take a seat")] : [make("a", {class: "button", href: address({match: one.match})}, "watch")])]));
+  const none = make("p", {class: "soft"}, "No match is listed. Those opened by link are not shown here.");
+  section.replaceChildren(make("h2", {}, "Open to all"), rows.length ? make("ul", {class: "rows"}, rows) : none);
+}
+
+// Opening a match
+
+function plays(agent, env) {
+  return agent.plays.some(name => name === "*" || name === env || name === `${env.split("/")[0]}/*`);
+}
+function showForm(form, {environments, agents}) {
+  const byId = new Map(environments.map(one => [one.id, one])), groups = Map.groupBy ? Map.groupBy(environments, one => one.id.split("/")[0]) : grouped(environments);
+  const game = make("select", {name: "env", id: "env"}, [...groups].map(([name, inside]) => make("optgroup", {label: name}, inside.map(one => make("option", {value: one.id}, shortName(one.id))))));
+  const about = make("p", {class: "soft about"}), many = make("input", {type: "number", id: "many", name: "many"});
+  const counting = make("label", {}, ["Seats ", many]), split = make("select", {name: "split", id: "split"});
+  const splitting = make("label", {}, ["Variant ", split]), table = make("div", {class: "seating"});
+  const name = make("input", {id: "name", name: "name", maxlength: 60, value: setting("name") || "", placeholder: "your name"});
+  const seconds = make("input", {type: "number", id: "seconds", name: "seconds", min: 1, step: "any", placeholder: "none"});
+  const listed = make("input", {type: "checkbox", id: "listed", name: "listed"});
+  const token = make("input", {type: "password", id: "token", name: "token", value: serverToken()}), asked = make("label", {hidden: !serverToken()}, ["The server's token ", token]);
+  const said = make("div"), options = make("details", {class: "options"});
+  const seat = () => {
+    const env = byId.get(game.value), count = Math.max(1, Math.min(Number(many.value) || 1, 300));
+    const before = [...table.querySelectorAll("select")].map(one => one.value);
+    const fitting = agents.filter(agent => plays(agent, env.id));
+    const rows = Array.from({length: count}, (_, at) => seatRow(at, fitting, before[at] || (at === 0 ? ME : fitting.some(one => one.name === "random") ? "random" : OPEN)));
+    table.replaceChildren(...rows);
+  };
+  const choose = () => {
+    const env = byId.get(game.value), [fewest, most] = env.players;
+    about.textContent = env.summary;
+    Object.assign(many, {min: fewest, max: most, value: fewest});
+    counting.hidden = fewest === most;
+    split.replaceChildren(make("option", {value: ""}, "usual"), ...env.splits.map(one => make("option", {value: one}, one)));
+    splitting.hidden = !env.splits.length;
+    options.hidden = !env.options.length;
+    options.open = false;
+    options.replaceChildren(make("summary", {}, "Options"), ...env.options.map(optionField));
+    seat();
+  };
+  const wanted = setting("env");
+  if (byId.has(wanted)) game.value = wanted;
+  game.addEventListener("change", choose);
+  many.addEventListener("change", seat);
+  form.replaceChildren(
+    make("h2", {}, "Open a match"), make("label", {class: "wide"}, ["Game ", game]), about,
+    make("div", {class: "fields"}, [counting, splitting]), options, table,
+    make("div", {class: "fields"}, [make("label", {}, ["Your name ", name]), make("label", {}, ["Seconds for a move ", seconds])]),
+    make("label", {class: "check"}, [listed, " Show it in the lobby, so that anybody here can take an open seat"]), asked, said,
+    make("button", {class: "strong", id: "open"}, "Open"));
+  choose();
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    keepSetting("name", name.value);
+    keepSetting("env", game.value);
+    if (token.value) keepServerToken(token.value);
+    try {
+      await openOne({env: game.value, split: split.value || null, options: chosenOptions(options), seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
+    } catch (error) {
+      const barred = error.status === 401 || error.status === 403;
+      if (barred) asked.hidden = false;
+      said.replaceChildren(problem(barred ? new Error("Opening a match here takes the server's token; whoever started the server has it.") : error));
+    }
+  });
+}
+function optionField({name, accepts, default: usual, description}) {
+  return make("label", {}, [make("span", {}, name.replace(/_/g, " ")), make("input", {name, placeholder: usual, title: accepts}), make("small", {}, description)]);
+}
+/** The options that were filled in, numbers and lists as JSON has them. */
+function chosenOptions(options) {
+  const filled = [...options.querySelectorAll("input")].filter(one => one.value.trim());
+  return Object.fromEntries(filled.map(one => [one.name, optionValue(one.value.trim())]));
+}
+const WORDS = {True: true, False: false, None: null};
+function optionValue(text) {
+  if (text in WORDS) return WORDS[text];
+  try { return JSON.parse(text.replace(/^\((.*?),?\)$/, "[$1]").replace(/'/g, '"')); } catch { return text; }
+}
+function grouped(environments) {
+  const groups = new Map();
+  for (const one of environments) groups.set(one.id.split("/")[0], [...(groups.get(one.id.split("/")[0]) || []), one]);
+  return groups;
+}
+function seatRow(at, agents, value) {
+  const choices = [[ME, "you"], [OPEN, "a person, by link"], ...agents.map(one => [one.name, one.name]), [OTHER, OTHER]];
+  const typed = make("input", {class: "typed", "aria-label": `Agent of seat ${at + 1}`, placeholder: "mcts:simulations=200", hidden: value !== OTHER});
+  const select = make("select", {"aria-label": `Seat ${at + 1}`, onchange: () => { typed.hidden = select.value !== OTHER; }},
+    choices.map(([name, text]) => make("option", {value: name, title: agents.find(one => one.name === name)?.summary}, text)));
+  select.value = choices.some(([name]) => name === value) ? value : OPEN;
+  return make("div", {class: "seatrow"}, [make("span", {class: "soft"}, `Seat ${at + 1}`), select, typed]);
+}
+const lineUp = table => [...table.children].map(row => row.querySelector("select").value === OTHER ? row.querySelector("input").value.trim() || OPEN : row.querySelector("select").value);
+
+async function openOne({seats: chosen, name, ...plan}) {
+  const me = chosen.indexOf(ME), line = chosen.map(one => one === ME ? OPEN : one);
+  const opened = await ask("/matches", {body: {...plan, seats: line}, token: serverToken()});
+  if (me < 0) { location.hash = address(opened); return; }
+  await takeSeat({...opened, seat: me, name});
+}
+/** Take a seat and go there; `seat` null takes any that is free. */
+export async function takeSeat({match, seat, name, invite, watch, env}) {
+  const taken = await ask(`/matches/${encodeURIComponent(match)}/join`, {body: {seat, name, invite: invite || ""}});
+  keepSeat({...taken, env: env || setting("env") || "", invite, watch});
+  location.hash = address({match, seat: taken.seat});
+}
+

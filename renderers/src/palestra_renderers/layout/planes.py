@@ -1,0 +1,49 @@
+"""Things that lie and move anywhere on a square."""
+
+from __future__ import annotations
+
+from palestra.scene import Plane, Spot
+
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.marks import Circle, Rect, Words
+from palestra_renderers.plain import clean
+from palestra_renderers.theme import ink_on, paint_of
+
+
+def lay_plane(plane: Plane, top: float, room: float, sheet: Sheet) -> float:
+    """The ground, then landmarks, then what moves over them; returns the height used."""
+    side = min(room, sheet.width - sheet.line)
+    left = (sheet.width - side) / 2
+    sheet.marks.append(Rect(left, top, side, side, "panel", "faint"))
+    frame = (left, top, side)
+    for spot in sorted(plane.spots, key=lambda spot: not spot.landmark):
+        lay_spot(spot, frame, sheet)
+    return side
+
+
+def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> None:
+    left, top, side = frame
+    radius = max(4.0, spot.radius * side)
+    x = left + min(max(spot.x * side, radius), side - radius)
+    y = top + min(max(spot.y * side, radius), side - radius)
+    paint = paint_of(spot.colour)
+    if spot.heading != (0.0, 0.0):
+        far = max(1e-9, (spot.heading[0] ** 2 + spot.heading[1] ** 2) ** 0.5)
+        reach = radius + min(side / 8, max(10.0, far * side))
+        end = (x + spot.heading[0] / far * reach, y + spot.heading[1] / far * reach)
+        sheet.arrow((x, y), end, "quiet")
+    if spot.landmark:
+        sheet.marks.append(Circle(x, y, radius, paint))
+    else:
+        sheet.dot(x, y, radius, paint)
+    shown = clean(spot.name, 4)
+    height = min(radius * 1.4, 4 * radius / max(1, len(shown)))
+    if shown and height >= 8:
+        sheet.marks.append(Words(x, y, shown, height, ink_on(paint), "middle"))
+    if spot.label:
+        at = y + radius + sheet.line * 0.45
+        if at > top + side - sheet.line / 2:
+            at = y - radius - sheet.line * 0.45
+        sheet.write(
+            spot.label, x, at, room=sheet.width / 3, height=sheet.line * 0.75, anchor="middle"
+        )
