@@ -24,6 +24,7 @@ from palestra.records.trace import trace_seats
 from palestra.records.verify import verify
 from palestra.shaping import open_episode
 from palestra_adapters.relay import Relay
+from palestra_adapters.routers.free_agent import FreeAgent
 from palestra_adapters.routers.knapsack import Bought, Knapsack, Offer
 from palestra_agents.llm import LLMAgent
 from palestra_renderers.html import page_data
@@ -244,6 +245,8 @@ def adapter(name: str, model: Marking, game: Any) -> Agent:
     """An adapter of one model, or of agents of it."""
     if name == "relay":
         return Relay(agents=[LLMAgent(model=model), LLMAgent(model=model)])
+    if name == "free-agent":
+        return FreeAgent(agents=[LLMAgent(model=model), LLMAgent(model=model)])
     if name == "knapsack":
         bought = make_agent("knapsack:random+first")
         assert isinstance(bought, Knapsack)

@@ -83,7 +83,9 @@ Edges = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Trail(TextGame[Walker]):
-    """You walk from place to place; each step pays. Write Go(to='place')."""
+    """A walk from place to place."""
+
+    rules_text = "You walk from place to place; each step pays. Write Go(to='place')."
 
     edges: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
     start: str = "start"
