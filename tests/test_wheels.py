@@ -172,8 +172,9 @@ def install_lines() -> Iterator[str]:
     pages = (*ROOT.glob("README.md"), *ROOT.glob("*/README.md"), *ROOT.glob("plugins/*/README.md"))
     for page in (*pages, *ROOT.glob("docs/*.md")):
         text = page.read_text("utf-8").replace("--no-deps\n", "--no-deps ")
-        for found in re.findall(r"pip install ([^`\n#]+)", text):
-            if "-r " not in found:  # the benchmarks' peers, which are built from source
+        for found in re.findall(r"pip install ([^`\n#&]+)", text):
+            # not the benchmarks' peers, which are built from source, nor an author's own folder
+            if not found.startswith(("-r ", "-e ")):
                 yield found.rstrip(" .)")
 
 
