@@ -1,6 +1,6 @@
 """Draw the start, the middle and the end of an episode of every environment, family by family.
 
-    python scripts/contact_sheets.py docs/pictures          # every environment
+    python scripts/contact_sheets.py docs/pictures          # all, and docs/contact-sheet.png
     python scripts/contact_sheets.py /tmp/p games/Chess-v0  # some
 
 Random play with seed 3; a scripted agent where an environment has one of its own.
@@ -22,6 +22,7 @@ from palestra_renderers.picture import Frame, Painter, paint_episode
 from PIL import Image
 
 SIZE = (480, 480)
+COLUMNS, SMALL = 8, 260  # of the page with all of them
 MOST = 150  # turns of an episode
 
 
@@ -50,16 +51,30 @@ def sheet(path: Path, rows: list[tuple[str, list[Frame]]]) -> None:
     page.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
+def overview(path: Path, middles: list[Frame]) -> None:
+    """The middles of all episodes on one page, small."""
+    rows = -(-len(middles) // COLUMNS)
+    page = Image.new("RGB", (COLUMNS * SMALL, rows * SMALL), "white")
+    for number, frame in enumerate(middles):
+        small = Image.fromarray(frame).resize((SMALL, SMALL), Image.Resampling.LANCZOS)
+        page.paste(small, (number % COLUMNS * SMALL, number // COLUMNS * SMALL))
+    page.quantize(192, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
 def main(folder: Path, names: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     families = defaultdict(list)
     for spec in palestra.specs():
         if not names or spec.id in names:
             families[spec.family].append(spec.id)
+    middles: list[Frame] = []
     for family, ids in sorted(families.items()):
         rows = [(env, frames(env)) for env in sorted(ids)]
         sheet(folder / f"{family}.png", rows)
+        middles += [row[1] for _, row in rows]
         print(family, *ids)
+    if not names:
+        overview(folder.parent / "contact-sheet.png", middles)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,14 @@ class Follower:
         self._before: tuple[tuple[Any, ...], int, Scene] | None = None
 
     def scene(self, episode: Episode, viewer: int | None) -> Scene:
-        """The scene of a step; one that is not later than the last one marks nothing."""
+        """The scene of a step, marked if the last one seen was at most a round before."""
         scene: Scene = episode.scene(viewer)
         if not shows_moves(episode):
             return scene
         key, step, before = (episode.seed, viewer, episode.players), episode.steps_played, None
-        if self._before is not None and self._before[0] == key and self._before[1] < step:
-            before = self._before[2]
+        if self._before is not None and self._before[0] == key:
+            since = step - self._before[1]  # a learner's step is one move of every seat
+            before = self._before[2] if 0 < since <= episode.game.num_players else None
         self._before = (key, step, scene)
         return with_changes(scene, before)
 
