@@ -16,7 +16,7 @@ from typing import Any
 from palestra_renderers.drawing import MASKS, pygame, words, words_on
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.sprites import sprite_svg
-from palestra_renderers.theme import LIGHT, Rgb
+from palestra_renderers.theme import LIGHT, Rgb, hexcode
 
 FINER = 4
 NOTHING: Rgb = (0, 0, 0)
@@ -173,14 +173,10 @@ def paint_sprite(surface: Any, mark: Sprite) -> None:
 def sprite(name: str, size: int, colour: str, edge: str, turn: int) -> Any:
     """A sprite of this size and colour."""
     module = pygame()
-    svg = sprite_svg(name, size * 2, code(colour), code(edge) if edge else "")
+    svg = sprite_svg(name, size * 2, hexcode(LIGHT[colour]), hexcode(LIGHT[edge]) if edge else "")
     large = module.image.load(io.BytesIO(svg), "sprite.svg")
     ready = module.transform.smoothscale(large, (size, size))
     return module.transform.rotate(ready, -turn) if turn else ready
-
-
-def code(paint: str) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*LIGHT[paint])
 
 
 def paint_layer(surface: Any, mark: Layer) -> None:

@@ -10,8 +10,6 @@ import json
 from functools import cache
 from importlib.resources import files
 
-Hexcode = str
-
 
 @cache
 def outlines() -> dict[str, str]:
@@ -25,7 +23,7 @@ def has_sprite(name: str) -> bool:
     return name in outlines()
 
 
-def sprite_svg(name: str, size: int, fill: Hexcode, edge: Hexcode) -> bytes:
+def sprite_svg(name: str, size: int, fill: str, edge: str) -> bytes:
     """One sprite as an SVG image of `size` x `size` pixels; colours as in "#1e2128"."""
     stroke = f' stroke="{edge}" stroke-width="0.9" stroke-linejoin="round"' if edge else ""
     return (

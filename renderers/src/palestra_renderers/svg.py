@@ -15,7 +15,7 @@ from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Place, Polygon, Rect, Sprite, Words
 from palestra_renderers.sprites import outlines
-from palestra_renderers.theme import DARK, LIGHT
+from palestra_renderers.theme import DARK, LIGHT, hexcode
 
 WIDTH, HEIGHT, LINE = 640, 600, 22  # units of the view box
 KINDS: dict[type, str] = {
@@ -89,12 +89,8 @@ def place_data(place: Place) -> list[Any]:
 
 def theme_css() -> str:
     """The theme's colours as variables of CSS: light, and dark where the page says so."""
-    light = "".join(f"--c-{name}:{_code(colour)};" for name, colour in LIGHT.items())
+    light = "".join(f"--c-{name}:{hexcode(colour)};" for name, colour in LIGHT.items())
     dark = "".join(
-        f"--c-{name}:{_code(colour)};" for name, colour in DARK.items() if colour != LIGHT[name]
+        f"--c-{name}:{hexcode(colour)};" for name, colour in DARK.items() if colour != LIGHT[name]
     )
     return f':root{{{light}}}\n:root[data-theme="dark"]{{{dark}}}\n'
-
-
-def _code(colour: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)

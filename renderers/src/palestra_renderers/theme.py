@@ -108,6 +108,11 @@ def paint_of(colour: Colour) -> str:
     return colour if colour in LIGHT else "nobody"
 
 
+def hexcode(colour: Rgb) -> str:
+    """A colour as SVG and CSS write it: "#1e2128"."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
 def seat_colour(index: int) -> Rgb:
     """The colour of a seat; neutral for -1."""
     return THINGS[paint_of(index)]
