@@ -14,7 +14,7 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra.cli import main
-from palestra.cli.listeners import Tally
+from palestra.cli.listeners import RunTally
 from palestra.records.record import read_records
 
 
@@ -276,7 +276,7 @@ def test_episodes_that_ended_in_an_error_are_counted_apart() -> None:
             raise OSError("the disk is gone")
         return int(turn.legal_actions[0])
 
-    tally = Tally(["fragile", "first"])
+    tally = RunTally(["fragile", "first"])
     for record in palestra.stream(
         "games/TicTacToe-v0", agents=[fragile, "first"], episodes=4, live=1
     ):

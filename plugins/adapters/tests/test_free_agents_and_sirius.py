@@ -16,7 +16,7 @@ from palestra.agents.agent import FunctionAgent
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
 from palestra_adapters.memory.sirius import Sirius
-from palestra_adapters.routers.free_agent import Change, FreeAgent, Place
+from palestra_adapters.routers.free_agent import RosterEvent, FreeAgent, Incumbent
 
 
 def goes(side: str, name: str = "") -> FunctionAgent:
@@ -39,7 +39,7 @@ def played(agent: FreeAgent, episodes: int) -> list[float]:
 
 
 def test_the_moving_average_and_its_checks_by_hand() -> None:
-    place = Place("a")
+    place = Incumbent("a")
     seen = []
     for worth in (1.0, 0.0, 0.0, 1.0, 0.0):
         place.note(worth, 0.5, 0.4)
@@ -58,7 +58,7 @@ def test_a_collapse_is_detected_when_the_rule_says_and_the_better_one_promoted()
     paid = played(agent, 30)
     # by hand: averages 0.7, 0.49, 0.343, 0.240 after the collapse: the third check is episode 14
     first = agent.timeline[0]
-    assert first == Change(14, "warned", "1: collapses", first.number)
+    assert first == RosterEvent(14, "warned", "1: collapses", first.number)
     assert first.number == pytest.approx(0.7**4)
     assert [(c.what, c.who) for c in agent.timeline[1:]] == [
         ("dismissed", "2: no better"),

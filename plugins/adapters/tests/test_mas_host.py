@@ -11,7 +11,7 @@ from adapter_worlds import last
 from optimiser_worlds import doors, optimise
 from palestra import InvalidOption, Rng
 from palestra.agents.models import Request
-from palestra_adapters.optimisers.mas_host import Action, Built, MasHost, Policy, build, relative
+from palestra_adapters.optimisers.mas_host import Action, Built, MasHost, HostPolicy, build, relative
 from palestra_adapters.workflows.steps import AskStep
 
 
@@ -21,7 +21,7 @@ def test_advantages_are_relative_to_the_group() -> None:
 
 
 def test_one_update_by_hand() -> None:
-    policy = Policy(roles=2, most=2)
+    policy = HostPolicy(roles=2, most=2)
     assert policy.node_shares(0).tolist() == [0.5, 0.5, 0.0, 0.0]
     assert policy.node_shares(1).tolist() == [0.25] * 4
     assert policy.node_shares(2).tolist() == [0.0, 0.0, 0.5, 0.5]
@@ -37,7 +37,7 @@ def test_one_update_by_hand() -> None:
 
 
 def test_needless_actions_are_paid_for() -> None:
-    policy = Policy(roles=2, most=3)
+    policy = HostPolicy(roles=2, most=3)
     policy.nodes[0, 0] = policy.nodes[1, 0] = policy.nodes[2, policy.delete] = 50.0
     team = build(policy, Rng.seeded(1), longest=4, waste=0.2)
     # add 0, add 0 again (waste), delete (waste), add 0 again (waste, and cut off)

@@ -9,7 +9,7 @@ import pytest
 from adapter_worlds import Scripted, last, trail
 from palestra import InvalidOption, RecordError
 from palestra.agents.models import Request
-from palestra_adapters.memory.memrl import Entry, MemRL, standardised
+from palestra_adapters.memory.memrl import Experience, MemRL, standardised
 from palestra_adapters.memory.reflexion import Reflexion
 from palestra_adapters.react import ReAct
 from palestra_adapters.similarity import embed, similarity
@@ -111,8 +111,8 @@ def test_a_harmful_lookalike_stops_being_retrieved() -> None:
 
     agent = MemRL(model=Scripted(follows), shown=1, alike=0.3, trust=0.6, size=2)
     task, here = "Trail player_0", "You are at start, step 0.\nplayer_0, you may play"
-    agent.add(Entry(task, f"{here}: Go(to='left'|'right')", "go left", 0.5))
-    agent.add(Entry(task, here, "go right", 0.5))
+    agent.add(Experience(task, f"{here}: Go(to='left'|'right')", "go left", 0.5))
+    agent.add(Experience(task, here, "go right", 0.5))
     assert agent.retrieve(task, f"{here}: Go(to='left'|'right')") == [0]
     assert scores(agent, 6)[0] == 0.0
     assert scores(agent, 3) == [10.0, 10.0, 10.0]
@@ -120,7 +120,7 @@ def test_a_harmful_lookalike_stops_being_retrieved() -> None:
 
 def test_utilities_move_towards_what_was_earned() -> None:
     agent = MemRL(model=Scripted("Go(to='right')"), rate=0.25, shown=1)
-    agent.add(Entry("Trail player_0", "You are at start, step 0.", "go on", 0.2))
+    agent.add(Experience("Trail player_0", "You are at start, step 0.", "go on", 0.2))
     scores(agent, 2)
     assert agent.entries[0].q == pytest.approx(0.2 + 0.25 * 0.8)
     assert agent.entries[0].uses == 1
@@ -130,7 +130,7 @@ def test_utilities_move_towards_what_was_earned() -> None:
 def test_without_trust_in_utility_the_nearest_are_shown() -> None:
     agent = MemRL(model=Scripted(""), trust=0.0, shown=1)
     for intent, q in (("red door", 0.1), ("blue window", 0.9)):
-        agent.add(Entry("t", intent, intent, q))
+        agent.add(Experience("t", intent, intent, q))
     assert agent.retrieve("t", "the red door") == [0]
     assert agent.retrieve("other", "the red door") == []
 

@@ -29,7 +29,7 @@ from palestra_adapters.optimisers.evo_agent import EvoAgent
 from palestra_adapters.optimisers.gptswarm import LIAR, Edges, GptSwarm, graph_of, reaches
 from palestra_adapters.optimisers.huxley_godel import (
     HuxleyGodel,
-    Tally,
+    SuccessCounts,
     clade_tallies,
     lower_quantile,
     thompson,
@@ -43,7 +43,7 @@ from palestra_adapters.optimisers.prompt_agent import (
 )
 from palestra_adapters.optimisers.run import HELD_OUT, LOG
 from palestra_adapters.optimisers.search import (
-    Played,
+    WorkflowEpisode,
     Studio,
     Told,
     Trials,
@@ -180,16 +180,16 @@ def tree(*parents: int | None) -> list[Variant]:
 
 def test_a_clade_pools_the_results_of_all_descendants() -> None:
     # 0 -> 1 -> 3, 0 -> 2; by hand: 3 alone, 2 alone, 1 with 3, 0 with all
-    own = {0: Tally(1, 1), 1: Tally(0, 4), 2: Tally(2, 0), 3: Tally(5, 1)}
+    own = {0: SuccessCounts(1, 1), 1: SuccessCounts(0, 4), 2: SuccessCounts(2, 0), 3: SuccessCounts(5, 1)}
     pooled = clade_tallies(tree(None, 0, 0, 1), own)
-    assert pooled == {0: Tally(8, 6), 1: Tally(5, 5), 2: Tally(2, 0), 3: Tally(5, 1)}
+    assert pooled == {0: SuccessCounts(8, 6), 1: SuccessCounts(5, 5), 2: SuccessCounts(2, 0), 3: SuccessCounts(5, 1)}
     assert pooled[1].mean == 0.5
     assert own[1].mean == 0.0  # its own score would never have it changed again
 
 
 def test_thompson_sampling_draws_in_proportion_to_the_chance_of_being_best() -> None:
     # By hand: P(Beta(2,1) > Beta(1,1)) = integral of 2x * x dx = 2/3
-    draws = [thompson({0: Tally(0, 0), 1: Tally(1, 0)}, Rng.seeded(i)) for i in range(3000)]
+    draws = [thompson({0: SuccessCounts(0, 0), 1: SuccessCounts(1, 0)}, Rng.seeded(i)) for i in range(3000)]
     assert np.mean(draws) == pytest.approx(2 / 3, abs=0.03)
 
 
@@ -198,9 +198,9 @@ def test_thompson_sampling_draws_in_proportion_to_the_chance_of_being_best() -> 
 def test_the_final_quantile_is_that_of_the_beta_distribution(share: float, count: int) -> None:
     # closed forms: Beta(n + 1, 1) has x^(n+1), Beta(1, n + 1) has 1 - (1-x)^(n+1)
     n = count + 1
-    assert lower_quantile(Tally(count, 0), share) == pytest.approx(share ** (1 / n), abs=2e-4)
+    assert lower_quantile(SuccessCounts(count, 0), share) == pytest.approx(share ** (1 / n), abs=2e-4)
     expected = 1 - (1 - share) ** (1 / n)
-    assert lower_quantile(Tally(0, count), share) == pytest.approx(expected, abs=2e-4)
+    assert lower_quantile(SuccessCounts(0, count), share) == pytest.approx(expected, abs=2e-4)
 
 
 def on_a_landscape(search: HuxleyGodel, seed: int, trials: int) -> list[float]:
@@ -218,7 +218,7 @@ def on_a_landscape(search: HuxleyGodel, seed: int, trials: int) -> list[float]:
         if isinstance(wish, Trials):
             chance = float(_prompt(wish.workflow).split()[0])
             won = luck.random(wish.count) < chance
-            answer = [Played(i, float(w)) for i, w in enumerate(won)]
+            answer = [WorkflowEpisode(i, float(w)) for i, w in enumerate(won)]
             trials -= wish.count
         else:
             parent = wish.prompt.partition('"prompt": "')[2].split()[:2]

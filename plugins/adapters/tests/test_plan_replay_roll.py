@@ -11,7 +11,7 @@ from adapter_worlds import Free, Scripted, Trail, last, trail
 from palestra import EpisodeRecord, InvalidOption, Rng
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
-from palestra_adapters.memory.swe_replay import Past, SweReplay, Taken, prefix
+from palestra_adapters.memory.swe_replay import Past, SweReplay, TrialStep, prefix
 from palestra_adapters.planner import WhenToPlan, plan_costs, priced_return
 from palestra_adapters.search.maxs import Maxs, candidate_score
 from palestra_adapters.search.spots import Spot
@@ -95,8 +95,8 @@ def test_a_fixed_frequency_and_a_plan_from_outside() -> None:
 # SWE-Replay
 
 
-def taken(group: str, words: int, move: str = "m") -> Taken:
-    return Taken(group.encode(), group, move, words)
+def taken(group: str, words: int, move: str = "m") -> TrialStep:
+    return TrialStep(group.encode(), group, move, words)
 
 
 def test_rare_groups_and_rich_reasoning_are_preferred() -> None:

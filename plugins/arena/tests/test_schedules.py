@@ -12,7 +12,7 @@ from palestra import InvalidOption, Usage
 from palestra_arena import GameResult, Settings
 from palestra_arena.match import Match, Meeting, matches_of, seatings
 from palestra_arena.result import points_of, ranks_of
-from palestra_arena.schedule import Entry, make_plan, simulate_swiss
+from palestra_arena.schedule import ScheduledEnvironment, make_plan, simulate_swiss
 from palestra_arena.settings import (
     Adaptive,
     CrossPlay,
@@ -64,7 +64,7 @@ def rounds(
         games=2,
         **more,
     )
-    plan = make_plan(settings, [Entry(HERE, seats)])
+    plan = make_plan(settings, [ScheduledEnvironment(HERE, seats)])
     told = [next(plan)]
     while True:
         results = [
@@ -186,7 +186,7 @@ def test_a_swiss_sequence_plays_one_environment_a_round() -> None:
     settings = Settings(
         environments=tuple(places), agents=tuple("0123"), schedule=Swiss(sequence=True), games=2
     )
-    plan = make_plan(settings, [Entry(place, 2) for place in places])
+    plan = make_plan(settings, [ScheduledEnvironment(place, 2) for place in places])
     first = next(plan)
     assert {m.environment for m in first} == {places[0]}
     results = [

@@ -15,7 +15,7 @@ from palestra import InvalidOption, MissingExtra
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.page import page, plots_of, svg, write_page
-from palestra_markets.report.plot import Line, Plot
+from palestra_markets.report.plot import Series, Plot
 from palestra_markets.trading.schedules import equilibrium
 
 MARKETS = sorted(spec.id for spec in palestra.specs() if spec.id.startswith("markets/"))
@@ -34,7 +34,7 @@ def run(env: str, agent: str = "random", **options: Any) -> Any:
     return record
 
 
-def plot(record: Any, title: str) -> dict[str, Line]:
+def plot(record: Any, title: str) -> dict[str, Series]:
     (found,) = [plot for plot in plots_of(record) if plot.title == title]
     return {line.name: line for line in found.lines}
 
@@ -123,7 +123,7 @@ def test_without_matplotlib_the_line_that_installs_it_is_said(
 
 
 def test_bars_stand_apart_and_empty_lines_are_left_out() -> None:
-    drawn = svg(Plot("bars", [Line("a", [0, 2], [1, 1], "bars"), Line("none", [], [])]))
+    drawn = svg(Plot("bars", [Series("a", [0, 2], [1, 1], "bars"), Series("none", [], [])]))
     assert "none" not in "".join(ElementTree.fromstring(drawn).itertext()).split("bars", 1)[0]
 
 

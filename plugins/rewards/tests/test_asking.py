@@ -12,7 +12,7 @@ import pytest
 from palestra import EpisodeRecord, InvalidOption
 from palestra_rewards import shape
 from palestra_rewards.episodes.intents import trajectory
-from palestra_rewards.learnt.asking import Asking, at_terminal, by_worth, teach
+from palestra_rewards.learnt.asking import TaughtRewardModel, at_terminal, by_worth, teach
 
 pytest.importorskip("torch")
 LAKE: dict[str, Any] = {"layout": ("SFFF", "FFFF", "FFFF", "FFFG"), "slippery": False}
@@ -51,7 +51,7 @@ class Learner:
 
 def test_an_agent_comes_to_do_what_its_user_wants() -> None:
     """The environment pays nothing in these five steps; all that the agent learns is the user's."""
-    model, learner = Asking(by_worth(downs), task="go down", steps=20), Learner()
+    model, learner = TaughtRewardModel(by_worth(downs), task="go down", steps=20), Learner()
     wanted: list[float] = []
 
     def play(number: int) -> list[EpisodeRecord]:
@@ -70,36 +70,36 @@ def test_an_agent_comes_to_do_what_its_user_wants() -> None:
     assert np.corrcoef(model.scores(fresh), worth)[0, 1] > 0.8
     paid = shape("user-model", fresh[0], scores=model)
     assert paid.sum() == paid[-1] == pytest.approx(model.scores(fresh[:1])[0])
-    again = Asking(by_worth(downs), task="go down")
+    again = TaughtRewardModel(by_worth(downs), task="go down")
     again.load(model.state())
     assert again.scores(fresh) == pytest.approx(model.scores(fresh))
 
 
 def test_the_user_is_asked_where_the_members_disagree() -> None:
-    model, records = Asking(by_worth(downs)), lake("random", 10, 3)
+    model, records = TaughtRewardModel(by_worth(downs)), lake("random", 10, 3)
     table = model.members(records)
     spread = {(a, b): (table[:, a] - table[:, b]).std() for a, b in combinations(range(10), 2)}
     first, *more = model.choose(records, 3)
     assert spread[first] == max(spread.values())
     assert len({place for pair in (first, *more) for place in pair}) == 6
     assert model.choose([records[0], records[0]], 1) == []
-    tie = Asking(lambda first, second, notes: 0.5)
+    tie = TaughtRewardModel(lambda first, second, notes: 0.5)
     assert tie.update(records, 2) == 0.0
     assert tie.asked == 2
     with pytest.raises(InvalidOption, match="from 0 to 1"):
-        Asking(lambda first, second, notes: 7.0).update(records, 1)
+        TaughtRewardModel(lambda first, second, notes: 7.0).update(records, 1)
 
 
 def test_helpers_write_what_the_user_judges_by() -> None:
     """Recursive reward modelling: a taught model reads the episodes for another one's user."""
-    inner, records = Asking(by_worth(downs), steps=20), lake("random", 24, 5)
+    inner, records = TaughtRewardModel(by_worth(downs), steps=20), lake("random", 24, 5)
     for _ in range(3):
         inner.update(records, 12)
 
     def user(first: EpisodeRecord, second: EpisodeRecord, notes: tuple[Any, Any]) -> float:
         return float(float(notes[0]["downs"]) > float(notes[1]["downs"]))
 
-    outer = Asking(user, steps=20, helpers={"downs": lambda record: inner.scores([record])[0]})
+    outer = TaughtRewardModel(user, steps=20, helpers={"downs": lambda record: inner.scores([record])[0]})
     for _ in range(3):
         outer.update(records, 12)
     fresh = lake("random", 30, 9)

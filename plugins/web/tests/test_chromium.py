@@ -36,7 +36,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.person import PersonSession
-from palestra_web.server import Served, Server
+from palestra_web.server import BrowserSession, Server
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -237,9 +237,9 @@ def test_no_browser_is_said_with_the_line_that_installs_it(
 
 
 def test_a_difference_is_found(chromium: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Served.get
+    honest = BrowserSession.get
     lie = "<title>Another "
-    monkeypatch.setattr(Served, "get", lambda self, url: honest(self, url).replace("<title>", lie))
+    monkeypatch.setattr(BrowserSession, "get", lambda self, url: honest(self, url).replace("<title>", lie))
     with Mirror(chromium) as mirror, pytest.raises(Divergence, match="'Another Shop' now"):
         palestra.play("web/Shop-v0", agents=["oracle-shopper"], hooks=[mirror])
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import palestra
 import pytest
-from palestra_web.server import LARGEST_FORM, Served, Server
+from palestra_web.server import LARGEST_FORM, BrowserSession, Server
 
 
 @pytest.fixture
@@ -17,9 +17,9 @@ def server() -> Iterator[Server]:
         yield opened
 
 
-def served(seed: int) -> Served:
+def served(seed: int) -> BrowserSession:
     game = palestra.game("web/Shop-v0", products=200)
-    return Served(game, game.initial_state(seed), 0)  # type: ignore[arg-type]
+    return BrowserSession(game, game.initial_state(seed), 0)  # type: ignore[arg-type]
 
 
 def ask(

@@ -31,7 +31,7 @@ class Minds:
 
     def __init__(self, record: EpisodeRecord, viewer: int | None, texts: TextTable) -> None:
         self._texts, self._viewer = texts, viewer
-        self._agents = [Asking(name) for name in record.agents]
+        self._agents = [PromptStyle(name) for name in record.agents]
         self._since = [0] * len(record.players)
         self._met: set[tuple[int, int]] = set()  # persons who have read their rules
         self._sent: dict[int, list[Any]] = {}  # by seat, the messages of the last exchange
@@ -59,7 +59,7 @@ class Minds:
 
     def _tries(self, episode: Episode, turn: TurnRecord) -> dict[str, Any]:
         """The answers of a turn in order, each with the messages that asked for it."""
-        agent = self._agents[turn.seat] if turn.seat < len(self._agents) else Asking("")
+        agent = self._agents[turn.seat] if turn.seat < len(self._agents) else PromptStyle("")
         answers: list[Attempt | TurnRecord] = list(turn.refused)
         if not turn.refused or turn.status not in ("forfeit", "replaced"):
             answers.append(turn)  # otherwise its answer is the last refused one
@@ -75,7 +75,7 @@ class Minds:
             self._since[turn.seat] = seen.cursor
         return {"source": agent.source, "note": agent.note(turn), "tries": tries}
 
-    def _is_new(self, turn: TurnRecord, agent: Asking) -> bool:
+    def _is_new(self, turn: TurnRecord, agent: PromptStyle) -> bool:
         """Whether rules come first: to a new person, or in every prompt that stands alone."""
         person = turn.seat, turn.life
         new = agent.alone or person not in self._met
@@ -158,7 +158,7 @@ class Minds:
             lines.append([to[0], cleaned(role), self._texts.text(str(event.get("text", "")))])
 
 
-class Asking:
+class PromptStyle:
     """How an agent of this name words its prompts.
 
     `source` is "rebuilt" where the prompts are those that were sent, word for word, and "told"

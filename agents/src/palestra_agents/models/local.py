@@ -40,7 +40,7 @@ SHARED = 32  # least shared tokens worth copying from another conversation
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedConversation:
     """The tokens of a conversation, and the key-value cache after them."""
 
     ids: list[int]
@@ -76,7 +76,7 @@ class LocalModel(Model):
         self._context = min(context or trained, trained)
         self._vocabulary = int(self._net.config.vocab_size)
         self._end = _end_tokens(self._net, self._tokenizer)
-        self._kept: list[Kept] = []
+        self._kept: list[CachedConversation] = []
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         with torch.inference_mode():
@@ -118,7 +118,7 @@ class LocalModel(Model):
 
     # Key-value caches
 
-    def _recall(self, ids: list[int]) -> tuple[Kept, int]:
+    def _recall(self, ids: list[int]) -> tuple[CachedConversation, int]:
         """The cache with the longest prefix of `ids`, and the length of that prefix."""
         best, common = None, 0
         for kept in self._kept:
@@ -126,7 +126,7 @@ class LocalModel(Model):
             if length > common:
                 best, common = kept, length
         if best is None or (common < SHARED and common < len(best.ids)):
-            state, common = Kept([], transformers.DynamicCache()), 0
+            state, common = CachedConversation([], transformers.DynamicCache()), 0
         elif common >= len(best.ids) // 2:
             state = best
             self._kept.remove(best)
@@ -136,12 +136,12 @@ class LocalModel(Model):
         self._kept = [*self._kept[-(KEPT - 1) :], state]
         return state, common
 
-    def _cut(self, state: Kept, length: int) -> None:
+    def _cut(self, state: CachedConversation, length: int) -> None:
         if len(state.ids) > length:
             state.cache.crop(length - len(state.ids))
             del state.ids[length:]
 
-    def _forward(self, state: Kept, ids: list[int]) -> Any:
+    def _forward(self, state: CachedConversation, ids: list[int]) -> Any:
         """Process more tokens; returns next-token log-probabilities of shape (len(ids), words)."""
         made = self._net(
             input_ids=torch.tensor([ids], device=self._device),
@@ -154,7 +154,7 @@ class LocalModel(Model):
     # Generation and scoring
 
     def _write(
-        self, state: Kept, ids: list[int], request: Request
+        self, state: CachedConversation, ids: list[int], request: Request
     ) -> tuple[list[int], list[float], str, str]:
         """The sampled tokens, an end token included, their log-probabilities, and the text."""
         guard = self._guard(request)
@@ -190,7 +190,7 @@ class LocalModel(Model):
             return _Patterned(self._guide, request.pattern, self._vocabulary)
         return _Free()
 
-    def _weigh(self, state: Kept, ids: list[int], continuation: list[int]) -> Score:
+    def _weigh(self, state: CachedConversation, ids: list[int], continuation: list[int]) -> Score:
         """The log-probability of each token of a continuation."""
         done = len(ids) - 1
         self._cut(state, done)

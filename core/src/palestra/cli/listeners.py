@@ -111,7 +111,7 @@ class Meter:
         return f"{said}, cost {self._used.cost:.4g}" if self._used.cost else said
 
 
-class Tally:
+class RunTally:
     """Sums over finished episodes, so that a long run need not keep their records."""
 
     def __init__(self, agents: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from palestra.agents.naming import parse_agent
 from palestra.cli.arguments import read_options, seat_agents, split_agents
-from palestra.cli.listeners import Meter, Narrator, Tally, Watcher
+from palestra.cli.listeners import Meter, Narrator, RunTally, Watcher
 from palestra.cli.listing import EnvId, table
 from palestra.cli.measuring import measures_table
 from palestra.kernel.errors import (
@@ -83,7 +83,7 @@ def play_command(
     hooks += watchers
     logs = [EpisodeLog(open_logger(text, folder.name)) for text in log or []]
     meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
-    tally, stopped = Tally(seated), False
+    tally, stopped = RunTally(seated), False
     with meter:
         try:
             for record in stream(
@@ -169,7 +169,7 @@ def _artist(spec: EnvSpec, mode: str, *, asked: bool = True) -> Any:
     return made()
 
 
-def _report(console: Console, tally: Tally) -> None:
+def _report(console: Console, tally: RunTally) -> None:
     """Print mean returns, shares of refused answers and forfeited episodes, results and model usage
     by seat; then the metrics.
     """

@@ -31,7 +31,7 @@ class Truncate:
     why: str = "stopped"
 
 
-class Played(NamedTuple):
+class PlayedStep(NamedTuple):
     """One step of the history."""
 
     actions: Mapping[int, Any]
@@ -326,16 +326,16 @@ class Episode:
             self._seen[seat] = (len(log), seen)
         return seen
 
-    def history(self) -> Iterator[Played]:
+    def history(self) -> Iterator[PlayedStep]:
         """The steps so far, first to last."""
-        steps: list[Played] = []
+        steps: list[PlayedStep] = []
         link: Any = self._history
         while link is not None:
             link, actions, notes = link
             if isinstance(actions, Mapping):
-                steps.append(Played(plain_actions(actions), notes))
+                steps.append(PlayedStep(plain_actions(actions), notes))
             else:  # of several steps: see `play_through`
-                steps += [Played(step, notes) for step in reversed(list(actions))]
+                steps += [PlayedStep(step, notes) for step in reversed(list(actions))]
         steps.reverse()
         return iter(steps)
 
@@ -465,7 +465,7 @@ class Episode:
         self._end(results, f"{self.players[seat]} forfeits: {why}")
         self._history = (self._history, {seat: Forfeit(why)}, notes)
 
-    def repeat(self, played: Played) -> None:
+    def repeat(self, played: PlayedStep) -> None:
         """Play one step of another episode's history; it may be a forfeit or a truncation."""
         for seat, action in played.actions.items():
             if isinstance(action, Forfeit):
@@ -571,7 +571,7 @@ class Episode:
             self._extra = self.game.forfeit(forfeits[0]) if forfeits else None
 
 
-def _replay_step(simulator: Simulator, played: Played) -> tuple[Event, ...]:
+def _replay_step(simulator: Simulator, played: PlayedStep) -> tuple[Event, ...]:
     """Advance a fresh simulator by one step of a history, and return the step's events."""
     for seat, action in played.actions.items():
         if isinstance(action, Forfeit):

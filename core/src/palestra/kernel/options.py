@@ -30,7 +30,7 @@ WIDEST = 2**64  # smaller integers fit into files and compiled rules
 Range = tuple[str, float, float | None]
 
 
-class Refused(Exception):
+class UnfitValue(Exception):
     """A value that does not fit its annotation."""
 
 
@@ -158,7 +158,7 @@ def _fit(hint: Any, value: Any) -> Any:
     if origin is Literal:
         if any(type(value) is type(choice) and value == choice for choice in get_args(hint)):
             return value
-        raise Refused
+        raise UnfitValue
     if origin in (Union, types.UnionType):
         return _fit_union(get_args(hint), value)
     if origin is not None:
@@ -173,21 +173,21 @@ def _fit_plain(hint: Any, value: Any) -> Any:
         try:
             return float(value)
         except OverflowError:
-            raise Refused from None
+            raise UnfitValue from None
     if hint in (int, float, bool):
         if type(value) is not hint or (hint is float and math.isnan(value)):
-            raise Refused
+            raise UnfitValue
         if hint is int and abs(value) >= WIDEST:
-            raise Refused
+            raise UnfitValue
         return value
     if hint is None or hint is type(None):
         if value is not None:
-            raise Refused
+            raise UnfitValue
         return None
     if isinstance(hint, type) and hint not in (object, Any) and not isinstance(value, hint):
-        raise Refused
+        raise UnfitValue
     if hint is str and not _is_readable(value):
-        raise Refused
+        raise UnfitValue
     return value
 
 
@@ -206,40 +206,40 @@ def _fit_union(choices: Iterable[Any], value: Any) -> Any:
     for choice in sorted(choices, key=lambda c: c is float):
         try:
             return _fit(choice, value)
-        except Refused:
+        except UnfitValue:
             continue
-    raise Refused
+    raise UnfitValue
 
 
 def _fit_container(origin: Any, items: tuple[Any, ...], value: Any) -> Any:
     if origin is tuple:
         if not isinstance(value, tuple | list):
-            raise Refused
+            raise UnfitValue
         if len(items) == 2 and items[1] is Ellipsis:
             return tuple(_fit(items[0], item) for item in value)
         if len(items) != len(value):
-            raise Refused
+            raise UnfitValue
         return tuple(_fit(hint, item) for hint, item in zip(items, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
-            raise Refused
+            raise UnfitValue
         key, held = items
         return {_fit(key, k): _fit(held, v) for k, v in value.items()}
     if isinstance(origin, type) and issubclass(origin, frozenset | set):
         if not isinstance(value, set | frozenset | tuple | list):
-            raise Refused
+            raise UnfitValue
         return origin(_fit(items[0], item) for item in value)
     if isinstance(origin, type) and issubclass(origin, Sequence | Iterable) and len(items) == 1:
         if isinstance(value, str | bytes) or not isinstance(value, origin):
-            raise Refused
+            raise UnfitValue
         return tuple(_fit(items[0], item) for item in value)
     if isinstance(origin, type) and not isinstance(value, origin):
-        raise Refused
+        raise UnfitValue
     return value
 
 
 def _constrain(meta: Meta, value: Any) -> None:
-    """Raise `Refused` if a value of the right type is out of range."""
+    """Raise `UnfitValue` if a value of the right type is out of range."""
     if value is None:
         return
     size = len(value) if hasattr(value, "__len__") else None
@@ -254,7 +254,7 @@ def _constrain(meta: Meta, value: Any) -> None:
         and (meta.max_length is None or size is None or size <= meta.max_length)
     )
     if not fits:
-        raise Refused
+        raise UnfitValue
 
 
 # Saying what is accepted

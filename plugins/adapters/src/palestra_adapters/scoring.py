@@ -37,7 +37,7 @@ CHANGE = (
 WINNING = "Is {player} doing well? Answer yes or no."
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """A value from 0 to 1, and the judge's comment."""
 
     value: float
@@ -52,17 +52,17 @@ class Scorer(ABC):
 
     relative: bool = False
 
-    def score(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def score(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         """One value per position; finished positions get their payoff on the scale."""
         for spot in spots:
             if spot.over:
                 scale.see(spot.gain)
         open_ = [spot for spot in spots if not spot.over]
         found = iter((yield from self.judge(open_, scale)) if open_ else [])
-        return [Judged(scale(s.gain), "over") if s.over else next(found) for s in spots]
+        return [Judgement(scale(s.gain), "over") if s.over else next(found) for s in spots]
 
     @abstractmethod
-    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         """One value for each of these positions, all unfinished."""
 
 
@@ -75,7 +75,7 @@ class Judge(Scorer):
     def __init__(self, agent: Adapter, *, votes: int = 1, explain: bool = False) -> None:
         self._agent, self._votes, self._explain = agent, votes, explain
 
-    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         asks = [self._ask(spot) for spot in spots for _ in range(self._votes)]
         replies = yield asks
         grades = [read_grade(reply.text) for reply in replies]
@@ -83,7 +83,7 @@ class Judge(Scorer):
         for i in range(len(spots)):
             own = [g for g in grades[i * self._votes : (i + 1) * self._votes] if g is not None]
             comment = replies[i * self._votes].text.strip() if self._explain else ""
-            judged.append(Judged(sum(own) / len(own) if own else 0.5, comment))
+            judged.append(Judgement(sum(own) / len(own) if own else 0.5, comment))
         return judged
 
     def _ask(self, spot: Spot) -> Ask:
@@ -130,7 +130,7 @@ class Likelihood(Scorer):
             raise InvalidOption(f"scorer=likelihood is not possible with {agent.models[0].name}")
         self._agent = agent
 
-    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         agent, words = self._agent, tuple(map(self._agent.style.reply, ("yes", "no")))
         asks = []
         for spot in spots:
@@ -140,7 +140,7 @@ class Likelihood(Scorer):
             asks.append(agent.ask(messages, score=words))
         replies = yield asks
         gaps = [no.logprob - yes.logprob for yes, no in (reply.scores for reply in replies)]
-        return [Judged(1 / (1 + exp(min(gap, 500.0)))) for gap in gaps]
+        return [Judgement(1 / (1 + exp(min(gap, 500.0)))) for gap in gaps]
 
 
 class Playouts(Scorer):
@@ -149,12 +149,12 @@ class Playouts(Scorer):
     def __init__(self, agent: Adapter, *, count: int = 8) -> None:
         self._agent, self._count = agent, count
 
-    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         yield from ()
         ends = [self._ends(spot) for spot in spots]
         for end in (end for own in ends for end in own):
             scale.see(end)
-        return [Judged(sum(map(scale, own)) / len(own)) for own in ends]
+        return [Judgement(sum(map(scale, own)) / len(own)) for own in ends]
 
     def _ends(self, spot: Spot) -> list[float]:
         rng = self._agent.rng
@@ -163,15 +163,15 @@ class Playouts(Scorer):
         ]
 
 
-class Given(Scorer):
+class FunctionScorer(Scorer):
     """A function from a position to its value, from 0 to 1."""
 
     def __init__(self, function: Callable[[Spot], float]) -> None:
         self._function = function
 
-    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judged]]:
+    def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         yield from ()
-        return [Judged(float(self._function(spot))) for spot in spots]
+        return [Judgement(float(self._function(spot))) for spot in spots]
 
 
 SCORERS = ("judge", "residual", "likelihood", "playouts")
@@ -190,7 +190,7 @@ def make_scorer(
     if isinstance(scorer, Scorer):
         return scorer
     if callable(scorer):
-        return Given(scorer)
+        return FunctionScorer(scorer)
     if scorer == "judge":
         return Judge(agent, votes=votes, explain=explain)
     if scorer == "residual":

@@ -37,7 +37,7 @@ STREAM = 0x7A1C  # keeps the random numbers of playouts apart from those of agen
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Utterance:
     """One utterance: the seat of the talk, the prompt it answers, its text and its usage.
 
     `move` is the legal move in it, in the game's notation; "" for an answer without a legal move;
@@ -69,11 +69,11 @@ class Speaking(Adapter):
         *,
         member: int = 0,
         temperature: float | None = None,
-    ) -> Thinking[Line]:
+    ) -> Thinking[Utterance]:
         """The reply of a seat of the talk to a prompt."""
         number = member % len(self.models)
         (reply,) = yield [self.ask(asked, member=number, temperature=temperature)]
-        return Line(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
+        return Utterance(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
 
     def answer(
         self,
@@ -83,7 +83,7 @@ class Speaking(Adapter):
         *,
         member: int = 0,
         temperature: float | None = None,
-    ) -> Thinking[Line]:
+    ) -> Thinking[Utterance]:
         """A thought and a move, in the form of `react.FORM`."""
         number = member % len(self.models)
         held = can_hold(self, number)
@@ -99,10 +99,10 @@ class Speaking(Adapter):
                 step = end.value
                 break
         text = f"Thought: {step.thought}\n{ACTION} {step.move}"
-        return Line(seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage)
+        return Utterance(seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage)
 
     def talk_of(
-        self, turn: Turn, players: Sequence[str], lines: Sequence[Line], **tags: Any
+        self, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any
     ) -> EpisodeRecord:
         """Lines as a finished talk without rewards. Talks of one decision form one group."""
         nothing = (0.0,) * len(players)
@@ -119,7 +119,7 @@ class Speaking(Adapter):
         )
 
 
-def _prompt(lines: Sequence[Line], place: int) -> list[EventRecord]:
+def _prompt(lines: Sequence[Utterance], place: int) -> list[EventRecord]:
     """The messages that a line answers, as events that only its seat sees."""
     if place >= len(lines):
         return []
@@ -130,7 +130,7 @@ def _prompt(lines: Sequence[Line], place: int) -> list[EventRecord]:
     ]
 
 
-def _step(lines: Sequence[Line], place: int) -> StepRecord:
+def _step(lines: Sequence[Utterance], place: int) -> StepRecord:
     line = lines[place]
     turn = TurnRecord(
         seat=line.seat,

@@ -10,7 +10,7 @@ from palestra.runner.time_limit import can_interrupt
 
 from palestra_arena.match import Match
 from palestra_arena.pool import PoolEngine, Task
-from palestra_arena.referee import Factories, Played, Referee
+from palestra_arena.referee import Factories, FinishedGame, Referee
 from palestra_arena.settings import Settings
 
 
@@ -38,7 +38,7 @@ class InlineEngine:
             )
         self._referee = Referee(settings, factories)
 
-    def play(self, tasks: Sequence[Task]) -> Iterator[Played]:
+    def play(self, tasks: Sequence[Task]) -> Iterator[FinishedGame]:
         for task in tasks:
             yield from self._referee.play(task)
 

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from palestra_arena.match import Match
-from palestra_arena.referee import ASKED, STARTED, Factories, Played, Referee
+from palestra_arena.referee import ASKED, STARTED, Factories, FinishedGame, Referee
 from palestra_arena.settings import Settings
 
 Task = tuple[Match, ...]
@@ -47,7 +47,7 @@ class Worker(ABC):
         """Begin a task; if the worker was lost, `hear` raises."""
 
     @abstractmethod
-    def hear(self) -> list[Played]:
+    def hear(self) -> list[FinishedGame]:
         """The results of the task, for a worker in `stirring`; raises `Lost`."""
 
     @abstractmethod
@@ -84,9 +84,9 @@ class ProcessWorker(Worker):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(task)
 
-    def hear(self) -> list[Played]:
+    def hear(self) -> list[FinishedGame]:
         try:
-            played: list[Played] = self.pipe.recv()
+            played: list[FinishedGame] = self.pipe.recv()
         except (EOFError, OSError):
             self._process.join(GRACE)
             code = self._process.exitcode
@@ -117,7 +117,7 @@ class PoolEngine:
     _workers: list[Worker] = field(default_factory=list)
     _lost: dict[Task, int] = field(default_factory=dict)
 
-    def play(self, tasks: Sequence[Task]) -> Iterator[Played]:
+    def play(self, tasks: Sequence[Task]) -> Iterator[FinishedGame]:
         queue = deque(tasks)
         while queue or any(worker.task for worker in self._workers):
             self._hand_out(queue)
@@ -143,7 +143,7 @@ class PoolEngine:
             worker.task = queue.popleft()
             worker.send(worker.task)
 
-    def _listen(self, queue: deque[Task]) -> Iterator[Played]:
+    def _listen(self, queue: deque[Task]) -> Iterator[FinishedGame]:
         """Yield what workers have finished; replace workers that are lost or overdue."""
         limit = self.settings.game_seconds
         busy = [worker for worker in self._workers if worker.task]
@@ -160,7 +160,7 @@ class PoolEngine:
                     late = Lost(f"the game took more than {limit:g} seconds", again=False)
                     yield from self._lose(worker, queue, late)
 
-    def _lose(self, worker: Worker, queue: deque[Task], lost: Lost) -> list[Played]:
+    def _lose(self, worker: Worker, queue: deque[Task], lost: Lost) -> list[FinishedGame]:
         """Settle or repeat what a lost worker was playing; several games are split up first."""
         task, seat = worker.task or (), worker.asked()
         self._workers.remove(worker)

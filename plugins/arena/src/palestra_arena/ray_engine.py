@@ -26,7 +26,7 @@ from typing import Any, cast
 from palestra import InvalidOption, MissingExtra
 
 from palestra_arena.pool import GRACE, Lost, PoolEngine, Task, Worker
-from palestra_arena.referee import ASKED, STARTED, Factories, Played, Referee
+from palestra_arena.referee import ASKED, STARTED, Factories, FinishedGame, Referee
 from palestra_arena.settings import Settings
 
 try:
@@ -184,9 +184,9 @@ class RayWorker(Worker):
         self._sent = time.monotonic()
         self.answer = self._actor.play.remote(task)
 
-    def hear(self) -> list[Played]:
+    def hear(self) -> list[FinishedGame]:
         try:
-            return cast(list[Played], ray.get(self.answer))
+            return cast(list[FinishedGame], ray.get(self.answer))
         except ray.exceptions.RayActorError:
             raise Lost("the Ray actor was lost", again=True) from None
 
@@ -232,7 +232,7 @@ class MatchActor:
         """The machine, and the file on it."""
         return ray.get_runtime_context().get_node_id(), self._path
 
-    def play(self, task: Task) -> list[Played]:
+    def play(self, task: Task) -> list[FinishedGame]:
         return self._referee.play(task)
 
     def close(self) -> None:

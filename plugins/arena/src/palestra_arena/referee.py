@@ -42,7 +42,7 @@ STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat 
 AGENT_STREAM = 0x5EA7  # separates agents' random numbers from the game's
 
 
-class Played(NamedTuple):
+class FinishedGame(NamedTuple):
     """A finished game, and its `EpisodeRecord` as JSON where records are kept."""
 
     result: GameResult
@@ -180,7 +180,7 @@ class Referee:
         faults = [Faults(settings.faults)] if settings.faults else []
         self._listeners = Listeners([self._watch, *keeper, *faults])
 
-    def play(self, matches: Sequence[Match]) -> list[Played]:
+    def play(self, matches: Sequence[Match]) -> list[FinishedGame]:
         """Play matches of one line-up side by side, or one by one if all of them fail."""
         if len(matches) > 1:
             try:
@@ -197,7 +197,7 @@ class Referee:
             except Exception:
                 continue
 
-    def _play_together(self, matches: Sequence[Match]) -> list[Played]:
+    def _play_together(self, matches: Sequence[Match]) -> list[FinishedGame]:
         """Play matches side by side; an agent or a game that fails ends its own match only."""
         by_seed = {match.seed: match for match in matches}
         self._watch.clear()
@@ -208,12 +208,12 @@ class Referee:
             seconds = (time.perf_counter() - started) / len(matches)
         return [self._settled(by_seed[record.number], record, seconds) for record in records]
 
-    def _play_one(self, match: Match) -> Played:
+    def _play_one(self, match: Match) -> FinishedGame:
         started = time.perf_counter()
         try:
             return self._play_together([match])[0]
         except SeenBefore as seen:
-            return Played(void(match, str(seen)), None)
+            return FinishedGame(void(match, str(seen)), None)
         except AgentFailed as failure:  # it cannot be made or reseeded: there is no episode
             record = self._forfeited(match, None, failure.seat, failure.why)
         except TimeUp:
@@ -223,10 +223,10 @@ class Referee:
                 self._evidence.close(episode, record)
         except Exception as error:
             why = f"the environment failed ({type(error).__name__}: {error})"
-            return Played(failed(match, why, time.perf_counter() - started), None)
+            return FinishedGame(failed(match, why, time.perf_counter() - started), None)
         return self._written(match, record, time.perf_counter() - started)
 
-    def _settled(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
+    def _settled(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
         """The result of a match that the runner has ended, in any way."""
         episode = self._watch.episodes.get(match.seed)
         failure = self._watch.failures.get(id(episode))
@@ -238,7 +238,7 @@ class Referee:
             why = f"the environment failed ({record.error.strip().splitlines()[-1]})"
             for kind, agent, *_, what in record.tags.get("findings", []):
                 why += f"; {kind} by {agent or 'an unknown agent'}: {what}"
-            return Played(failed(match, why, seconds), None)
+            return FinishedGame(failed(match, why, seconds), None)
         return self._written(match, record, seconds)
 
     def _runner(self, match: Match, live: int) -> Runner:
@@ -318,18 +318,18 @@ class Referee:
         episode.truncate(why, unexplained(episode))
         return record_episode(episode, match.agents, number=match.seed)
 
-    def abandoned(self, match: Match, seat: int, why: str) -> Played:
+    def abandoned(self, match: Match, seat: int, why: str) -> FinishedGame:
         """The result of a game whose process, and with it its moves, was lost.
 
         The seat to move forfeits; if there was none, the game ends in an error.
         """
         if seat < 0:
-            return Played(failed(match, why), None)
+            return FinishedGame(failed(match, why), None)
         return self._written(match, self._forfeited(match, None, seat, why), 0.0)
 
-    def _written(self, match: Match, record: EpisodeRecord, seconds: float) -> Played:
+    def _written(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
         body = msgspec.json.encode(record) if self._settings.keep_records else None
-        return Played(summarise(match, record, seconds), body)
+        return FinishedGame(summarise(match, record, seconds), body)
 
     @contextmanager
     def _limit(self) -> Iterator[None]:

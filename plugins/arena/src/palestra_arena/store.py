@@ -27,7 +27,7 @@ from palestra_arena.settings import Environment, Settings, differing_rules, sett
 from palestra_arena.tally import (
     Block,
     Kind,
-    Played,
+    CountedGame,
     Spent,
     Tally,
     add_spent,
@@ -398,7 +398,7 @@ class Store:
         }
         return spent, Counter(kept.void), Counter(kept.errors)
 
-    def _count_blocks(self, new: Mapping[Block, list[Played]]) -> None:
+    def _count_blocks(self, new: Mapping[Block, list[CountedGame]]) -> None:
         """Move every block that has new games from the kind it was to the kind it is."""
         bodies = dict(self._rows("kinds", "body"))
         numbers = {body: number for number, body in bodies.items()}

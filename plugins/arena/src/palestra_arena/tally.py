@@ -17,7 +17,7 @@ from palestra import Usage
 from palestra_arena.result import GameResult, Status
 
 
-class Played(NamedTuple):
+class CountedGame(NamedTuple):
     """One game that counts; tuples have one entry a seat."""
 
     environment: str  # its label
@@ -28,7 +28,7 @@ class Played(NamedTuple):
     scores: tuple[float, ...]
 
 
-Kind = tuple[Played, ...]  # the games of a block, sorted
+Kind = tuple[CountedGame, ...]  # the games of a block, sorted
 Block = tuple[str, int, tuple[str, ...]]
 
 
@@ -84,8 +84,8 @@ def block_of(result: GameResult) -> Block:
     return match.environment.label, match.seed, tuple(sorted(match.agents))
 
 
-def played(result: GameResult) -> Played:
-    return Played(
+def played(result: GameResult) -> CountedGame:
+    return CountedGame(
         result.match.environment.label,
         result.match.agents,
         result.results,
@@ -107,9 +107,9 @@ def spent_in(results: Iterable[GameResult]) -> dict[tuple[str, str], Spent]:
     return found
 
 
-def by_block(results: Iterable[GameResult]) -> dict[Block, list[Played]]:
+def by_block(results: Iterable[GameResult]) -> dict[Block, list[CountedGame]]:
     """Games that count, by block."""
-    blocks: dict[Block, list[Played]] = {}
+    blocks: dict[Block, list[CountedGame]] = {}
     for result in results:
         blocks.setdefault(block_of(result), []).append(played(result))
     return blocks

@@ -13,7 +13,7 @@ from palestra_arena.engine import Engine, group, open_engine
 from palestra_arena.match import Match, Meeting, matches_of
 from palestra_arena.referee import Factories, check_field
 from palestra_arena.result import GameResult
-from palestra_arena.schedule import Entry, Plan, make_plan
+from palestra_arena.schedule import ScheduledEnvironment, Plan, make_plan
 from palestra_arena.settings import Settings
 from palestra_arena.store import Store
 from palestra_arena.trust.held_out import seen_before
@@ -114,7 +114,7 @@ def _play(
         yield played.result
 
 
-def entries_of(settings: Settings) -> list[Entry]:
+def entries_of(settings: Settings) -> list[ScheduledEnvironment]:
     """Every environment with its number of seats."""
     entries = []
     for environment in settings.environments:
@@ -125,5 +125,5 @@ def entries_of(settings: Settings) -> list[Entry]:
             raise InvalidOption(
                 f"{environment.id} seats {fewest} to {most}, not {environment.players}"
             )
-        entries.append(Entry(environment, game.num_players))
+        entries.append(ScheduledEnvironment(environment, game.num_players))
     return entries

@@ -33,7 +33,7 @@ from palestra_training.play import (
     seat_learner,
 )
 from palestra_training.tiny import make_tiny
-from palestra_training.warm_up import Row, imitate, rows
+from palestra_training.warm_up import Example, imitate, rows
 
 PLAN, STATE, CURVE, MODEL = "plan.json", "state.pt", "curve.csv", "model"
 HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation only
@@ -126,7 +126,7 @@ class Trainer:
             remove_drafts(self.out / name)
         write_bytes(kept, encoded)
 
-    def _make_model(self, lessons: Sequence[Row]) -> Learner:
+    def _make_model(self, lessons: Sequence[Example]) -> Learner:
         plan = self.plan
         if plan.model:
             return Learner(plan.model)
@@ -135,14 +135,14 @@ class Trainer:
         size = msgspec.structs.asdict(plan.tiny)
         return Learner(make_tiny(self.out / MODEL, said, seed=plan.seed, **size))
 
-    def _lessons(self) -> list[Row]:
+    def _lessons(self) -> list[Example]:
         """The rows that the model imitates before it plays."""
         taught = self.plan.warm_up
         if not taught.episodes:
             return []
         return list(rows(random_play(self.plan, taught.episodes, taught.agent), self.plan))
 
-    def _begin(self, lessons: Sequence[Row]) -> None:
+    def _begin(self, lessons: Sequence[Example]) -> None:
         if lessons:
             imitate(self.model, lessons, self.plan.warm_up, seed=self.plan.seed)
         if self.plan.beta:

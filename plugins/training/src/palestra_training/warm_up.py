@@ -18,7 +18,7 @@ from palestra_training.plan import TrainPlan, WarmUp
 ROWS_AT_ONCE = 128
 
 
-class Row(NamedTuple):
+class Example(NamedTuple):
     """The messages of a prompt, and the reply to learn."""
 
     messages: tuple[Message, ...]
@@ -30,19 +30,19 @@ class Row(NamedTuple):
         return [*(message.content for message in self.messages), self.reply]
 
 
-def rows(records: Sequence[EpisodeRecord], plan: TrainPlan) -> Iterator[Row]:
+def rows(records: Sequence[EpisodeRecord], plan: TrainPlan) -> Iterator[Example]:
     """One row for each accepted move of the records, in the words that a learner is asked in."""
     for record in records:
         yield from _rows(record, plan)
 
 
-def _rows(record: EpisodeRecord, plan: TrainPlan) -> Iterator[Row]:
+def _rows(record: EpisodeRecord, plan: TrainPlan) -> Iterator[Example]:
     raw = STYLES[plan.prompt].raw
     for one in exchanges(record, prompt=plan.prompt, history=plan.history):
-        yield Row(one.messages, one.reply.content, raw)
+        yield Example(one.messages, one.reply.content, raw)
 
 
-def imitate(model: Learner, data: Sequence[Row], warm_up: WarmUp, *, seed: int) -> list[float]:
+def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: int) -> list[float]:
     """Teach a model the replies of some rows; returns the mean loss of every epoch."""
     optimiser = torch.optim.AdamW(model.net.parameters(), lr=warm_up.learning_rate)
     order = torch.Generator().manual_seed(seed)
@@ -67,7 +67,7 @@ def imitate(model: Learner, data: Sequence[Row], warm_up: WarmUp, *, seed: int) 
     return losses
 
 
-def _tokens(model: Learner, row: Row) -> tuple[list[int], list[int]]:
+def _tokens(model: Learner, row: Example) -> tuple[list[int], list[int]]:
     """The tokens of a prompt and of its reply, which ends a chat message with the end token."""
     prompt = read_prompt(model.tokenizer, Request(row.messages, raw=row.raw), model.name)
     reply = token_ids(model.tokenizer, row.reply)

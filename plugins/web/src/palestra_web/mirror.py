@@ -23,7 +23,7 @@ from palestra import (
 from palestra_web.actions import Stop
 from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, in_process
 from palestra_web.pages import Page
-from palestra_web.server import Served, Server
+from palestra_web.server import BrowserSession, Server
 from palestra_web.website import Website
 
 
@@ -110,7 +110,7 @@ class Mirror:
         return self._tab.picture()
 
     def _open(self, game: Website, episode: Episode) -> BrowserTab:
-        self._served = Served(game, game.clone(episode.state), self.seat)
+        self._served = BrowserSession(game, game.clone(episode.state), self.seat)
         entrance = self._server.enter(self._served)
         self._tab = self._tab.next(entrance) if self._tab else self._browser.open(entrance)
         self._before: Page = episode.state.tabs[self.seat].page

@@ -153,7 +153,7 @@ def _row(cells: Iterable[str | Element]) -> Element:
     return Element("row", children=tuple(made))
 
 
-class Line(msgspec.Struct, frozen=True):
+class PageLine(msgspec.Struct, frozen=True):
     """One element of a page and its depth; `number` is 0 if it cannot be acted on."""
 
     depth: int
@@ -237,7 +237,7 @@ class Page:
         return [element.role == "textbox" for element in self.layout.numbered]
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PageLine]:
         """Every element in document order, except forms, which have no line."""
         return self.layout.lines
 
@@ -288,7 +288,7 @@ class Page:
         """The lines on the screen, with the contents of changed fields."""
         return [self._screen_line(line, drafts) for line in self.lines[start:stop]]
 
-    def _screen_line(self, line: Line, drafts: Drafts) -> ScreenLine:
+    def _screen_line(self, line: PageLine, drafts: Drafts) -> ScreenLine:
         depth, number, element = line.depth, line.number, line.element
         role = element.role
         value, chosen = "", False
@@ -316,7 +316,7 @@ class Layout:
     """A page's tree laid out in document order."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[PageLine] = []
         self.numbered: list[Element] = []
         self.forms: list[Element] = []
         self.form_of: list[int] = []  # by number - 1: an index into forms, -1 outside any
@@ -335,7 +335,7 @@ class Layout:
                 self.numbered.append(element)
                 self.form_of.append(form)
                 number = len(self.numbered)
-            self.lines.append(Line(depth, number, element))
+            self.lines.append(PageLine(depth, number, element))
             depth += 1
         for child in element.children:
             self.add(child, depth, form)

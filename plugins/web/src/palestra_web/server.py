@@ -47,7 +47,7 @@ class Session(Protocol):
         """Take a form; returns the address to go to."""
 
 
-class Served:
+class BrowserSession:
     """A session for one seat of a state that only the browser changes."""
 
     def __init__(self, game: Website, state: WebState, seat: int) -> None:

@@ -27,7 +27,7 @@ WRITE = (
 )
 
 
-class Entry(msgspec.Struct):
+class Experience(msgspec.Struct):
     """One experience: the position it is about, what to do there, and its utility from 0 to 1."""
 
     task: str
@@ -66,7 +66,7 @@ class MemRL(Remembering):
     ) -> None:
         if shown > near:
             raise InvalidOption(f"shown must be at most near, {near}, not {shown}")
-        self.entries: dict[int, Entry] = {}  # by number
+        self.entries: dict[int, Experience] = {}  # by number
         self._next = 0  # numbers are never reused
         super().__init__(**settings)
         self._near, self._shown, self._alike = near, shown, alike
@@ -102,9 +102,9 @@ class MemRL(Remembering):
         line = WRITE.format(returns=trial.returns, worth=trial.worth)
         (reply,) = yield [self.ask(self.single(trial.rules, f"{trial.story}\n{line}"))]
         text = " ".join(split_thought(reply)[1].split())
-        self.add(Entry(trial.task, trial.start, text, trial.worth))
+        self.add(Experience(trial.task, trial.start, text, trial.worth))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Experience) -> None:
         """Add an entry; if there are too many, drop the least useful one."""
         entry.number = self._next
         self._next += 1
@@ -116,7 +116,7 @@ class MemRL(Remembering):
         return list(self.entries.values())
 
     def restore(self, memories: Any) -> None:
-        kept = msgspec.convert(memories, list[Entry])
+        kept = msgspec.convert(memories, list[Experience])
         self.entries = {entry.number: entry for entry in kept}
         self._next = max(self.entries, default=-1) + 1
 

@@ -23,7 +23,7 @@ REFLECT = (
 HISTORY = 1_000  # most attempts kept, over all starts
 
 
-class Attempt(msgspec.Struct):
+class FailedAttempt(msgspec.Struct):
     """A failed attempt: the start, what was seen and done, and the return."""
 
     task: str
@@ -51,7 +51,7 @@ class Retrying(Remembering):
         enough: Annotated[float, Meta(description="worth at which an attempt is no failure")] = 1.0,
         **settings: Any,
     ) -> None:
-        self.attempts: list[Attempt] = []
+        self.attempts: list[FailedAttempt] = []
         super().__init__(**{"task": "seed", **settings})
         self._keep, self._enough = keep, enough
 
@@ -71,7 +71,7 @@ class Retrying(Remembering):
         if trial.worth >= self._enough:
             self.attempts = [one for one in self.attempts if one.task != trial.task]
             return
-        self.attempts.append(Attempt(trial.task, trial.story, trial.returns))
+        self.attempts.append(FailedAttempt(trial.task, trial.story, trial.returns))
         del self.attempts[:-HISTORY]
         yield from ()
 
@@ -79,7 +79,7 @@ class Retrying(Remembering):
         return self.attempts
 
     def restore(self, memories: Any) -> None:
-        self.attempts = msgspec.convert(memories, list[Attempt])
+        self.attempts = msgspec.convert(memories, list[FailedAttempt])
 
     def clear(self) -> None:
         self.attempts.clear()

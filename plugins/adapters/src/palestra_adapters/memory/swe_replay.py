@@ -22,7 +22,7 @@ STREAM = 0x5EE9
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TrialStep:
     """A step of a trial: what the seat saw, the group it is in, its move, words of reasoning."""
 
     seen: bytes
@@ -35,7 +35,7 @@ class Taken:
 class Past:
     """A finished trial; `sound` is False if an answer of it was refused."""
 
-    steps: list[Taken]
+    steps: list[TrialStep]
     returns: float
     sound: bool = True
 
@@ -45,8 +45,8 @@ class Going:
     """A trial that is played now; `ahead` are steps to be replayed."""
 
     task: str
-    ahead: list[Taken]
-    steps: list[Taken] = field(default_factory=list)
+    ahead: list[TrialStep]
+    steps: list[TrialStep] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)
     sound: bool = True
     turn: Turn | None = None
@@ -102,7 +102,7 @@ class SweReplay(Wrapper):
         self._note(going, turn, decision)
         return decision
 
-    def _start(self, past: Sequence[Past], rng: Rng) -> list[Taken]:
+    def _start(self, past: Sequence[Past], rng: Rng) -> list[TrialStep]:
         """The steps to replay: none, the best trial's, or those up to a promising step."""
         if len(past) >= self._trials:
             return list(max(past, key=lambda one: one.returns).steps)
@@ -114,7 +114,7 @@ class SweReplay(Wrapper):
         going.visited.add(_position(turn))
         group = blake2b("|".join(sorted(going.visited)).encode(), digest_size=8).hexdigest()
         words = len(decision.thought.split())
-        going.steps.append(Taken(turn.state_key(), group, decision.text or "", words))
+        going.steps.append(TrialStep(turn.state_key(), group, decision.text or "", words))
 
     def forget(self, episode_key: int) -> None:
         for key in [key for key in self._going if key[0] == episode_key]:
@@ -125,7 +125,7 @@ class SweReplay(Wrapper):
         super().forget(episode_key)
 
 
-def prefix(past: Sequence[Past], rng: Rng) -> list[Taken]:
+def prefix(past: Sequence[Past], rng: Rng) -> list[TrialStep]:
     """The steps of a trial up to and with a step drawn for novelty and reasoning.
 
     Empty if no sound trial has two steps: the last step of a trial is never continued after.

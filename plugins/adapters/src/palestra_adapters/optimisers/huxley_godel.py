@@ -30,14 +30,14 @@ FINE, COARSE = 20_001, 1_001  # points at which a density is summed
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SuccessCounts:
     """Successes and failures; a return between the worst and the best counts in part as each."""
 
     successes: float = 0.0
     failures: float = 0.0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.successes + other.successes, self.failures + other.failures)
+    def __add__(self, other: SuccessCounts) -> SuccessCounts:
+        return SuccessCounts(self.successes + other.successes, self.failures + other.failures)
 
     @property
     def trials(self) -> float:
@@ -115,16 +115,16 @@ class HuxleyGodel(Search):
         )
 
 
-def tallies(studio: Studio) -> dict[int, Tally]:
+def tallies(studio: Studio) -> dict[int, SuccessCounts]:
     """Every variant's own counts, by number."""
     found = {}
     for variant in studio.archive:
         worths = studio.worths(variant)
-        found[variant.number] = Tally(sum(worths), len(worths) - sum(worths))
+        found[variant.number] = SuccessCounts(sum(worths), len(worths) - sum(worths))
     return found
 
 
-def clade_tallies(archive: Sequence[Variant], own: Mapping[int, Tally]) -> dict[int, Tally]:
+def clade_tallies(archive: Sequence[Variant], own: Mapping[int, SuccessCounts]) -> dict[int, SuccessCounts]:
     """Every variant's counts pooled with those of all its descendants, by number.
 
     The mean of a pooled tally is the estimate of the clade's metaproductivity.
@@ -136,12 +136,12 @@ def clade_tallies(archive: Sequence[Variant], own: Mapping[int, Tally]) -> dict[
     return pooled
 
 
-def thompson(counts: Mapping[int, Tally], rng: Rng) -> int:
+def thompson(counts: Mapping[int, SuccessCounts], rng: Rng) -> int:
     """The number whose draw from Beta(1 + successes, 1 + failures) is highest."""
     return max(counts, key=lambda n: (lower_quantile(counts[n], rng.random(), COARSE), -n))
 
 
-def lower_quantile(tally: Tally, share: float, points: int = FINE) -> float:
+def lower_quantile(tally: SuccessCounts, share: float, points: int = FINE) -> float:
     """A quantile of Beta(1 + successes, 1 + failures), by summing the density at `points`."""
     x, log_x, log_rest = _grid(points)
     logs = tally.successes * log_x + tally.failures * log_rest

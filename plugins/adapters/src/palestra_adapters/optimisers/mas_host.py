@@ -43,7 +43,7 @@ class Built:
     rewards: list[float] = field(default_factory=list)  # of each action
 
 
-class Policy:
+class HostPolicy:
     """Logits of node actions by size, and of links by pair of roles; `roles` + delete + exit."""
 
     def __init__(self, roles: int, most: int) -> None:
@@ -86,7 +86,7 @@ def relative(returns: Sequence[float]) -> list[float]:
     return [(value - float(np.mean(returns))) / spread for value in returns]
 
 
-def build(policy: Policy, rng: Rng | None, longest: int, waste: float) -> Built:
+def build(policy: HostPolicy, rng: Rng | None, longest: int, waste: float) -> Built:
     """A team by the policy: sampled, or by the likeliest actions without `rng`.
 
     Deleting an agent, adding a role that is there already, and being cut off after `longest`
@@ -115,7 +115,7 @@ def build(policy: Policy, rng: Rng | None, longest: int, waste: float) -> Built:
     return team
 
 
-def _link(policy: Policy, team: Built, role: int, rng: Rng | None) -> list[tuple[int, int, bool]]:
+def _link(policy: HostPolicy, team: Built, role: int, rng: Rng | None) -> list[tuple[int, int, bool]]:
     """Add an agent, and draw its links from the agents before it."""
     drawn = []
     for place, earlier in enumerate(team.roles):
@@ -160,7 +160,7 @@ class MasHost(Search):
             raise InvalidOption("mas-host needs two roles or more: roles=one|another")
         self._updates, self._group, self._episodes = updates, group, episodes
         self._rate, self._price, self._waste = rate, price, waste
-        self.policy = Policy(len(self._roles), most)
+        self.policy = HostPolicy(len(self._roles), most)
         self._result: Variant | None = None
 
     def run(self, studio: Studio, start: Workflow) -> Searching[None]:

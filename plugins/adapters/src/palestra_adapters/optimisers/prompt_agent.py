@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 from palestra import InvalidOption, Meta
 
-from palestra_adapters.optimisers.search import Played, Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import WorkflowEpisode, Search, Searching, Studio, Variant
 from palestra_adapters.workflows.steps import AskStep, Workflow
 
 FEEDBACK = (
@@ -153,14 +153,14 @@ class PromptAgent(Search):
                     yield from studio.play(child)
                     node.children.append(PromptNode(child, studio.worth(child), node))
 
-    def _errors(self, studio: Studio, variant: Variant) -> list[Played]:
+    def _errors(self, studio: Studio, variant: Variant) -> list[WorkflowEpisode]:
         """Episodes of a random batch that were worth less than enough."""
         played = list(variant.played)
         studio.rng.shuffle(played)
         return [one for one in played[: self._batch] if studio.scale(one.returns) < self._enough]
 
     def _feedback(
-        self, studio: Studio, node: PromptNode, wrong: Sequence[Played]
+        self, studio: Studio, node: PromptNode, wrong: Sequence[WorkflowEpisode]
     ) -> Searching[list[str]]:
         errors = "\n\n".join(f"Episode {i + 1}:\n{one.story}" for i, one in enumerate(wrong))
         prompt = self._prompt(node)

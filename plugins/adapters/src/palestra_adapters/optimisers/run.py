@@ -29,7 +29,7 @@ from palestra.runner.run_folder import sole_writer
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.optimisers.search import (
     Choice,
-    Played,
+    WorkflowEpisode,
     Question,
     Search,
     Searching,
@@ -75,12 +75,12 @@ class SearchPlan(msgspec.Struct, frozen=True):
     start: Workflow
 
 
-class Line(msgspec.Struct):
+class LogLine(msgspec.Struct):
     """One line of the log: the key of what was asked, and the answer."""
 
     wish: str
     told: Told | None = None
-    played: list[Played] | None = None
+    played: list[WorkflowEpisode] | None = None
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ class Stage:
     agent_settings: Mapping[str, Any] = field(default_factory=dict)
     max_episode_steps: int | None = None
 
-    def play(self, trials: Trials) -> list[Played]:
+    def play(self, trials: Trials) -> list[WorkflowEpisode]:
         """Results in order of seed; raises the first error of an episode."""
         records = palestra.stream(
             self.game,
@@ -170,10 +170,10 @@ class Stage:
             for seat in range(self.game.num_players)
         ]
 
-    def _result(self, record: EpisodeRecord, first: int) -> Played:
+    def _result(self, record: EpisodeRecord, first: int) -> WorkflowEpisode:
         own = set(range(self.game.num_players)) if not self.opponents else {self.seat}
         turns = [turn for turn in record.turns if turn.seat in own]
-        return Played(
+        return WorkflowEpisode(
             seed=first + record.number,
             returns=sum(record.returns[seat] for seat in own) / len(own),
             usage=sum((turn.usage for turn in turns), Usage()),
@@ -225,7 +225,7 @@ class Log:
         self._known = self._read()
         self.replayed = 0
 
-    def _read(self) -> list[Line]:
+    def _read(self) -> list[LogLine]:
         """The whole lines; one that a killed process left unfinished is cut off."""
         if not self._path.exists():
             return []
@@ -235,11 +235,11 @@ class Log:
             with writable(self._path), self._path.open("r+b") as file:
                 file.truncate(whole)
         try:
-            return [msgspec.json.decode(line, type=Line) for line in data[:whole].splitlines()]
+            return [msgspec.json.decode(line, type=LogLine) for line in data[:whole].splitlines()]
         except UNREADABLE as error:
             raise InvalidOption(f"{self._path} cannot be read: {error}") from error
 
-    def known(self, wish: str) -> Line | None:
+    def known(self, wish: str) -> LogLine | None:
         """The next answer on file; raises `InvalidOption` if it answers something else."""
         if self.replayed >= len(self._known):
             return None
@@ -252,7 +252,7 @@ class Log:
         self.replayed += 1
         return line
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LogLine) -> None:
         with writable(self._path), self._path.open("ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
             file.flush()
@@ -361,11 +361,11 @@ class Optimiser:
             self.spent += line.told.usage
         return line.told
 
-    def _line(self, wish: Question | Trials) -> Line:
+    def _line(self, wish: Question | Trials) -> LogLine:
         key = blake2b(msgspec.json.encode(wish), digest_size=8).hexdigest()
         line = self._log.known(key)
         if line is None:
-            line = Line(key)
+            line = LogLine(key)
             if isinstance(wish, Trials):
                 line.played = self.stage.play(wish)
             else:

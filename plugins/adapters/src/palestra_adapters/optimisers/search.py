@@ -57,7 +57,7 @@ class Choice(msgspec.Struct, frozen=True):
     move: str
 
 
-class Played(msgspec.Struct, frozen=True):
+class WorkflowEpisode(msgspec.Struct, frozen=True):
     """One episode of a workflow: its return, what it cost, what was seen and said."""
 
     seed: int
@@ -79,7 +79,7 @@ class Variant:
     parents: tuple[int, ...] = ()
     how: str = "start"
     note: str = ""
-    played: list[Played] = field(default_factory=list)
+    played: list[WorkflowEpisode] = field(default_factory=list)
     asked: Usage = field(default_factory=Usage)  # what its proposal cost
 
     @property
@@ -142,13 +142,13 @@ class Studio:
         self.archive.append(made)
         return made
 
-    def play(self, variant: Variant, count: int | None = None) -> Searching[list[Played]]:
+    def play(self, variant: Variant, count: int | None = None) -> Searching[list[WorkflowEpisode]]:
         """Play a variant on its next training seeds, by default on all that are left."""
         left = self.train - variant.episodes
         count = left if count is None else min(count, left)
         if count <= 0:
             return []
-        found: list[Played] = yield Trials(variant.workflow, variant.episodes, count)
+        found: list[WorkflowEpisode] = yield Trials(variant.workflow, variant.episodes, count)
         variant.played += found
         for one in found:
             self.scale.see(one.returns)

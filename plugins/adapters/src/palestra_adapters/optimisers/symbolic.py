@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from palestra import InvalidOption, Meta
 
-from palestra_adapters.optimisers.search import Played, Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import WorkflowEpisode, Search, Searching, Studio, Variant
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, as_text
 from palestra_adapters.workflows.steps import (
     AskStep,
@@ -76,7 +76,7 @@ class SymbolicLearning(Search):
                 best = yield from self._rebuild(studio, best, gradients)
 
     def _backwards(
-        self, studio: Studio, variant: Variant, episodes: Sequence[Played]
+        self, studio: Studio, variant: Variant, episodes: Sequence[WorkflowEpisode]
     ) -> Searching[dict[str, list[str]]]:
         """The gradients of every step that asks a model, one per episode."""
         found: dict[str, list[str]] = {}
@@ -144,7 +144,7 @@ def with_prompt(step: Step, prompt: str) -> Step:
     return msgspec.structs.replace(step, revise=prompt) if isinstance(step, ReflectStep) else step
 
 
-def _said(episode: Played, step: Step) -> str:
+def _said(episode: WorkflowEpisode, step: Step) -> str:
     """What a step has said at every decision of an episode, with the move that was played."""
     lines = []
     for number, choice in enumerate(episode.choices):

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import msgspec
 from palestra import InvalidOption, Meta
 
-from palestra_adapters.optimisers.search import Played, Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import WorkflowEpisode, Search, Searching, Studio, Variant
 from palestra_adapters.optimisers.wording import stated_json
 from palestra_adapters.workflows.steps import Step, Workflow, checked, reads_of
 
@@ -103,7 +103,7 @@ class Trace(Search):
             self._memory.append(f"{note}: mean return {now.mean:.3f} became {made.mean:.3f}")
             now = studio.best if self._greedy else made
 
-    def _problem(self, variant: Variant, episode: Played) -> str:
+    def _problem(self, variant: Variant, episode: WorkflowEpisode) -> str:
         steps = upstream(variant.workflow)
         values = parameters(steps)
         return PROBLEM.format(
@@ -168,7 +168,7 @@ def _code(steps: Sequence[Step]) -> str:
     return "\n".join([*calls, f"move = last_move({steps[-1].name})"])
 
 
-def _values(episode: Played, names: set[str]) -> str:
+def _values(episode: WorkflowEpisode, names: set[str]) -> str:
     lines = []
     for number, choice in enumerate(episode.choices):
         lines += [f"decision {number + 1}: {n} = {t}" for n, t in choice.said if n in names]

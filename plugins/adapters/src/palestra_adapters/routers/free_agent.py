@@ -34,7 +34,7 @@ from palestra_adapters.search.spots import PATIENCE, Scale
 STREAM = 0xF4EE
 
 
-class Change(NamedTuple):
+class RosterEvent(NamedTuple):
     """An event of the roster: after which episode, what happened to whom, and the number behind it.
 
     what: "warned" (its average), "promoted" or "dismissed" (the mean gain over the incumbent).
@@ -47,7 +47,7 @@ class Change(NamedTuple):
 
 
 @dataclass(slots=True)
-class Place:
+class Incumbent:
     """An incumbent: its moving average, and how many checks in a row were below the threshold."""
 
     name: str
@@ -66,7 +66,7 @@ class Place:
 class Probation:
     """A candidate's trial: the gains over the incumbent, one per copied start."""
 
-    place: Place
+    place: Incumbent
     name: str
     gains: Sample = field(default_factory=Sample)
 
@@ -111,16 +111,16 @@ class FreeAgent(Agent):
         self.members = [make_agent(member) for member in members]
         names = [f"{i + 1}: {member.name}" for i, member in enumerate(self.members)]
         self._by_name = dict(zip(names, self.members, strict=True))
-        self.places = [Place(name) for name in names[:places]]
+        self.places = [Incumbent(name) for name in names[:places]]
         self.queue = names[places:]
         self._rate, self._threshold, self._checks = rate, threshold, checks
         self._length, self._gate, self._rival = probation, gate, make_agent(rival)
         self._trials: dict[int, Probation] = {}
-        self._live: dict[tuple[int, int], tuple[Place, Turn]] = {}
+        self._live: dict[tuple[int, int], tuple[Incumbent, Turn]] = {}
         self._worths: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._scales: dict[str, Scale] = {}
         self._seed, self._episodes = 0, 0
-        self.timeline: list[Change] = []
+        self.timeline: list[RosterEvent] = []
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         places = [self._place(turn) for turn in turns]
@@ -134,7 +134,7 @@ class FreeAgent(Agent):
                     decisions[i] = decision
         return [decisions[i] for i in range(len(turns))]
 
-    def _place(self, turn: Turn) -> Place:
+    def _place(self, turn: Turn) -> Incumbent:
         """The incumbent of this episode, drawn at its first turn, when trials are played too."""
         key = turn.episode_key, turn.seat
         if key not in self._live:
@@ -152,7 +152,7 @@ class FreeAgent(Agent):
 
     # Trials
 
-    def _try(self, place: Place, turn: Turn, rng: Rng) -> None:
+    def _try(self, place: Incumbent, turn: Turn, rng: Rng) -> None:
         """One more copied start of a trial, and its end after the last."""
         trial = self._trials.get(id(place))
         if trial is None:
@@ -172,7 +172,7 @@ class FreeAgent(Agent):
     def _end(self, trial: Probation, *, promoted: bool) -> None:
         del self._trials[id(trial.place)]
         what = "promoted" if promoted else "dismissed"
-        self.timeline.append(Change(self._episodes, what, trial.name, trial.gains.mean))
+        self.timeline.append(RosterEvent(self._episodes, what, trial.name, trial.gains.mean))
         if promoted:
             self.queue.append(trial.place.name)
             trial.place.name, trial.place.average = trial.name, None
@@ -189,7 +189,7 @@ class FreeAgent(Agent):
         for member in self.members:
             member.forget(episode_key)
 
-    def _note(self, place: Place, turn: Turn) -> None:
+    def _note(self, place: Incumbent, turn: Turn) -> None:
         scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
         scale.see(float(turn.returns))
         worth = scale(float(turn.returns))
@@ -198,7 +198,7 @@ class FreeAgent(Agent):
         place.note(worth, self._rate, self._threshold)
         if place.low >= self._checks and id(place) not in self._trials and self.queue:
             average = place.average or 0.0
-            self.timeline.append(Change(self._episodes, "warned", place.name, average))
+            self.timeline.append(RosterEvent(self._episodes, "warned", place.name, average))
             self._trials[id(place)] = Probation(place, self.queue.pop(0))
 
     def reseed(self, seed: int) -> None:

@@ -16,7 +16,7 @@ from palestra.agents.models import Reply
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.proposing import propose
-from palestra_adapters.scoring import Judged, Scorer
+from palestra_adapters.scoring import Judgement, Scorer
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.thinking import Ask, Thinking, together
 
@@ -145,7 +145,7 @@ class Search:
     limit: int
     advice: str = ""
     spending: Spending = field(default_factory=Spending)
-    judged: dict[bytes, Judged] = field(default_factory=dict)  # by what the seat sees
+    judged: dict[bytes, Judgement] = field(default_factory=dict)  # by what the seat sees
 
     def run(self, turn: Turn) -> Thinking[Tree]:
         """A grown tree; what there is of it where the budget ends first."""
@@ -216,7 +216,7 @@ class Search:
         for (key, node), verdict in zip(fresh.items(), verdicts, strict=True):
             if self.scorer.relative and node.parent is not None and not node.spot.over:
                 value = node.parent.value + 2 * (verdict.value - 0.5)
-                verdict = Judged(min(1.0, max(0.0, value)), verdict.comment)
+                verdict = Judgement(min(1.0, max(0.0, value)), verdict.comment)
             self.judged[key] = verdict
         for node in nodes:
             node.value, node.comment = self.judged[node.spot.key]

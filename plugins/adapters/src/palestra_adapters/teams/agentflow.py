@@ -17,7 +17,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.teams.team import HEAT
 from palestra_adapters.thinking import Thinking, together
 
@@ -81,11 +81,11 @@ class AgentFlow(Speaking):
             facts={"talks": talks},
         )
 
-    def _flow(self, turn: Turn, advice: str) -> Thinking[list[Line]]:
+    def _flow(self, turn: Turn, advice: str) -> Thinking[list[Utterance]]:
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
         refused = f"The last answer was refused: {turn.error}" if turn.error else ""
         question = "\n".join(filter(None, (story(turn), refused)))
-        lines: list[Line] = []
+        lines: list[Utterance] = []
         memory: list[str] = []
         try:
             for step in range(1, self._rounds + 1):
@@ -108,7 +108,7 @@ class AgentFlow(Speaking):
 
     def _line(
         self, turn: Turn, role: int, rules: str, question: str, memory: Sequence[str]
-    ) -> Thinking[Line]:
+    ) -> Thinking[Utterance]:
         asked = self.single(rules, _reading(question, memory), answer=FORMS[role])
         return (yield from self.say(turn, role, asked, member=self._member(role)))
 

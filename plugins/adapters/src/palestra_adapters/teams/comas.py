@@ -16,7 +16,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.teams.team import HEAT, Answer, majority, voted
 from palestra_adapters.thinking import Thinking, together
 
@@ -70,7 +70,7 @@ class CoMAS(Speaking):
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
         refused = f"The last answer was refused: {turn.error}" if turn.error else ""
         question = "\n".join(filter(None, (story(turn), refused)))
-        lines: list[Line] = []
+        lines: list[Utterance] = []
         discussion: list[dict[str, Any]] = []
         try:
             for _ in range(self._rounds):
@@ -111,7 +111,7 @@ class CoMAS(Speaking):
         return range(self.size)
 
     def _question(
-        self, rules: str, question: str, lines: Sequence[Line], before: Sequence[dict[str, Any]]
+        self, rules: str, question: str, lines: Sequence[Utterance], before: Sequence[dict[str, Any]]
     ) -> list[Any]:
         shown = list(before)
         while len(shown) > self._references:
@@ -132,8 +132,8 @@ class CoMAS(Speaking):
         return first, others[self.rng.word() % len(others)]
 
     def _judged(
-        self, turn: Turn, rules: str, question: str, answer: Line, first: int, second: int
-    ) -> Thinking[tuple[Line, Line]]:
+        self, turn: Turn, rules: str, question: str, answer: Utterance, first: int, second: int
+    ) -> Thinking[tuple[Utterance, Utterance]]:
         said = quote(answer.text)
         text = f"{question}\n\nAnswer to evaluate:\n{said}"
         asked = self.single(rules, text, answer=EVALUATOR)
@@ -144,7 +144,7 @@ class CoMAS(Speaking):
         asked = self.single(rules, text, answer=SCORER)
         return evaluation, (yield from self.say(turn, second, asked, member=second))
 
-    def _decision(self, lines: Sequence[Line]) -> Decision:
+    def _decision(self, lines: Sequence[Utterance]) -> Decision:
         answers = [line for line in lines if line.move is not None][-self.size :]
         chosen = majority([line.move or None for line in answers])
         text = chosen or answers[0].text.rpartition(ACTION)[2].strip()

@@ -34,7 +34,7 @@ NOW = "You may make no more moves. Report what you found out."
 
 
 @dataclass(slots=True)
-class Case:
+class DelegationState:
     """State of an episode: number of workers so far, the current one's context and moves."""
 
     workers: int = 0
@@ -59,17 +59,17 @@ class Delegate(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._moves = moves
-        self._cases: dict[tuple[int, int], Case] = {}
+        self._cases: dict[tuple[int, int], DelegationState] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        case = self._cases.setdefault((turn.episode_key, turn.seat), Case())
+        case = self._cases.setdefault((turn.episode_key, turn.seat), DelegationState())
         if case.talk is not None:
             decision = yield from self._work(turn, case, case.talk)
             if decision is not None:
                 return decision
         return (yield from self._plan(turn, case, advice))
 
-    def _work(self, turn: Turn, case: Case, talk: Conversation) -> Thinking[Decision | None]:
+    def _work(self, turn: Turn, case: DelegationState, talk: Conversation) -> Thinking[Decision | None]:
         """A worker's move; None if it reports instead."""
         done = case.moves >= self._moves and not turn.error
         talk.ask(f"{question(turn)}\n{NOW}" if done else question(turn))
@@ -86,7 +86,7 @@ class Delegate(Adapter):
         decision.facts = {**decision.facts, "worker": case.workers - 1}
         return decision
 
-    def _plan(self, turn: Turn, case: Case, advice: str) -> Thinking[Decision]:
+    def _plan(self, turn: Turn, case: DelegationState, advice: str) -> Thinking[Decision]:
         talk = self.talk(turn, advice, answer=PLAN)
         news = f"The worker reports: {quote(case.report)}\n" if case.report else ""
         refused = f"That was refused: {turn.error}\n" if turn.error else ""

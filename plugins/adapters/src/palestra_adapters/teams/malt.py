@@ -17,7 +17,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.teams.team import HEAT, Answer, majority, voted
 from palestra_adapters.thinking import Thinking, together
 
@@ -65,7 +65,7 @@ class Malt(Speaking):
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
         refused = f"Your last answer was refused: {turn.error}" if turn.error else ""
         question = "\n".join(filter(None, (story(turn), refused)))
-        paths: list[list[Line]] = [[]]
+        paths: list[list[Utterance]] = [[]]
         try:
             for _ in ROLES:
                 grown = [path for path in paths for _ in range(self._branches)]
@@ -82,7 +82,7 @@ class Malt(Speaking):
         decision.facts = {**decision.facts, "talks": talks}
         return decision
 
-    def _line(self, turn: Turn, rules: str, question: str, path: Sequence[Line]) -> Thinking[Line]:
+    def _line(self, turn: Turn, rules: str, question: str, path: Sequence[Utterance]) -> Thinking[Utterance]:
         """The reply of the next role after a path."""
         role = len(path)
         if role == 0:
@@ -97,7 +97,7 @@ class Malt(Speaking):
             asked = self.single(rules, text, answer=FORM)
         return (yield from self.answer(turn, role, asked, member=role))
 
-    def _decision(self, paths: Sequence[Sequence[Line]]) -> Decision:
+    def _decision(self, paths: Sequence[Sequence[Utterance]]) -> Decision:
         """The majority of the last answers; the first of them if none is legal."""
         last = [next(line for line in reversed(path) if line.move is not None) for path in paths]
         chosen = majority([line.move or None for line in last])
@@ -112,11 +112,11 @@ class Malt(Speaking):
         )
 
 
-def _spent_once(paths: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
+def _spent_once(paths: Sequence[Sequence[Utterance]]) -> Iterator[list[Utterance]]:
     """Paths in which only the last line is an answer, and shared lines count usage only once."""
     seen: set[int] = set()
     for path in paths:
-        own: list[Line] = []
+        own: list[Utterance] = []
         for line in path:
             shared = id(line) in seen
             seen.add(id(line))

@@ -20,7 +20,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.thinking import Thinking, together
 
 ALGORITHMS = ("best-of-n", "tree-of-thought", "rebase")
@@ -102,7 +102,7 @@ class Query:
     turn: Turn
     rules: str
     constraints: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[Utterance] = field(default_factory=list)
 
 
 @agent(
@@ -176,7 +176,7 @@ class PlanGen(Speaking):
 
     # Roles
 
-    def _say(self, query: Query, role: int, text: str, heat: float = 0.0) -> Thinking[Line]:
+    def _say(self, query: Query, role: int, text: str, heat: float = 0.0) -> Thinking[Utterance]:
         asked = self.single(query.rules, f"{story(query.turn)}\n\n{text}")
         line = yield from self.say(query.turn, role, asked, temperature=heat or None)
         query.lines.append(line)

@@ -13,7 +13,7 @@ from palestra import BudgetSpent, Decision, Meta, Turn, agent
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.thinking import Thinking
 
 CORRECT = (
@@ -51,7 +51,7 @@ class SCoRe(Speaking):
         refused = f"Your answer was refused: {turn.error}" if turn.error else ""
         question = "\n".join(filter(None, (story(turn), refused)))
         asked = self.single(rules, question, answer=FORM)
-        lines: list[Line] = []
+        lines: list[Utterance] = []
         try:
             for _ in range(self._attempts):
                 line = yield from self.answer(turn, 0, asked)

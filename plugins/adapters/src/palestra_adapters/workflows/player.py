@@ -11,7 +11,7 @@ from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Line, Speaking
+from palestra_adapters.talks import Utterance, Speaking
 from palestra_adapters.teams.team import majority
 from palestra_adapters.thinking import Thinking, together
 from palestra_adapters.workflows.steps import (
@@ -131,7 +131,7 @@ class Run:
     advice: str
     past: list[str]
     said: dict[str, Said] = field(default_factory=dict)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[Utterance] = field(default_factory=list)
 
     def step(self, number: int, step: Step) -> Thinking[Said]:
         """What a step says after the steps before it."""
@@ -165,7 +165,7 @@ class Run:
 
     def answers(
         self, number: int, prompts: Sequence[tuple[str, str]], heat: float
-    ) -> Thinking[list[Line]]:
+    ) -> Thinking[list[Utterance]]:
         """An answer with a thought to each pair of a role and a question, all asked together."""
         player, error = self.player, self.turn.error
         refused = f"\n\nYour last answer was refused: {error}" if error else ""
@@ -179,7 +179,7 @@ class Run:
         self.lines += lines
         return lines
 
-    def note(self, number: int, role: str, text: str, heat: float = 0.0) -> Thinking[Line]:
+    def note(self, number: int, role: str, text: str, heat: float = 0.0) -> Thinking[Utterance]:
         """Text without a move, such as a plan or a critique."""
         asked = self.player.single(self.rules(role), text, answer=NOTES)
         line = yield from self.player.say(self.turn, number, asked, temperature=heat or None)
@@ -222,7 +222,7 @@ class Run:
         return now
 
     def _debate(self, number: int, step: DebateStep) -> Thinking[Said]:
-        lines: list[Line] = []
+        lines: list[Utterance] = []
         for _ in range(step.rounds):
             argue = step.prompt if lines else ""
             prompts = [
@@ -238,13 +238,13 @@ class Run:
         return Said([*said.texts, text], [*said.moves, chosen])
 
 
-def heard(lines: Sequence[Line]) -> Said:
+def heard(lines: Sequence[Utterance]) -> Said:
     """Answers as what a step has said."""
     raw = lines[-1].text.rpartition(ACTION)[2].strip()
     return Said([line.text for line in lines], [line.move or "" for line in lines], raw)
 
 
-def _others(lines: Sequence[Line], member: int) -> list[str]:
+def _others(lines: Sequence[Utterance], member: int) -> list[str]:
     """What the other members of a debate have answered last."""
     return [
         f"Member {number + 1} answered:\n{line.text}"

@@ -83,7 +83,7 @@ def planned(plan: AblationPlan) -> AblationPlan:
     return done
 
 
-class Kept(Agent):
+class VariantAgent(Agent):
     """An agent that plays several runs, with different random numbers in each `variant`."""
 
     def __init__(self, agent: Agent) -> None:
@@ -119,8 +119,8 @@ def run_ablation(
     """
     if resume and out is None:
         raise InvalidOption("resume=True continues an ablation in a folder; say which: out=…")
-    named = {name: Kept(make_agent((agents or {}).get(name, name))) for name in {*plan.agents}}
-    tested = Kept(make_agent((agents or {}).get(plan.agents[0], plan.agents[0])))
+    named = {name: VariantAgent(make_agent((agents or {}).get(name, name))) for name in {*plan.agents}}
+    tested = VariantAgent(make_agent((agents or {}).get(plan.agents[0], plan.agents[0])))
     for name, agent in (*named.items(), (plan.agents[0], tested)):
         agent.name = name
     total, over = plan.n * plan.seats * (1 + len(plan.variants)), 0
@@ -145,8 +145,8 @@ def _games(
     plan: AblationPlan,
     variant: str,
     seat: int,
-    tested: Kept,
-    named: Mapping[str, Kept],
+    tested: VariantAgent,
+    named: Mapping[str, VariantAgent],
     out: str | Path | None,
     resume: bool,
 ) -> Iterator[EpisodeRecord]:

@@ -26,7 +26,7 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class GameAttempt:
     """One agent in one game; attempts of one block (the seats of one seed) share their chance."""
 
     agent: str
@@ -61,7 +61,7 @@ def at_least(score: float) -> Passed:
 
 def attempts_from(
     games: Iterable[GameResult | EpisodeRecord], passed: Passed = won
-) -> list[Attempt]:
+) -> list[GameAttempt]:
     """The attempts of a tournament's results or of records, without games that do not count."""
     found = []
     for game in games:
@@ -71,13 +71,13 @@ def attempts_from(
             match = game.match
             block = match.environment.label, match.seed, match.round, tuple(sorted(match.agents))
             found += [
-                Attempt(agent, passed(game.results[seat], game.scores[seat]), spent, block)
+                GameAttempt(agent, passed(game.results[seat], game.scores[seat]), spent, block)
                 for seat, (agent, spent) in enumerate(zip(match.agents, game.usage, strict=True))
             ]
     return found
 
 
-def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
+def _from_record(record: EpisodeRecord, passed: Passed) -> list[GameAttempt]:
     if record.outcome is None:
         return []
     spent = [Usage()] * len(record.players)
@@ -85,33 +85,33 @@ def _from_record(record: EpisodeRecord, passed: Passed) -> list[Attempt]:
         spent[turn.seat] += turn.spent
     block = record.env, str(record.options), record.seed, tuple(sorted(record.agents))
     return [
-        Attempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)
+        GameAttempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)
         for seat, (agent, usage) in enumerate(zip(record.agents, spent, strict=True))
     ]
 
 
-def currency_of(attempts: Iterable[Attempt]) -> Currency:
+def currency_of(attempts: Iterable[GameAttempt]) -> Currency:
     """The unit of costs: money if any was spent, else tokens, else seconds."""
     total = sum((attempt.usage for attempt in attempts), Usage())
     return "cost" if total.cost else "tokens" if total.tokens else "seconds"
 
 
 def spendings(
-    attempts: Iterable[Attempt], currency: Currency | None = None, *, confidence: float = 0.95
+    attempts: Iterable[GameAttempt], currency: Currency | None = None, *, confidence: float = 0.95
 ) -> list[Spending]:
     """One row per agent, the lowest cost-of-pass first."""
     listed = list(attempts)
     if not listed:
         raise InvalidOption("no game counts, so there are no costs to report")
     unit = currency or currency_of(listed)
-    by_agent: dict[str, list[Attempt]] = {}
+    by_agent: dict[str, list[GameAttempt]] = {}
     for attempt in listed:
         by_agent.setdefault(attempt.agent, []).append(attempt)
     rows = [_row(agent, made, unit, confidence) for agent, made in by_agent.items()]
     return sorted(rows, key=lambda r: (r.cost_of_pass.value, -r.accuracy.value, r.agent))
 
 
-def _row(agent: str, made: list[Attempt], unit: Currency, confidence: float) -> Spending:
+def _row(agent: str, made: list[GameAttempt], unit: Currency, confidence: float) -> Spending:
     blocks: dict[object, list[tuple[float, float]]] = {}
     for attempt in made:
         spent = float(getattr(attempt.usage, unit))

@@ -26,7 +26,7 @@ LONGEST_REPLY = 20_000  # characters of a free reply
 
 
 @dataclass(slots=True)
-class Asked:
+class OpenQuestion:
     """One question being asked."""
 
     number: int
@@ -35,7 +35,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Asking(Game[Asked, Any]):
+class ProbeGame(Game[OpenQuestion, Any]):
     """What choices and free replies share."""
 
     name: Annotated[str, Meta(description="name of the probe set")] = ""
@@ -63,7 +63,7 @@ class Asking(Game[Asked, Any]):
     def asks(cls, choice: bool) -> bool:
         """Whether this kind of game asks items that have options (`choice`) or have none."""
 
-    def question(self, state: Asked) -> Question:
+    def question(self, state: OpenQuestion) -> Question:
         return self.questions[state.number]
 
     def rules_for(self, seat: int) -> str:
@@ -73,34 +73,34 @@ class Asking(Game[Asked, Any]):
         """Nothing is added to a system prompt: the question says how to answer."""
         return ""
 
-    def initial_state(self, seed: int | None = None) -> Asked:
-        return Asked(seed or 0)
+    def initial_state(self, seed: int | None = None) -> OpenQuestion:
+        return OpenQuestion(seed or 0)
 
-    def to_act(self, state: Asked) -> tuple[int, ...]:
+    def to_act(self, state: OpenQuestion) -> tuple[int, ...]:
         return () if state.over else (0,)
 
-    def step(self, state: Asked, actions: Mapping[int, Any]) -> Step:
+    def step(self, state: OpenQuestion, actions: Mapping[int, Any]) -> Step:
         state.over = True
         return Step()
 
-    def outcome(self, state: Asked) -> Outcome | None:
+    def outcome(self, state: OpenQuestion) -> Outcome | None:
         return Outcome(("score",), (0.0,), "answered") if state.over else None
 
     def observation_space(self, seat: int) -> spaces.Box:
         return spaces.Box(0, max(1, len(self.questions)), (1,), np.int64)
 
-    def observe(self, state: Asked, seat: int) -> NDArray[np.int64]:
+    def observe(self, state: OpenQuestion, seat: int) -> NDArray[np.int64]:
         return np.array([state.number], np.int64)
 
-    def describe(self, state: Asked, seat: int) -> str:
+    def describe(self, state: OpenQuestion, seat: int) -> str:
         return self.question(state).text
 
-    def prompt(self, state: Asked, seat: int, news: Sequence[str], legal: str | None) -> str:
+    def prompt(self, state: OpenQuestion, seat: int, news: Sequence[str], legal: str | None) -> str:
         return self.question(state).text
 
 
 @dataclass(frozen=True)
-class Choices(Asking):
+class Choices(ProbeGame):
     """Questions with options; action k is the option listed at place k."""
 
     @classmethod
@@ -111,13 +111,13 @@ class Choices(Asking):
     def most(self) -> int:
         return max((len(question.order) for question in self.questions), default=1)
 
-    def legal(self, state: Asked, seat: int) -> range:
+    def legal(self, state: OpenQuestion, seat: int) -> range:
         return range(len(self.question(state).order))
 
     def action_space(self, seat: int) -> spaces.Discrete:
         return spaces.Discrete(self.most)
 
-    def action_mask(self, state: Asked, seat: int) -> Mask:
+    def action_mask(self, state: OpenQuestion, seat: int) -> Mask:
         listed = self.most if state.over else len(self.question(state).order)
         return (np.arange(self.most) < listed).astype(np.int8)
 
@@ -127,31 +127,31 @@ class Choices(Asking):
     def index_of(self, action: int) -> int | None:
         return action
 
-    def action_text(self, state: Asked, seat: int, action: int) -> str:
+    def action_text(self, state: OpenQuestion, seat: int, action: int) -> str:
         return self.question(state).labels[action]
 
-    def parse(self, state: Asked, seat: int, text: str) -> int:
+    def parse(self, state: OpenQuestion, seat: int, text: str) -> int:
         question = self.question(state)
         place = find_stated(text, question.moves)
         if place is None:
             raise InvalidAction(text, ", ".join(question.labels), question.labels[0], FORM)
         return place
 
-    def check(self, state: Asked, seat: int, action: int) -> None:
+    def check(self, state: OpenQuestion, seat: int, action: int) -> None:
         labels = self.question(state).labels
         if type(action) is not int or not 0 <= action < len(labels):
             raise InvalidAction(action, f"a place from 0 to {len(labels) - 1}", "0")
 
-    def sample(self, state: Asked, seat: int, rng: Rng) -> int:
+    def sample(self, state: OpenQuestion, seat: int, rng: Rng) -> int:
         return rng.below(len(self.question(state).order))
 
-    def clone(self, state: Asked) -> Asked:
-        return Asked(state.number, state.over)
+    def clone(self, state: OpenQuestion) -> OpenQuestion:
+        return OpenQuestion(state.number, state.over)
 
-    def state_key(self, state: Asked, seat: int | None = None) -> bytes:
+    def state_key(self, state: OpenQuestion, seat: int | None = None) -> bytes:
         return f"{self.digest} {self.arm} {state.number} {state.over}".encode()
 
-    def reseed(self, state: Asked, seed: int) -> None:
+    def reseed(self, state: OpenQuestion, seed: int) -> None:
         """Nothing is drawn."""
 
 
@@ -162,7 +162,7 @@ class Reply(TextAction, frozen=True):
 
 
 @dataclass(frozen=True)
-class Replies(Asking, TextGame[Asked]):
+class Replies(ProbeGame, TextGame[OpenQuestion]):
     """Questions without options: whatever is replied is the answer, without its thoughts."""
 
     action_types = (Reply,)
@@ -172,14 +172,14 @@ class Replies(Asking, TextGame[Asked]):
     def asks(cls, choice: bool) -> bool:
         return not choice
 
-    def legal(self, state: Asked, seat: int) -> Grammar:
+    def legal(self, state: OpenQuestion, seat: int) -> Grammar:
         return Grammar((Option(Reply, {"text": Text(LONGEST_REPLY)}),))
 
-    def parse(self, state: Asked, seat: int, text: str) -> Reply:
+    def parse(self, state: OpenQuestion, seat: int, text: str) -> Reply:
         reply = said(text).strip()[:LONGEST_REPLY]
         if not reply:
             raise InvalidAction(text, "a reply in words", why="nothing was said")
         return Reply(reply)
 
-    def action_text(self, state: Asked, seat: int, action: TextAction) -> str:
+    def action_text(self, state: OpenQuestion, seat: int, action: TextAction) -> str:
         return action.text if isinstance(action, Reply) else repr(action)

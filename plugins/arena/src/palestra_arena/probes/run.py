@@ -23,7 +23,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.fitting import check_agents
 from palestra.runner.run_folder import FINISHED
 
-from palestra_arena.probes.asking import Asking, Choices, Replies
+from palestra_arena.probes.asking import ProbeGame, Choices, Replies
 from palestra_arena.probes.items import Item, ProbeSet, Question
 
 
@@ -132,7 +132,7 @@ class Lasting(Agent):
             self._agent.close()
 
 
-def folder_of(out: str | Path, arm: str, game: Asking) -> Path:
+def folder_of(out: str | Path, arm: str, game: ProbeGame) -> Path:
     """Where the records of one arm and one kind of item are."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", arm) or "arm"
     if plain != arm:
@@ -141,7 +141,7 @@ def folder_of(out: str | Path, arm: str, game: Asking) -> Path:
 
 
 def _records(
-    game: Asking,
+    game: ProbeGame,
     agent: Any,
     folder: Path | None,
     resume: bool,
@@ -162,7 +162,7 @@ def _records(
             yield record
 
 
-def _answer(game: Asking, arm: str, record: EpisodeRecord) -> Answer:
+def _answer(game: ProbeGame, arm: str, record: EpisodeRecord) -> Answer:
     """The answer that a record holds."""
     question = game.questions[record.number]
     facts = (question.item, arm, question.order, question.repeat)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from palestra import Decision, InvalidOption, ScriptedAgent, Turn
 from palestra.kernel.rng import Rng
 
-from palestra_arena.probes.asking import Asking
+from palestra_arena.probes.asking import ProbeGame
 from palestra_arena.probes.items import Question
 
 Replying = Callable[[Question, Rng, str], int | str | None]
@@ -25,7 +25,7 @@ class Respondent(ScriptedAgent):
         self._answer, self.name = answer, name
 
     def choose(self, turn: Turn) -> Decision:
-        if not isinstance(turn.game, Asking):
+        if not isinstance(turn.game, ProbeGame):
             raise InvalidOption(f"agent {self.name!r} answers probes and plays no {turn.env}")
         question = turn.game.questions[int(turn.observation[0])]
         said = self._answer(question, self.rng, turn.game.system)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from palestra.files import write_text
 
-from palestra_arena.report.leaderboard import Leaderboard, Row
+from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.statistics import Interval
 
@@ -28,7 +28,7 @@ def write_json(board: Leaderboard, path: str | Path) -> Path:
     return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: LeaderboardRow) -> dict[str, Any]:
     return {
         "agent": row.agent,
         "rating": None if row.rating is None else _bounds(Interval(*row.rating[1:])),

@@ -13,7 +13,7 @@ from palestra.files import write_text
 from palestra.html import render_page
 
 from palestra_arena.report.costs import COLUMNS, Costs, cost_cells, dots, front_line
-from palestra_arena.report.leaderboard import Leaderboard, Row
+from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.settings import Settings
 from palestra_arena.statistics import Interval
@@ -100,7 +100,7 @@ def _ends(board: Leaderboard) -> tuple[float, float]:
     return min(ends, default=0.0), max(ends, default=1.0)
 
 
-def _main(row: Row) -> Interval:
+def _main(row: LeaderboardRow) -> Interval:
     return Interval(*row.rating[1:]) if row.rating else row.score
 
 

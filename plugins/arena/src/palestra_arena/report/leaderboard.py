@@ -18,7 +18,7 @@ UNDECIDED = "no rating: nobody beat anybody, so agents are ranked by what they w
 
 
 @dataclass(slots=True)
-class Row:
+class LeaderboardRow:
     """The results of one agent.
 
     `points` is the mean share of rivals beaten with Wilson's interval, `score` the mean return
@@ -68,7 +68,7 @@ class Leaderboard:
 
     system: str
     confidence: float
-    rows: tuple[Row, ...]
+    rows: tuple[LeaderboardRow, ...]
     pairings: dict[tuple[str, str], Pairing]
     games: int
     void: int
@@ -149,7 +149,7 @@ def _ratings(contests: Contests, system: str, confidence: float) -> tuple[dict[s
     return {rating.agent: rating for rating in rated}, ""
 
 
-def _merit(row: Row) -> tuple[float, float, float, str]:
+def _merit(row: LeaderboardRow) -> tuple[float, float, float, str]:
     rating = row.rating.value if row.rating else 0.0
     return -rating, -(row.points.value if row.points else 0.0), -row.score.value, row.agent
 
@@ -182,11 +182,11 @@ def _row(
     decided: bool,
     confidence: float,
     spent: Spent,
-) -> Row:
+) -> LeaderboardRow:
     blocks = sorted(total.blocks.items())
     times = [number for _, number in blocks]
     points = sum(share * number for (share, _), number in blocks)
-    return Row(
+    return LeaderboardRow(
         agent=agent,
         rating=rating,
         points=wilson(min(points, sum(times)), sum(times), confidence) if decided else None,

@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from palestra_arena.report.leaderboard import Leaderboard, Row
+from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
 from palestra_arena.statistics import Interval
 
 SHORT = {"win": "W", "draw": "D", "loss": "L", "forfeit": "F"}
@@ -54,7 +54,7 @@ def columns(board: Leaderboard) -> list[str]:
     return [name for name, wanted in shown.items() if wanted]
 
 
-def cells_of(row: Row, board: Leaderboard) -> dict[str, str]:
+def cells_of(row: LeaderboardRow, board: Leaderboard) -> dict[str, str]:
     """Every column of one row as text."""
     rating = row.rating
     digits = 0 if board.system in ("bradley-terry", "elo", "glicko2", "elo-mmr") else 2

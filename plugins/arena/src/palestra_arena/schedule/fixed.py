@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from palestra import InvalidOption, Rng
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import Entry, Plan
+from palestra_arena.schedule.plan import ScheduledEnvironment, Plan
 from palestra_arena.settings import CrossPlay, Population, RoundRobin, Settings
 
 DRAW_STREAM = 0xD12A
 
 
-def round_robin(settings: Settings, entries: Sequence[Entry], schedule: RoundRobin) -> Plan:
+def round_robin(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: RoundRobin) -> Plan:
     """All sets of as many agents as there are seats."""
     for entry in entries:
         if len(settings.agents) < entry.seats:
@@ -29,7 +29,7 @@ def round_robin(settings: Settings, entries: Sequence[Entry], schedule: RoundRob
     ]
 
 
-def cross_play(settings: Settings, entries: Sequence[Entry], schedule: CrossPlay) -> Plan:
+def cross_play(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: CrossPlay) -> Plan:
     """One seat for the agent under test, the others for copies of one partner."""
     known = sorted(set(schedule.partners) & set(settings.agents))
     if known:
@@ -45,7 +45,7 @@ def cross_play(settings: Settings, entries: Sequence[Entry], schedule: CrossPlay
     ]
 
 
-def population(settings: Settings, entries: Sequence[Entry], schedule: Population) -> Plan:
+def population(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Population) -> Plan:
     """Line-ups dealt from shuffled decks of all agents; few agents have several seats each.
 
     Each line-up has a round, and so seeds, of its own.

@@ -7,7 +7,7 @@ from typing import Any
 
 from palestra.kernel.specs import load_entry_point
 
-from palestra_arena.schedule.plan import Entry, Plan
+from palestra_arena.schedule.plan import ScheduledEnvironment, Plan
 from palestra_arena.settings import (
     Adaptive,
     CrossPlay,
@@ -32,9 +32,9 @@ KINDS: dict[type, str] = {
 }
 
 
-def make_plan(settings: Settings, entries: Sequence[Entry]) -> Plan:
+def make_plan(settings: Settings, entries: Sequence[ScheduledEnvironment]) -> Plan:
     """The rounds that the settings' schedule asks for."""
-    make: Callable[[Settings, Sequence[Entry], Any], Plan] = load_entry_point(
+    make: Callable[[Settings, Sequence[ScheduledEnvironment], Any], Plan] = load_entry_point(
         KINDS[type(settings.schedule)]
     )
     return make(settings, entries, settings.schedule)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import Entry, Plan, match_points, pairs_only
+from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, match_points, pairs_only
 from palestra_arena.settings import Ladder, Settings
 
 
-def ladder(settings: Settings, entries: Sequence[Entry], schedule: Ladder) -> Plan:
+def ladder(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Ladder) -> Plan:
     """One challenge a round, from the bottom rung up."""
     pairs_only("ladder", settings, entries)
     rungs = list(settings.agents)

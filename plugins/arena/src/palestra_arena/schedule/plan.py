@@ -14,14 +14,14 @@ from palestra_arena.settings import Environment, Settings
 Plan = Generator[list[Meeting], Sequence[GameResult], None]
 
 
-class Entry(NamedTuple):
+class ScheduledEnvironment(NamedTuple):
     """An environment of the tournament and its number of seats."""
 
     environment: Environment
     seats: int
 
 
-def pairs_only(kind: str, settings: Settings, entries: Sequence[Entry]) -> None:
+def pairs_only(kind: str, settings: Settings, entries: Sequence[ScheduledEnvironment]) -> None:
     """Refuse what a schedule of pairings cannot arrange."""
     for entry in entries:
         if entry.seats != 2:

@@ -9,14 +9,14 @@ import networkx as nx
 from palestra import Rng
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import Entry, Plan, match_points, pairs_only
+from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, match_points, pairs_only
 from palestra_arena.settings import Settings, Swiss
 
 SWISS_STREAM = 0x5155
 REPEAT = 10**6  # outweighs any difference in score: a second meeting is the last resort
 
 
-def swiss(settings: Settings, entries: Sequence[Entry], schedule: Swiss) -> Plan:
+def swiss(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Swiss) -> Plan:
     """Rounds of pairings between agents of like score."""
     pairs_only("Swiss tournament", settings, entries)
     scores = dict.fromkeys(settings.agents, 0.0)
@@ -45,7 +45,7 @@ def swiss(settings: Settings, entries: Sequence[Entry], schedule: Swiss) -> Plan
             return
 
 
-def _rounds(settings: Settings, entries: Sequence[Entry], schedule: Swiss) -> int:
+def _rounds(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Swiss) -> int:
     if schedule.rounds is not None:
         return schedule.rounds
     return len(entries) if schedule.sequence else math.ceil(math.log2(len(settings.agents)))

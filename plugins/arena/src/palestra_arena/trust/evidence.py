@@ -18,7 +18,7 @@ SMALL = 1e-6  # of returns; array games keep them in 32 bits
 
 
 @dataclass(slots=True)
-class Case:
+class EpisodeEvidence:
     """The three channels of an episode.
 
     `trace`: (turn, seat) of every decision that was asked for. `log`: pay by seat of every step,
@@ -46,12 +46,12 @@ class Evidence:
     """
 
     def __init__(self) -> None:
-        self._cases: dict[int, Case] = {}
+        self._cases: dict[int, EpisodeEvidence] = {}
         self.findings: list[Finding] = []
 
     @hookimpl
     def palestra_episode_started(self, episode: Episode, agents: tuple[str, ...]) -> None:
-        case = self._cases[id(episode)] = Case(episode, agents)
+        case = self._cases[id(episode)] = EpisodeEvidence(episode, agents)
         case.snapshots.append((episode.steps_played, episode.state_key()))
 
     @hookimpl
@@ -87,7 +87,7 @@ class Evidence:
         self.findings += case.findings
         return case.findings
 
-    def _compare(self, case: Case, when: str, agent: str = "") -> None:
+    def _compare(self, case: EpisodeEvidence, when: str, agent: str = "") -> None:
         """Compare the state with the last snapshot; nothing may change it between steps."""
         turn, key = case.snapshots[-1]
         now = case.episode.steps_played, case.episode.state_key()
@@ -97,7 +97,7 @@ class Evidence:
         case.note("tampering", agent, f"{what} {when}")
         case.snapshots[-1] = now
 
-    def _join(self, case: Case, record: EpisodeRecord) -> None:
+    def _join(self, case: EpisodeEvidence, record: EpisodeRecord) -> None:
         """Check that every recorded move was requested and that the log has every payment."""
         for number, step in enumerate(record.steps):
             for turn in step.turns:

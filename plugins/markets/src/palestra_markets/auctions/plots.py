@@ -5,7 +5,7 @@ from __future__ import annotations
 from palestra import EpisodeRecord
 
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 
 def bids_and_revenue(record: EpisodeRecord) -> list[Plot]:
@@ -15,7 +15,7 @@ def bids_and_revenue(record: EpisodeRecord) -> list[Plot]:
         values.setdefault(data["player"], []).append(data["value"])
     sales = event_data(record.events, "sale")
     bids = [
-        Line(record.players[seat], own[: len(sales)],
+        Series(record.players[seat], own[: len(sales)],
              [sale["bids"][seat] for sale in sales[: len(own)]], "points")
         for seat, own in sorted(values.items())
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from palestra import EpisodeRecord
 
 from palestra_markets.composer.metrics import revealed_truth
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
@@ -19,7 +19,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
         for name, taken in (("bought", True), ("let go", False))
     ]
     lines = [
-        Line(name, [n + 1 for n in own], [rows[n][1] / rows[n][0] for n in own], "points")
+        Series(name, [n + 1 for n in own], [rows[n][1] / rows[n][0] for n in own], "points")
         for name, own in kinds
     ]
     start = int(record.options["budget"])

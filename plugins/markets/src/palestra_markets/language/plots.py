@@ -7,7 +7,7 @@ from itertools import accumulate
 from palestra import EpisodeRecord
 
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 
 def proposals_by_round(record: EpisodeRecord) -> list[Plot]:
@@ -15,7 +15,7 @@ def proposals_by_round(record: EpisodeRecord) -> list[Plot]:
     proposals = [event.data for event in record.events if event.kind in ("proposal", "offer")]
     what = "share" if proposals and "share" in proposals[0] else "price"
     lines = [
-        Line(
+        Series(
             name,
             [at for at, data in enumerate(proposals, 1) if data["player"] == seat],
             [data[what] for data in proposals if data["player"] == seat],

@@ -7,7 +7,7 @@ from itertools import accumulate
 from palestra import EpisodeRecord
 
 from palestra_markets.magentic.metrics import most_welfare
-from palestra_markets.report.plot import Line, Plot, level, over_time
+from palestra_markets.report.plot import Series, Plot, level, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
@@ -43,7 +43,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
             "round", "so far",
         ),
         Plot(
-            "Prices paid", [Line("price", range(1, len(prices) + 1), prices, "bars")],
+            "Prices paid", [Series("price", range(1, len(prices) + 1), prices, "bars")],
             "payment, the cheapest first", "dollars",
         ),
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from palestra.html import render_page
 from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +147,7 @@ def svg(plot: Plot) -> str:
     return text[text.index("<svg") :]
 
 
-def draw(axes: Axes, line: Line) -> None:
+def draw(axes: Axes, line: Series) -> None:
     """Draw one line on matplotlib's axes."""
     if not len(line.x):
         return

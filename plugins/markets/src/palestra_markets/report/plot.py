@@ -10,7 +10,7 @@ Style = Literal["line", "step", "points", "bars", "dashed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Series:
     """Points under one name; bars are centred at x."""
 
     name: str
@@ -24,16 +24,16 @@ class Plot:
     """Lines on common axes; `x` and `y` label the axes."""
 
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[Series]
     x: str = ""
     y: str = ""
 
 
-def over_time(name: str, values: Sequence[float], style: Style = "line", start: int = 0) -> Line:
+def over_time(name: str, values: Sequence[float], style: Style = "line", start: int = 0) -> Series:
     """A line of values at the whole numbers from `start`."""
-    return Line(name, range(start, start + len(values)), values, style)
+    return Series(name, range(start, start + len(values)), values, style)
 
 
-def level(name: str, value: float, start: float, end: float) -> Line:
+def level(name: str, value: float, start: float, end: float) -> Series:
     """A dashed line at one height, such as a theoretical value."""
-    return Line(name, (start, end), (value, value), "dashed")
+    return Series(name, (start, end), (value, value), "dashed")

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from palestra import EpisodeRecord
 
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
@@ -17,7 +17,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
         for seat, name in enumerate(record.players)
     ]
     done = [
-        Line(
+        Series(
             "succeeded" if outcome else "failed",
             [t["difficulty"] for t in tasks if t["winner"] >= 0 and t["succeeded"] == outcome],
             [t["paid"] for t in tasks if t["winner"] >= 0 and t["succeeded"] == outcome],

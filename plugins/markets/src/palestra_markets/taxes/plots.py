@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palestra import EpisodeRecord
 
-from palestra_markets.report.plot import Line, Plot, over_time
+from palestra_markets.report.plot import Series, Plot, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:
@@ -37,5 +37,5 @@ def _incomes(record: EpisodeRecord) -> Plot:
     """Incomes of the last year from the poorest to the richest."""
     returns = [event.data["incomes"] for event in record.events if event.kind == "returns"]
     paid = sorted(income / 100 for income in returns[-1]) if returns else []
-    line = Line("income", range(1, len(paid) + 1), paid, "bars")
+    line = Series("income", range(1, len(paid) + 1), paid, "bars")
     return Plot("Incomes at last", [line], "worker, the poorest first", "dollars")

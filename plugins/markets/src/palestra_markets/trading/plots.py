@@ -8,7 +8,7 @@ from typing import Any
 
 from palestra import EpisodeRecord, retrace
 
-from palestra_markets.report.plot import Line, Plot, level, over_time
+from palestra_markets.report.plot import Series, Plot, level, over_time
 from palestra_markets.trading.metrics import optimum
 from palestra_markets.trading.order_book import ASK, BID, depth
 
@@ -34,7 +34,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
     prices = (
         over_time("best ask", asks, "step"),
         over_time("best bid", bids, "step"),
-        Line("trade", [at for at, _ in paid], [price for _, price in paid], "points"),
+        Series("trade", [at for at, _ in paid], [price for _, price in paid], "points"),
         level("equilibrium", best.price, 0, steps),
     )
     earned = [0.0, *accumulate(sum(map(_total, s.rewards.values())) for s in record.steps)]
@@ -61,10 +61,10 @@ def _total(terms: Mapping[str, float]) -> float:
     return sum(terms.values())
 
 
-def _depth(book: Any) -> list[Line]:
+def _depth(book: Any) -> list[Series]:
     lines = []
     for side, name in ((BID, "bids"), (ASK, "asks")):
         rows = sorted(depth(book, side, LEVELS), reverse=side == BID)
         sums = list(accumulate(quantity for _, quantity in rows))
-        lines.append(Line(name, [price for price, _ in rows], sums, "bars"))
+        lines.append(Series(name, [price for price, _ in rows], sums, "bars"))
     return lines

@@ -35,12 +35,12 @@ class User(Protocol):
     ) -> float: ...
 
 
-class Asking:
+class TaughtRewardModel:
     """A reward model that a user teaches while an agent is trained by it; pass it as `scores=`.
 
     user: who compares; `at_terminal()` asks the person there. task: what the user wants, in words,
     which the model reads with every trajectory. helpers: functions of a record that return a text
-    for the user, such as another `Asking`'s score of a part of the task (recursive reward
+    for the user, such as another `TaughtRewardModel`'s score of a part of the task (recursive reward
     modelling). members: networks of the ensemble, which differ by their seeds. steps, rate: of the
     gradient steps on all comparisons after each batch. `state` is plain JSON.
     """
@@ -140,7 +140,7 @@ class Asking:
 
 
 def teach(
-    model: Asking,
+    model: TaughtRewardModel,
     play: Callable[[int], Sequence[EpisodeRecord]],
     train: Callable[[Sequence[EpisodeRecord], Floats], object],
     *,
@@ -197,7 +197,7 @@ def at_terminal(
     paper="Scalable agent alignment via reward modeling: a research direction (2018)",
     check="test_an_agent_comes_to_do_what_its_user_wants",
 )
-def user_model(record: EpisodeRecord, *, scores: Asking) -> Floats:
+def user_model(record: EpisodeRecord, *, scores: TaughtRewardModel) -> Floats:
     """The score of a reward model that a user teaches, on the last turn of its seat.
 
     Pay a batch, then call `scores.update(records, questions)`; `teach` does both and trains the

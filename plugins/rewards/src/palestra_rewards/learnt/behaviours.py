@@ -73,7 +73,7 @@ def novelty(behaviours: Floats, others: Floats, *, nearest: int = 15) -> Floats:
 
 
 @dataclass(slots=True)
-class Policy:
+class BehaviourPolicy:
     """A policy's numbers, what it saw last, and its return."""
 
     genome: Floats
@@ -85,12 +85,12 @@ class Policy:
 class Found:
     """What a search found: diverse policies, rewarded ones (best first), and evaluations used."""
 
-    repertoire: list[Policy] = field(default_factory=list)
-    rewarded: list[Policy] = field(default_factory=list)
+    repertoire: list[BehaviourPolicy] = field(default_factory=list)
+    rewarded: list[BehaviourPolicy] = field(default_factory=list)
     evaluations: int = 0
 
     @property
-    def best(self) -> Policy | None:
+    def best(self) -> BehaviourPolicy | None:
         return self.rewarded[0] if self.rewarded else None
 
 
@@ -152,17 +152,17 @@ class Stax:
         drawn = [(self._rng.word() + 1) / (2**32 + 1) for _ in range(self._numbers)]
         return floats(list(map(NormalDist().inv_cdf, drawn)))
 
-    def _play(self, genome: Floats, found: Found) -> Policy:
+    def _play(self, genome: Floats, found: Found) -> BehaviourPolicy:
         seen, reward = self._evaluate(genome)
         found.evaluations += 1
-        policy = Policy(genome, floats(seen).ravel(), reward)
+        policy = BehaviourPolicy(genome, floats(seen).ravel(), reward)
         if reward > 0:
             found.rewarded.append(policy)
             if not any(np.array_equal(genome, one.mean) for one in self._emitters):
                 self._emitters.append(_Emitter(genome.copy(), self._spread, reward))
         return policy
 
-    def _explore(self, parents: list[Policy], found: Found, budget: int) -> list[Policy]:
+    def _explore(self, parents: list[BehaviourPolicy], found: Found, budget: int) -> list[BehaviourPolicy]:
         drawn = [
             self._play(one.genome + self._spread * self._normal(), found)
             for one in [one for one in parents for _ in range(self._children)][:budget]
@@ -174,7 +174,7 @@ class Stax:
         order = sorted(range(len(every)), key=lambda place: -novel[place])
         return [every[place] for place in order[: self._population]]
 
-    def _novelty(self, every: Sequence[Policy], repertoire: Sequence[Policy]) -> Floats:
+    def _novelty(self, every: Sequence[BehaviourPolicy], repertoire: Sequence[BehaviourPolicy]) -> Floats:
         """The novelty of each policy, after the autoencoder has learnt from what all saw."""
         seen = np.array([one.seen for one in [*every, *repertoire]])
         if self._coder is None:
@@ -200,7 +200,7 @@ class Stax:
                 seen, reward = self._evaluate(genome)
                 found.evaluations += 1
                 budget -= 1
-                drawn.append(Policy(genome, floats(seen).ravel(), reward))
+                drawn.append(BehaviourPolicy(genome, floats(seen).ravel(), reward))
             found.rewarded += [one for one in drawn if one.reward > 0]
             if not emitter.move(drawn):
                 self._emitters.remove(emitter)
@@ -213,7 +213,7 @@ class _Emitter:
         self.mean, self.spread, self.reward = mean, np.full(mean.size, spread), reward
         self._idle = 0
 
-    def move(self, drawn: Sequence[Policy]) -> bool:
+    def move(self, drawn: Sequence[BehaviourPolicy]) -> bool:
         """Whether to go on: False after three draws without an improvement."""
         best = sorted(drawn, key=lambda one: -one.reward)
         if best[0].reward > self.reward:

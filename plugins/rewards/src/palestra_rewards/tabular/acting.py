@@ -33,7 +33,7 @@ def whole(turn: Turn, term: str) -> object:
     return turn.state_key().hex()
 
 
-class Moved(NamedTuple):
+class Transition(NamedTuple):
     """A seat's turn and the next: for each advisor, the state seen, reward and next state."""
 
     seen: tuple[str, ...]
@@ -80,7 +80,7 @@ class Advisors:
         self._view = found
         self.weights = {term: float((weights or {}).get(term, 1.0)) for term in self.terms}
         self.values: list[dict[str, dict[str, float]]] = [{} for _ in self.terms]
-        self._moves: list[Moved] = []
+        self._moves: list[Transition] = []
 
     def learn(
         self,
@@ -115,7 +115,7 @@ class Advisors:
             for action in actions
         ]
 
-    def _read(self, record: EpisodeRecord, seats: Collection[int] | None) -> Iterator[Moved]:
+    def _read(self, record: EpisodeRecord, seats: Collection[int] | None) -> Iterator[Transition]:
         """Every seat's own turns, each with its rewards until the seat's next turn."""
         held: dict[int, tuple[tuple[str, ...], str, np.ndarray]] = {}
         for episode, step in zip(retrace(record), [*record.steps, None], strict=False):
@@ -154,7 +154,7 @@ class Advisors:
                 known[action] = fresh
         return change > NEAR
 
-    def _ahead(self, move: Moved) -> list[float]:
+    def _ahead(self, move: Transition) -> list[float]:
         """Each advisor's value of the next turn."""
         if move.after is None or not move.open:
             return [0.0] * len(self.terms)
@@ -206,9 +206,9 @@ def _moved(
     held: tuple[tuple[str, ...], str, np.ndarray],
     after: tuple[str, ...] | None,
     actions: Sequence[str],
-) -> Moved:
+) -> Transition:
     seen, action, paid = held
-    return Moved(seen, action, tuple(paid.tolist()), after, tuple(actions))
+    return Transition(seen, action, tuple(paid.tolist()), after, tuple(actions))
 
 
 def _open(turn: Turn) -> list[str]:

@@ -44,7 +44,7 @@ Count = Annotated[int, Meta(ge=0, le=2**53)]
 # came
 
 
-class Row(msgspec.Struct):
+class TaskRow(msgspec.Struct):
     palestra: EpisodeOptions = EpisodeOptions()
 
 
@@ -64,7 +64,7 @@ class Item(msgspec.Struct):
     call_id: str = ""
 
 
-class Used(msgspec.Struct):
+class TokenUsage(msgspec.Struct):
     input_tokens: Count = 0
     output_tokens: Count = 0
 
@@ -72,7 +72,7 @@ class Used(msgspec.Struct):
 class ModelResponse(msgspec.Struct):
     output: list[Item]
     model: str | None = None
-    usage: Used | None = None
+    usage: TokenUsage | None = None
 
 
 class StepRequest(msgspec.Struct):
@@ -147,7 +147,7 @@ class NeMoGymDialect:
     async def _reset(self, _: MatchServer, request: Request) -> Response:
         if self._token:
             Guard.same(_password(request), self._token)
-        row = await read(request, Row, MOST_BYTES)
+        row = await read(request, TaskRow, MOST_BYTES)
         session, seen = await self._sessions.start(request, row.palestra)
         told = {"observation": in_words(seen.view), "info": _info(seen.view)}
         return self._sessions.keep(request, session, Reply(told))
@@ -264,7 +264,7 @@ def _password(request: Request) -> str:
 
 def _as_move(response: ModelResponse) -> Move:
     """A model's text as a move, with what it thought and took."""
-    used = response.usage or Used()
+    used = response.usage or TokenUsage()
     return Move(
         text=_joined(item.content for item in response.output if item.type == "message"),
         thought=_joined(item.summary for item in response.output if item.type == "reasoning"),

@@ -14,7 +14,7 @@ from palestra_web.apps.rows import (
     PAID,
     Apps,
     Ask,
-    Change,
+    AppChange,
     File,
     Mail,
     Meeting,
@@ -54,7 +54,7 @@ class Errand(msgspec.Struct, frozen=True):
     kind: str  # one of ERRANDS
     text: str
     phrases: tuple[str, ...]  # parts of the text that a player may want to type
-    wanted: tuple[Change, ...] = ()  # these changes and no others
+    wanted: tuple[AppChange, ...] = ()  # these changes and no others
     truth: str = ""  # the right answer; empty where none is asked for
 
 
@@ -208,9 +208,9 @@ def draw(kind: str, chance: Draw) -> tuple[Scenario, Errand]:
             return scenario, errand
 
 
-def addition(table: str, *row: object) -> Change:
+def addition(table: str, *row: object) -> AppChange:
     """The change that adds a row to a table."""
-    return Change("added", table, row)
+    return AppChange("added", table, row)
 
 
 def _pay_debts(scenario: Scenario, chance: Draw) -> Errand | None:
@@ -233,7 +233,7 @@ def _answer_requests(scenario: Scenario, chance: Draw) -> Errand:
     for ask in scenario.apps.asks:
         fine = ask.sender in known and ask.amount <= most
         row = (ask.id, ask.sender, ME, ask.amount, PAID if fine else DECLINED)
-        wanted.append(Change("changed", "asks", row))
+        wanted.append(AppChange("changed", "asks", row))
         if fine:
             wanted.append(addition("payments", ME, ask.sender, ask.amount))
     text = (
@@ -256,7 +256,7 @@ def _move_meeting(scenario: Scenario, chance: Draw) -> Errand | None:
         "09:00 on and over by 17:00, at which I have no other meeting."
     )
     moved = (meeting.id, meeting.title, meeting.guest, day, start, meeting.minutes)
-    return Errand("move-meeting", text, (day,), (Change("changed", "meetings", moved),))
+    return Errand("move-meeting", text, (day,), (AppChange("changed", "meetings", moved),))
 
 
 def _reply(scenario: Scenario, chance: Draw) -> Errand | None:
@@ -276,7 +276,7 @@ def _sick_day(scenario: Scenario, chance: Draw) -> Errand | None:
     if not meetings:
         return None
     words = chance.choice(REGRETS)
-    wanted = [Change("removed", "meetings", (m.id,)) for m in meetings]
+    wanted = [AppChange("removed", "meetings", (m.id,)) for m in meetings]
     for guest in sorted({m.guest for m in meetings}):
         wanted.append(addition("mails", *SENT, guest, "Our meeting", words))
     text = (

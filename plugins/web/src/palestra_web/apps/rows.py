@@ -15,10 +15,10 @@ import msgspec
 ME = "robin.hale@home.example"
 TABLES = ("mails", "meetings", "payments", "asks", "files")
 OPEN, PAID, DECLINED = "open", "paid", "declined"
-R = TypeVar("R", bound="Row")
+R = TypeVar("R", bound="AppRow")
 
 
-class Row(msgspec.Struct, frozen=True):
+class AppRow(msgspec.Struct, frozen=True):
     """A row of an app.
 
     `checked_values` are compared at the end; they leave out free-text notes that no errand asks
@@ -35,7 +35,7 @@ class Person(msgspec.Struct, frozen=True):
     address: str
 
 
-class Mail(Row, frozen=True):
+class Mail(AppRow, frozen=True):
     """A mail that was received or sent."""
 
     folder: str  # "inbox" or "sent"
@@ -51,7 +51,7 @@ class Mail(Row, frozen=True):
         return (self.folder, self.sender, self.to, self.subject, text)
 
 
-class Meeting(Row, frozen=True):
+class Meeting(AppRow, frozen=True):
     """An entry of the calendar."""
 
     title: str
@@ -65,7 +65,7 @@ class Meeting(Row, frozen=True):
         return (self.title, self.guest, self.day, self.start, self.minutes)
 
 
-class Payment(Row, frozen=True):
+class Payment(AppRow, frozen=True):
     """Money that was paid from one address to another."""
 
     sender: str
@@ -79,7 +79,7 @@ class Payment(Row, frozen=True):
         return (self.sender, self.to, self.amount)
 
 
-class Ask(Row, frozen=True):
+class Ask(AppRow, frozen=True):
     """A request of `sender` for money from `to`."""
 
     sender: str
@@ -93,7 +93,7 @@ class Ask(Row, frozen=True):
         return (self.sender, self.to, self.amount, self.status)
 
 
-class File(Row, frozen=True):
+class File(AppRow, frozen=True):
     """A file of text."""
 
     name: str
@@ -104,7 +104,7 @@ class File(Row, frozen=True):
         return (self.name, self.text.strip())
 
 
-class Change(msgspec.Struct, frozen=True):
+class AppChange(msgspec.Struct, frozen=True):
     """A difference between two states of the apps."""
 
     what: str  # "added", "changed" or "removed"
@@ -167,23 +167,23 @@ def drop(rows: list[R], row: R) -> None:
     rows[:] = [old for old in rows if old.id != row.id]
 
 
-def changes(before: Apps, after: Apps) -> Counter[Change]:
+def changes(before: Apps, after: Apps) -> Counter[AppChange]:
     """Every difference between two states of the apps."""
-    found: Counter[Change] = Counter()
+    found: Counter[AppChange] = Counter()
     for table in TABLES:
         old = {row.id: row for row in getattr(before, table)}
         new = {row.id: row for row in getattr(after, table)}
-        found.update(Change("removed", table, (n,)) for n in old.keys() - new.keys())
-        found.update(Change("added", table, new[n].checked_values) for n in new.keys() - old.keys())
+        found.update(AppChange("removed", table, (n,)) for n in old.keys() - new.keys())
+        found.update(AppChange("added", table, new[n].checked_values) for n in new.keys() - old.keys())
         found.update(
-            Change("changed", table, (n, *new[n].checked_values))
+            AppChange("changed", table, (n, *new[n].checked_values))
             for n in old.keys() & new.keys()
             if new[n] != old[n]
         )
     return found
 
 
-def verdicts(wanted: Iterable[Change], found: Counter[Change]) -> list[bool]:
+def verdicts(wanted: Iterable[AppChange], found: Counter[AppChange]) -> list[bool]:
     """The tests of an episode: one per wanted change, and one that nothing else has changed."""
     left = Counter(found)
     passed = []

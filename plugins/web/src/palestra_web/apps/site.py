@@ -71,7 +71,7 @@ Fields = Mapping[str, str]
 Cells = Iterable[str | Element]
 
 
-class Refused(Exception):
+class FormRefused(Exception):
     """Raised when an app refuses a form; the message is one of `REFUSALS`."""
 
 
@@ -241,7 +241,7 @@ class AppWorld(Website):
     def send(self, data: Day, seat: int, path: Sequence[str], fields: Fields) -> Landing:
         try:
             return Landing(self._change(data.apps, path, fields))
-        except Refused as why:
+        except FormRefused as why:
             return Landing(f"/refused/{why}")
 
     def _change(self, apps: Apps, path: Sequence[str], fields: Fields) -> str:
@@ -334,7 +334,7 @@ def _calendar(apps: Apps, what: Sequence[str], fields: Fields) -> str:
             guest = _address(apps, fields.get("guest", ""))
             day, start = _day_and_time(apps, fields)
             if fields.get("minutes") not in LENGTHS:
-                raise Refused("minutes")
+                raise FormRefused("minutes")
             minutes = int(fields["minutes"])
             apps.meetings.append(Meeting(apps.number(), title, guest, day, start, minutes))
         case [key, "move"]:
@@ -402,7 +402,7 @@ def _payments(apps: Apps, what: Sequence[str], fields: Fields) -> str:
         case [key, "accept" | "decline" as how]:
             ask = _row_at([ask for ask in apps.asks if ask.to == ME], key)
             if ask.status != OPEN:
-                raise Refused("answered")
+                raise FormRefused("answered")
             if how == "accept":
                 _afford(apps, ask.amount)
                 apps.pay(ask.sender, ask.amount, ask.note)
@@ -459,9 +459,9 @@ def _files(apps: Apps, what: Sequence[str], fields: Fields) -> str:
         case ["new"]:
             name = fields.get("name", "")
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}", name):
-                raise Refused("name")
+                raise FormRefused("name")
             if any(file.name == name for file in apps.files):
-                raise Refused("taken")
+                raise FormRefused("taken")
             apps.files.append(File(apps.number(), name, text))
         case [key, "save"]:
             put(apps.files, File((old := _row_at(apps.files, key)).id, old.name, text))
@@ -538,29 +538,29 @@ def list_page(
 
 def _nonempty(text: str) -> str:
     if not text.strip():
-        raise Refused("empty")
+        raise FormRefused("empty")
     return text
 
 
 def _address(apps: Apps, text: str) -> str:
     if not apps.knows(text.strip()):
-        raise Refused("address")
+        raise FormRefused("address")
     return text.strip()
 
 
 def _amount(fields: Fields) -> int:
     text = fields.get("amount", "").strip()
     if not re.fullmatch(r"[0-9]{1,6}\.[0-9]{2}", text):
-        raise Refused("amount")
+        raise FormRefused("amount")
     cents = int(text.replace(".", ""))
     if not cents:
-        raise Refused("amount")
+        raise FormRefused("amount")
     return cents
 
 
 def _afford(apps: Apps, amount: int) -> None:
     if amount > apps.balance:
-        raise Refused("funds")
+        raise FormRefused("funds")
 
 
 def _day_and_time(apps: Apps, fields: Fields) -> tuple[str, str]:
@@ -570,7 +570,7 @@ def _day_and_time(apps: Apps, fields: Fields) -> tuple[str, str]:
     except ValueError:
         known = False
     if not known or day < apps.today:
-        raise Refused("day")
+        raise FormRefused("day")
     if not re.fullmatch(r"([01][0-9]|2[0-3]):(00|30)", start):
-        raise Refused("time")
+        raise FormRefused("time")
     return day, start

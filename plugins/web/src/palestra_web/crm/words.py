@@ -50,7 +50,7 @@ ISSUES = (
 )  # no case has the last
 
 
-class Policy(NamedTuple):
+class DeskRule(NamedTuple):
     """A rule for agents."""
 
     title: str  # of its article
@@ -59,15 +59,15 @@ class Policy(NamedTuple):
 
 
 POLICIES = (
-    Policy("Refunds", "A refund is given within {} days of the order, never later.", (20, 30, 45)),
-    Policy("Replacements", "A part is replaced free within {} days of the order.", (60, 90, 120)),
-    Policy("Discounts", "An agent may offer a discount of up to {} percent.", (10, 15, 20)),
-    Policy(
+    DeskRule("Refunds", "A refund is given within {} days of the order, never later.", (20, 30, 45)),
+    DeskRule("Replacements", "A part is replaced free within {} days of the order.", (60, 90, 120)),
+    DeskRule("Discounts", "An agent may offer a discount of up to {} percent.", (10, 15, 20)),
+    DeskRule(
         "Identity",
         "Before an address is changed, the customer must be asked to confirm the e-mail address.",
         (),
     ),
-    Policy("Passwords", "No customer is ever asked for a password.", ()),
+    DeskRule("Passwords", "No customer is ever asked for a password.", ()),
 )
 ROUTING = (
     "A new case goes to the agent who has closed most cases of the same issue. Of several, to the "
