@@ -12,7 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption, Meta
-from palestra.kernel.options import check_options, described, described_parameters, option_range
+from palestra.kernel.options import (
+    check_options,
+    describe_options,
+    described_parameters,
+    option_range,
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def test_any_value_is_kept_or_refused_and_nothing_else(name: str, value: Any) ->
 
 
 def test_options_are_described_with_range_default_and_unit() -> None:
-    found = {option.name: option for option in described(Options)}
+    found = {option.name: option for option in describe_options(Options)}
     assert found["seats"].accepts == "an integer from 2 to 6"
     assert (found["ante"].default, found["ante"].unit) == ("1", "chips")
     assert found["style"].accepts == "'fair' or 'greedy'"

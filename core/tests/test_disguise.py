@@ -12,7 +12,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Vocabulary, specs
 from palestra.kernel.registry import game, load_game, registry
 from palestra.phrasing.disguise import Disguised
-from palestra.phrasing.extended import extended
+from palestra.phrasing.extended import extend_game
 from palestra.phrasing.translator import Translator
 
 ARRAYS = [spec.id for spec in specs() if spec.array_game]
@@ -191,7 +191,7 @@ def test_what_cannot_be_disguised_is_refused_by_name() -> None:
         game("games/Chess-v0", disguise=-1)
     bids = type("Bids", (type(game("markets/SealedAuction-v0")),), {"vocabulary": None})
     with pytest.raises(InvalidOption, match=r"Bids cannot be disguised.*vocabulary = Vocabulary"):
-        extended(bids, Disguised)(disguise=1)
+        extend_game(bids, Disguised)(disguise=1)
 
 
 def test_words_keep_their_endings_and_their_capitals() -> None:

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from palestra import InvalidOption, Rng
-from palestra.kernel.rng import encrypted, threefry
+from palestra.kernel.rng import encrypt, threefry
 from palestra.rules import randint, shuffle
 from palestra_games.board.tic_tac_toe import TicTacToe
 
@@ -28,13 +28,13 @@ def test_known_answers_of_threefry_2x32_20(
 ) -> None:
     # kat_vectors of Random123 (Salmon et al., 2011)
     assert threefry(*key, *counter) == words
-    assert encrypted(key[0] | key[1] << 32, *counter) == words
+    assert encrypt(key[0] | key[1] << 32, *counter) == words
 
 
 def test_lanes_of_one_number_are_encrypted_apart() -> None:
     lanes = 1 | 1 << 64 | 1 << 128
     counters = 5 | ONES << 64 | 77 << 128
-    x, y = encrypted(2**64 - 3, counters, ONES * lanes, lanes)
+    x, y = encrypt(2**64 - 3, counters, ONES * lanes, lanes)
     words = [(x >> shift & 2**64 - 1, y >> shift & 2**64 - 1) for shift in (0, 64, 128)]
     assert words == [threefry(ONES - 2, ONES, counter, ONES) for counter in (5, ONES, 77)]
 

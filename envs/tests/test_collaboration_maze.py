@@ -33,7 +33,7 @@ from palestra_envs.text.collaboration_maze.game import (
 from palestra_envs.text.collaboration_maze.routes import (
     ModelGrader,
     gap,
-    graded,
+    grade_route,
     read_route,
 )
 from scipy.stats import chisquare
@@ -469,10 +469,10 @@ def test_a_model_may_read_the_route_instead() -> None:
     (record,) = palestra.play("text/CollaborationMaze-v0", agents=agents, protocol="dialogue")
     route = next(e.data["route"] for e in record.events if "route" in e.data)
     model = Reads(f"They agreed on\n{', '.join(route)}.")
-    assert graded(record, ModelGrader(model)) == 1
+    assert grade_route(record, ModelGrader(model)) == 1
     assert all(event.text in model.asked for event in record.events if event.kind == "message")
-    assert graded(record, ModelGrader(Reads("none"))) == 0
-    ahead = graded(record, ModelGrader(Reads(", ".join(route[:1]))))
+    assert grade_route(record, ModelGrader(Reads("none"))) == 0
+    ahead = grade_route(record, ModelGrader(Reads(", ".join(route[:1]))))
     assert ahead == pytest.approx(1 / len(route))
 
 

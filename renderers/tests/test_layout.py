@@ -34,14 +34,14 @@ from palestra.scene import (
     Spot,
     Table,
     Talk,
-    marked,
+    mark_cells,
 )
 from palestra_renderers.changes import Follower
 from palestra_renderers.layout.charts import is_number, ticks
 from palestra_renderers.layout.graphs import apart, free_box
 from palestra_renderers.layout.hexes import centre, spot
 from palestra_renderers.layout.scenes import lay_out
-from palestra_renderers.layout.sheet import Sheet, fitted, wrap
+from palestra_renderers.layout.sheet import Sheet, fit_text, wrap
 from palestra_renderers.marks import Circle, Layer, Rect, Sprite, Words
 from palestra_renderers.picture import Painter
 from palestra_renderers.sprites import outlines
@@ -73,7 +73,7 @@ PARTS: dict[str, Part] = {
         ),
         row_labels=("2", "1"),
         column_labels=("a", "b"),
-        marks=marked("target", [(0, 1), (1, 0)]),
+        marks=mark_cells("target", [(0, 1), (1, 0)]),
         ground=(("wall", "water"), ("floor", "ice")),
         boxes=(1, 2),
     ),
@@ -238,7 +238,7 @@ def test_numbers_are_told_from_words(text: str, number: bool) -> None:
 
 def test_words_are_broken_between_words_and_fit_their_box() -> None:
     assert wrap("a handful of words", 9) == ["a handful", "of words"]
-    lines, height = fitted("incomprehensibilities", 80, 80, 30)
+    lines, height = fit_text("incomprehensibilities", 80, 80, 30)
     assert lines == ["incomprehensibilities"]
     assert height < 12
 

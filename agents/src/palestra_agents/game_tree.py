@@ -129,7 +129,7 @@ def tree_of(game: Game[Any, Any]) -> GameTree:
     deals = check_solvable(game)
     grown = _Growth(game).grow([_Interpreted(game, state) for _, state in deals], FEW)
     if grown is None:
-        grown = _Growth(game).grow(list(_compiled(game, deals)), LARGEST)
+        grown = _Growth(game).grow(list(_compiled_forks(game, deals)), LARGEST)
     if grown is None:
         raise InvalidOption(
             f"{type(game).__name__} cannot be solved: its tree has more than {LARGEST:,} "
@@ -183,7 +183,7 @@ class _Forked:
         return _Forked(episode), list(episode.rewards)
 
 
-def _compiled(game: Game[Any, Any], deals: Sequence[tuple[float, Any]]) -> Iterator[_Forked]:
+def _compiled_forks(game: Game[Any, Any], deals: Sequence[tuple[float, Any]]) -> Iterator[_Forked]:
     for _, state in deals:
         episode = Episode(game, 0)
         episode.load(state)

@@ -78,7 +78,7 @@ class Probe(Agent):
         compared = self._reference.act(turns) if self._reference else [Decision()] * len(turns)
         for turn, decision, policy, reference in zip(turns, decisions, said, compared, strict=True):
             move = _written(turn, decision)
-            found = judged(move, decision, policy.facts)
+            found = move_facts(move, decision, policy.facts)
             found |= self._implicit(move, policy.facts, reference.facts)
             found |= self._ends(turn, decision)
             decision.facts = {**decision.facts, **found}
@@ -150,7 +150,7 @@ class Probe(Agent):
         return [self._by, *([self._reference] if self._reference else [])]
 
 
-def judged(move: str, decision: Decision, said: Mapping[str, Any]) -> dict[str, Any]:
+def move_facts(move: str, decision: Decision, said: Mapping[str, Any]) -> dict[str, Any]:
     """A policy's facts about a move that was played."""
     found: dict[str, Any] = {}
     if "value" in said:

@@ -37,10 +37,10 @@ def escape(text: str) -> str:
     if _PLAIN.fullmatch(text):  # the usual case; letter by letter takes ten times as long
         return text
     marked = _TOKEN.sub(lambda found: f"\0{found[0]}", text.replace("\0", "\0\0"))
-    return "".join(_escaped(marked))
+    return "".join(_escape_marks(marked))
 
 
-def _escaped(marked: str) -> Iterator[str]:
+def _escape_marks(marked: str) -> Iterator[str]:
     letters = iter(marked)
     for letter in letters:
         if letter == "\0":  # marks a letter that must be escaped, whatever it is

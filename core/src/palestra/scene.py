@@ -75,7 +75,7 @@ class Grid:
         return "".join(text for label in labels for text in label)
 
 
-def marked(kind: MarkKind, cells: Iterable[Cell]) -> Marks:
+def mark_cells(kind: MarkKind, cells: Iterable[Cell]) -> Marks:
     """Marks of one kind on several cells of a grid."""
     return tuple((kind, cell) for cell in cells)
 

@@ -105,12 +105,12 @@ def load_shaper(text: str) -> Shaper:
     return partial(found, **options)
 
 
-def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+def _add_amounts(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
     """Named amounts added up."""
     return {**one, **{name: one.get(name, 0.0) + value for name, value in other.items()}}
 
 
-def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
+def _copies(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
     return {n: s.copy() if isinstance(s, Remembering) else s for n, s in shapers.items()}
 
 
@@ -252,7 +252,7 @@ class ShapedEpisode(Episode):
         paid = [total(terms[seat]) for seat in range(self.game.num_players)]
         self._paid = [a + b for a, b in zip(self._paid, paid, strict=True)]
         self._total = [a + b for a, b in zip(self._total, paid, strict=True)]
-        self._named = {seat: _summed(self._named.get(seat, {}), terms[seat]) for seat in terms}
+        self._named = {seat: _add_amounts(self._named.get(seat, {}), terms[seat]) for seat in terms}
 
     @property
     def rewards(self) -> Sequence[float]:
@@ -280,7 +280,7 @@ class ShapedEpisode(Episode):
         twin = super().fork(seed)
         assert isinstance(twin, ShapedEpisode)
         if twin._shapers is self._shapers:
-            twin._shapers = _copied(self._shapers)
+            twin._shapers = _copies(self._shapers)
         return twin
 
     def plain(self) -> Episode:
@@ -289,11 +289,11 @@ class ShapedEpisode(Episode):
         return twin
 
     def snapshot(self) -> Snapshot:
-        kept = (self._terms, self._paid, self._total, self._named, _copied(self._shapers))
+        kept = (self._terms, self._paid, self._total, self._named, _copies(self._shapers))
         return replace(super().snapshot(), shaped=kept)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)
         if snapshot.shaped is not None:
             self._terms, self._paid, self._total, self._named, shapers = snapshot.shaped
-            self._shapers = _copied(shapers)
+            self._shapers = _copies(shapers)

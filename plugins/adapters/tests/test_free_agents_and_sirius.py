@@ -16,7 +16,7 @@ from palestra.agents.agent import FunctionAgent
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
 from palestra_adapters.memory.sirius import Sirius
-from palestra_adapters.routers.free_agent import RosterEvent, FreeAgent, Incumbent
+from palestra_adapters.routers.free_agent import FreeAgent, Incumbent, RosterEvent
 
 
 def goes(side: str, name: str = "") -> FunctionAgent:

@@ -13,7 +13,7 @@ from adapter_worlds import Free, last, trail
 from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
-from palestra_adapters.directed import Directed, read_direction, scaled
+from palestra_adapters.directed import Directed, read_direction, to_unit_length
 from palestra_adapters.mediator import Mediator, overridden, read_orders
 from palestra_adapters.memory.navigator import Navigator, read_experience
 from palestra_adapters.tasked import Tasked, read_tasks
@@ -176,7 +176,7 @@ def test_a_given_direction_has_length_one_and_bad_ones_are_told() -> None:
         with pytest.raises(InvalidOption, match="term=number"):
             read_direction(wrong)
     with pytest.raises(InvalidOption, match="not all 0"):
-        scaled({"payoff": 0.0})
+        to_unit_length({"payoff": 0.0})
     with pytest.raises(InvalidOption, match="a direction or terms, not both"):
         Directed(inner=agent.inner)
 

@@ -11,7 +11,14 @@ from adapter_worlds import last
 from optimiser_worlds import doors, optimise
 from palestra import InvalidOption, Rng
 from palestra.agents.models import Request
-from palestra_adapters.optimisers.mas_host import Action, Built, MasHost, HostPolicy, build, relative
+from palestra_adapters.optimisers.mas_host import (
+    Action,
+    Built,
+    HostPolicy,
+    MasHost,
+    build,
+    relative,
+)
 from palestra_adapters.workflows.steps import AskStep
 
 

@@ -9,7 +9,7 @@ import pytest
 from adapter_worlds import Scripted, last, trail
 from palestra import InvalidOption, RecordError
 from palestra.agents.models import Request
-from palestra_adapters.memory.memrl import Experience, MemRL, standardised
+from palestra_adapters.memory.memrl import Experience, MemRL, standardise
 from palestra_adapters.memory.reflexion import Reflexion
 from palestra_adapters.react import ReAct
 from palestra_adapters.similarity import embed, similarity
@@ -143,7 +143,7 @@ def test_similarity_is_a_cosine() -> None:
             assert similarity(one, other) == pytest.approx(float(vectors[i] @ vectors[j]))
     assert similarity("a", "a") == 1.0
     assert similarity(texts[0], texts[1]) > similarity(texts[0], texts[2])
-    assert standardised([1.0, 1.0]).tolist() == [0.0, 0.0]
+    assert standardise([1.0, 1.0]).tolist() == [0.0, 0.0]
 
 
 def test_bad_options_are_named() -> None:

@@ -21,7 +21,7 @@ from palestra_adapters.optimisers.agent_swift import (
     AgentSwift,
     ValueModel,
     features,
-    recombined,
+    recombine,
     selection,
 )
 from palestra_adapters.optimisers.command import make_search, read_budget, searches
@@ -43,11 +43,11 @@ from palestra_adapters.optimisers.prompt_agent import (
 )
 from palestra_adapters.optimisers.run import HELD_OUT, LOG
 from palestra_adapters.optimisers.search import (
-    WorkflowEpisode,
     Studio,
     Told,
     Trials,
     Variant,
+    WorkflowEpisode,
 )
 from palestra_adapters.optimisers.symbolic import SymbolicLearning
 from palestra_adapters.optimisers.trace import Trace, changed_by, parameters, upstream
@@ -180,16 +180,29 @@ def tree(*parents: int | None) -> list[Variant]:
 
 def test_a_clade_pools_the_results_of_all_descendants() -> None:
     # 0 -> 1 -> 3, 0 -> 2; by hand: 3 alone, 2 alone, 1 with 3, 0 with all
-    own = {0: SuccessCounts(1, 1), 1: SuccessCounts(0, 4), 2: SuccessCounts(2, 0), 3: SuccessCounts(5, 1)}
+    own = {
+        0: SuccessCounts(1, 1),
+        1: SuccessCounts(0, 4),
+        2: SuccessCounts(2, 0),
+        3: SuccessCounts(5, 1),
+    }
     pooled = clade_tallies(tree(None, 0, 0, 1), own)
-    assert pooled == {0: SuccessCounts(8, 6), 1: SuccessCounts(5, 5), 2: SuccessCounts(2, 0), 3: SuccessCounts(5, 1)}
+    assert pooled == {
+        0: SuccessCounts(8, 6),
+        1: SuccessCounts(5, 5),
+        2: SuccessCounts(2, 0),
+        3: SuccessCounts(5, 1),
+    }
     assert pooled[1].mean == 0.5
     assert own[1].mean == 0.0  # its own score would never have it changed again
 
 
 def test_thompson_sampling_draws_in_proportion_to_the_chance_of_being_best() -> None:
     # By hand: P(Beta(2,1) > Beta(1,1)) = integral of 2x * x dx = 2/3
-    draws = [thompson({0: SuccessCounts(0, 0), 1: SuccessCounts(1, 0)}, Rng.seeded(i)) for i in range(3000)]
+    draws = [
+        thompson({0: SuccessCounts(0, 0), 1: SuccessCounts(1, 0)}, Rng.seeded(i))
+        for i in range(3000)
+    ]
     assert np.mean(draws) == pytest.approx(2 / 3, abs=0.03)
 
 
@@ -198,7 +211,9 @@ def test_thompson_sampling_draws_in_proportion_to_the_chance_of_being_best() -> 
 def test_the_final_quantile_is_that_of_the_beta_distribution(share: float, count: int) -> None:
     # closed forms: Beta(n + 1, 1) has x^(n+1), Beta(1, n + 1) has 1 - (1-x)^(n+1)
     n = count + 1
-    assert lower_quantile(SuccessCounts(count, 0), share) == pytest.approx(share ** (1 / n), abs=2e-4)
+    assert lower_quantile(SuccessCounts(count, 0), share) == pytest.approx(
+        share ** (1 / n), abs=2e-4
+    )
     expected = 1 - (1 - share) ** (1 / n)
     assert lower_quantile(SuccessCounts(0, count), share) == pytest.approx(expected, abs=2e-4)
 
@@ -384,7 +399,7 @@ def test_the_value_model_is_ridge_regression() -> None:
 
 
 def test_recombination_changes_one_component_at_a_time() -> None:
-    made = recombined(AHEAD)
+    made = recombine(AHEAD)
     kinds = [[type(step).__name__ for step in one.steps] for one in made]
     assert ["AskStep"] in kinds  # the tool left out
     assert ["RecallStep", "ToolStep", "AskStep"] in kinds

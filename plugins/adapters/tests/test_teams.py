@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption
 from palestra.agents.models import Request
-from palestra_adapters.teams.dylan import DyLAN, agreed, contributions, read_ratings
+from palestra_adapters.teams.dylan import DyLAN, contributions, has_agreement, read_ratings
 from palestra_adapters.teams.oneflow import OneFlow
 from palestra_adapters.teams.selforg import SelfOrg, contribution, edges, levels
 from palestra_adapters.teams.spp import SoloPerformance, read_final
@@ -99,9 +99,9 @@ def test_agreement_of_more_than_two_thirds_ends_the_talk() -> None:
     model = Free(door("right"))
     one_game(DyLAN(model=model, size=4, layers=3))
     assert len(model.requests) == 4
-    assert not agreed(answers_of("a", "a", "b"))
-    assert agreed(answers_of("a", "a", "a", "b"))
-    assert not agreed(answers_of(None, None, None))
+    assert not has_agreement(answers_of("a", "a", "b"))
+    assert has_agreement(answers_of("a", "a", "a", "b"))
+    assert not has_agreement(answers_of(None, None, None))
 
 
 def test_the_weak_drop_out_after_the_second_layer() -> None:

@@ -23,7 +23,7 @@ from palestra_adapters.workflows.steps import (
     ToolStep,
     VoteStep,
     Workflow,
-    checked,
+    check_workflow,
     known_workflows,
     read_workflow,
     write_workflow,
@@ -57,7 +57,7 @@ def steps(*made: Step) -> Workflow:
 )
 def test_a_workflow_that_cannot_be_played_is_refused(workflow: Workflow, says: str) -> None:
     with pytest.raises(InvalidOption, match=says):
-        checked(workflow)
+        check_workflow(workflow)
 
 
 def test_the_language_shown_to_a_model_names_every_kind_of_step() -> None:
@@ -162,8 +162,8 @@ def test_random_changes_are_workflows_and_differ() -> None:
     now = known_workflows()[0]
     for _ in range(200):
         changed = mutate(now, rng)
-        assert checked(changed).key != now.key
-        checked(cross(changed, known_workflows()[rng.below(5)], rng))
+        assert check_workflow(changed).key != now.key
+        check_workflow(cross(changed, known_workflows()[rng.below(5)], rng))
         seen.update(type(step).__name__ for step in changed.steps)
         now = changed if len(changed.steps) < 10 else known_workflows()[rng.below(5)]
     assert seen >= {"AskStep", "VoteStep", "ReflectStep", "ToolStep", "RecallStep"}

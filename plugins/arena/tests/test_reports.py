@@ -26,7 +26,7 @@ from palestra_arena.report import (
 )
 from palestra_arena.report.suite import suite_report
 from palestra_arena.report.table import cells_of
-from palestra_arena.result import failed, points_of, ranks_of, void
+from palestra_arena.result import failed_result, points_of, ranks_of, void
 from palestra_arena.settings import Environment
 from rich.console import Console
 
@@ -93,7 +93,7 @@ def test_void_games_and_errors_count_for_no_agent() -> None:
     games = [game(("a", "b"), (1, 0), 0), void(Match(TICTACTOE, ("a", "b"), 1), "known seed")]
     board = make_leaderboard(games)
     assert (board.games, board.void, board.rows[0].games) == (2, 1, 1)
-    board = make_leaderboard([*games, failed(Match(TICTACTOE, ("a", "b"), 2), "broke")])
+    board = make_leaderboard([*games, failed_result(Match(TICTACTOE, ("a", "b"), 2), "broke")])
     assert (board.games, board.void, board.errors, board.rows[0].games) == (3, 1, 1, 1)
     assert board.uncounted == "1 ended in an error and 1 void (these count for no agent)"
     with pytest.raises(InvalidOption, match="nothing to rank"):

@@ -10,7 +10,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, Grid, InvalidAction, InvalidOption, Rng
-from palestra_games.social.associations import english, related, words_of
+from palestra_games.social.associations import english, related_words, words_of
 from palestra_games.social.codenames import (
     ASSASSIN,
     BYSTANDER,
@@ -124,7 +124,7 @@ def test_who_covers_the_others_last_word_lets_them_win() -> None:
     ],
 )
 def test_forms_and_parts_of_a_word(clue: str, name: str, near: bool) -> None:
-    assert related(clue, name) == related(name, clue) == near
+    assert related_words(clue, name) == related_words(name, clue) == near
 
 
 def test_an_invalid_clue_ends_the_turn_and_covers_a_word_of_the_other_team() -> None:

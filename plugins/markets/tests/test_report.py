@@ -15,7 +15,7 @@ from palestra import InvalidOption, MissingExtra
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
 from palestra_markets.report.page import page, plots_of, svg, write_page
-from palestra_markets.report.plot import Series, Plot
+from palestra_markets.report.plot import Plot, Series
 from palestra_markets.trading.schedules import equilibrium
 
 MARKETS = sorted(spec.id for spec in palestra.specs() if spec.id.startswith("markets/"))

@@ -8,7 +8,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption
-from palestra_markets.errands.shelf import NEED, Product, best, preferred, worth
+from palestra_markets.errands.shelf import NEED, Product, best, preferred_product, worth
 from palestra_markets.errands.shopping import Choose, Offer, Recommend, Shopping
 from scipy.integrate import quad
 
@@ -79,8 +79,8 @@ def test_worth_is_need_and_quality_as_the_goal_weighs_it_less_the_price() -> Non
     shelf = [Product(30, 0, 0), Product(60, 50, 100), Product(100, 90, 10)]
     assert [worth(p, "good value") for p in shelf] == [70, 90, 90]
     assert [best(shelf, goal) for goal in ("cheapest", "good value", "best")] == [0, 1, 2]
-    assert preferred(shelf, "cheapest", 1.0, 99) == 1
-    assert preferred(shelf, "cheapest", 1.0, 100) == 0
+    assert preferred_product(shelf, "cheapest", 1.0, 99) == 1
+    assert preferred_product(shelf, "cheapest", 1.0, 100) == 0
     assert NEED == 100
 
 

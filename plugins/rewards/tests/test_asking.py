@@ -99,7 +99,9 @@ def test_helpers_write_what_the_user_judges_by() -> None:
     def user(first: EpisodeRecord, second: EpisodeRecord, notes: tuple[Any, Any]) -> float:
         return float(float(notes[0]["downs"]) > float(notes[1]["downs"]))
 
-    outer = TaughtRewardModel(user, steps=20, helpers={"downs": lambda record: inner.scores([record])[0]})
+    outer = TaughtRewardModel(
+        user, steps=20, helpers={"downs": lambda record: inner.scores([record])[0]}
+    )
     for _ in range(3):
         outer.update(records, 12)
     fresh = lake("random", 30, 9)

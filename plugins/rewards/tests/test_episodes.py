@@ -15,7 +15,7 @@ from palestra.agents.budget import Usage
 from palestra.records.record import OutcomeRecord, StepRecord, TurnRecord
 from palestra_rewards import Group, Lacking, estimate, shape
 from palestra_rewards.episodes.attempts import corrections
-from palestra_rewards.episodes.bounded import clipped, differences
+from palestra_rewards.episodes.bounded import clip_scores, differences
 from palestra_rewards.episodes.checklist import Item, met_share
 from palestra_rewards.episodes.matching import hard_mass, soft_mass
 from palestra_rewards.episodes.palette import palette, tilted_means
@@ -66,9 +66,9 @@ def test_repeating_good_steps_never_raises_the_sum(
     """Clip and Delta are bounded under repetition; raw process rewards grow without end."""
     padded = np.array(scores + [max(scores)] * repeats)
     before = np.array(scores)
-    assert clipped(padded, eta).sum() <= clipped(before, eta).sum() + 1e-12
+    assert clip_scores(padded, eta).sum() <= clip_scores(before, eta).sum() + 1e-12
     assert differences(padded).sum() == pytest.approx(differences(before).sum())
-    assert differences(clipped(padded, eta)).sum() <= 1e-9
+    assert differences(clip_scores(padded, eta)).sum() <= 1e-9
     if max(scores) > 0:
         assert padded.sum() > before.sum()
 

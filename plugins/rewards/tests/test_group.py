@@ -3,7 +3,7 @@ import palestra
 import pytest
 from palestra.records.record import retrace
 from palestra_rewards import Group, Lacking, estimate
-from palestra_rewards.arrays import number, ranks, standardised, together, without_self
+from palestra_rewards.arrays import number, ranks, standardise, together, without_self
 from reward_games import place
 from reward_rollouts import drawn, outcomes
 
@@ -61,7 +61,7 @@ def test_equal_values_share_a_rank() -> None:
 
 def test_rounding_is_no_spread() -> None:
     values = np.full(3, 0.1) * np.array([1, 1, 1 + 1e-15])
-    assert standardised(values, np.zeros(3, dtype=np.int64)).tolist() == [0, 0, 0]
+    assert standardise(values, np.zeros(3, dtype=np.int64)).tolist() == [0, 0, 0]
 
 
 def test_one_alone_is_its_own_others() -> None:

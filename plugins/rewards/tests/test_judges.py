@@ -42,7 +42,7 @@ from palestra_rewards.judges.service import ask
 from palestra_rewards.judges.trials import (
     best_of_n_accuracy,
     consistency,
-    inherited,
+    inherit_faults,
     one_against_many,
     over_optimisation,
     pair_accuracy,
@@ -383,14 +383,14 @@ def test_best_of_n_by_a_proxy_is_the_mean_over_all_draws(proxy: list[int], seed:
 def test_errors_are_inherited_until_they_are_repaired() -> None:
     """AgentProcessBench: what builds on a bad step is bad; a repair builds on nothing bad."""
     labels, needs = [1, -1, 1, 0, 1, 1], [[], [0], [1], [2], [0], [4]]
-    true = inherited(labels, needs)
+    true = inherit_faults(labels, needs)
     assert true == [1, -1, -1, -1, 1, 1]
     found = step_figures([[1, -1, 1, -1, 1, 1], [1, 0]], [true, [1, -1]])
     assert found["steps"] == pytest.approx(6 / 8)
     assert found["first error"] == 0.5
     assert found["steps at 6"] == pytest.approx(5 / 6)
     with pytest.raises(palestra.InvalidOption, match="step 0 has label 1 and builds on"):
-        inherited([1], [[0]])
+        inherit_faults([1], [[0]])
 
 
 @pytest.mark.parametrize("at", [(), (0,), (1, 3), (2, 90)])

@@ -19,8 +19,8 @@ from palestra_rewards import Group, Lacking, estimate, shape
 from palestra_rewards.episodes.hops import (
     ExpertHops,
     Pair,
-    advanced,
-    fused,
+    advance,
+    fuse_progress,
     hop,
     progress_along,
     read_hop,
@@ -167,23 +167,23 @@ def test_true_hops_give_back_the_progress_from_all_three_sides(later: list[float
     way = [0.0, *later]
     steps = [hop(a, b) for a, b in zip(way, later, strict=False)]
     forward, backward = [hop(0.0, b) for b in later], [hop(1.0, b) for b in later]
-    assert fused(steps, forward, backward) == pytest.approx(later, abs=1e-9)
+    assert fuse_progress(steps, forward, backward) == pytest.approx(later, abs=1e-9)
 
 
 @given(st.lists(st.tuples(*[st.floats(-1, 1)] * 3), max_size=20))
 def test_whatever_a_hop_model_says_progress_stays_from_zero_to_one(hops: list[Any]) -> None:
     table = np.array(hops).reshape(-1, 3).T
-    assert np.all((fused(*table) >= 0) & (fused(*table) <= 1))
+    assert np.all((fuse_progress(*table) >= 0) & (fuse_progress(*table) <= 1))
 
 
 def test_hops_by_hand() -> None:
     assert [hop(0.5, 0.75), hop(0.5, 0.25), hop(0.2, 0.2), hop(0.0, 0.3)] == [0.5, -0.5, 0, 0.3]
-    assert advanced(advanced(0.0, 0.5), -0.5) == 0.25
+    assert advance(advance(0.0, 0.5), -0.5) == 0.25
     # chained .5, .25; forward .2, -.4 (no less than 0); backward -.6, -.9: .4, .1
-    mixed = fused([0.5, -0.5], [0.2, -0.4], [-0.6, -0.9])
+    mixed = fuse_progress([0.5, -0.5], [0.2, -0.4], [-0.6, -0.9])
     assert mixed == pytest.approx([(0.5 + 0.2 + 0.4) / 3, (0.25 + 0 + 0.1) / 3])
     with pytest.raises(InvalidOption, match="from -1 to 1"):
-        fused([2.0], [0.0], [0.0])
+        fuse_progress([2.0], [0.0], [0.0])
     assert [read_hop(t) for t in ("<score>+25%</score>", "<score>-250%</score>", "25%")] == [
         0.25,
         -1.0,

@@ -22,7 +22,7 @@ from palestra_rewards.steps.kinesthetic import (
     alignment,
     heat_map,
     nearness,
-    shaded,
+    shade_heat_map,
     signed_nearness,
 )
 
@@ -311,6 +311,6 @@ def test_shapes_of_distance_and_direction_by_hand() -> None:
     assert alignment([[3, 4], [1, 0], [0, 0]], [4, 3]).tolist() == pytest.approx([0.96, 0.8, 0.0])
     drawn = heat_map(lambda x, y: x + 10 * y, 3, 2)
     assert drawn.tolist() == [[5.5, 6.5, 7.5], [15.5, 16.5, 17.5]]
-    assert shaded(np.array([[0.0, 1.0], [0.5, 0.2]])) == " █\n▒·"
+    assert shade_heat_map(np.array([[0.0, 1.0], [0.5, 0.2]])) == " █\n▒·"
     with pytest.raises(InvalidOption, match="above 0"):
         nearness(1.0, density=0.0)

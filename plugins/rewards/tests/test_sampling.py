@@ -11,7 +11,7 @@ import palestra
 import pytest
 from palestra import InvalidOption, Rng
 from palestra_rewards import Group, shape
-from palestra_rewards.episodes.staged import StageRates, annealed, short_bleu
+from palestra_rewards.episodes.staged import StageRates, anneal, short_bleu
 from palestra_rewards.estimators.sampling import replaced_tasks
 from palestra_rewards.task_sampling import sampled_rollouts
 from test_episodes import record_of
@@ -27,7 +27,7 @@ from test_episodes import record_of
     ],
 )
 def test_weights_of_stages_that_are_passed_move_on(rates: list, expected: list) -> None:
-    found = annealed([0.1, 0.2, 0.7], rates)
+    found = anneal([0.1, 0.2, 0.7], rates)
     assert found == pytest.approx(expected)
     assert sum(found) == pytest.approx(1)
 

@@ -239,7 +239,9 @@ def test_no_browser_is_said_with_the_line_that_installs_it(
 def test_a_difference_is_found(chromium: Chromium, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = BrowserSession.get
     lie = "<title>Another "
-    monkeypatch.setattr(BrowserSession, "get", lambda self, url: honest(self, url).replace("<title>", lie))
+    monkeypatch.setattr(
+        BrowserSession, "get", lambda self, url: honest(self, url).replace("<title>", lie)
+    )
     with Mirror(chromium) as mirror, pytest.raises(Divergence, match="'Another Shop' now"):
         palestra.play("web/Shop-v0", agents=["oracle-shopper"], hooks=[mirror])
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from palestra import Episode, Grid, Scene
-from palestra.scene import Hexes, Part, marked
+from palestra.scene import Hexes, Part, mark_cells
 
 MOST = 4  # cells that one move changes: castling moves two men
 
@@ -43,11 +43,11 @@ def with_changes(scene: Scene, before: Scene | None) -> Scene:
     parts, earlier = tuple(scene.all_parts()), tuple(before.all_parts())
     if len(parts) != len(earlier):
         return scene
-    shown = tuple(changed(part, old) for part, old in zip(parts, earlier, strict=True))
+    shown = tuple(mark_changes(part, old) for part, old in zip(parts, earlier, strict=True))
     return Scene(scene.caption, parts=shown) if shown != parts else scene
 
 
-def changed(part: Part, old: Part) -> Part:
+def mark_changes(part: Part, old: Part) -> Part:
     """A board with its changed cells marked; other parts, and boards with many, as they are."""
     if isinstance(part, Grid) and isinstance(old, Grid):
         if [len(row) for row in part.cells] != [len(row) for row in old.cells]:
@@ -61,7 +61,7 @@ def changed(part: Part, old: Part) -> Part:
         known = {cell for _, cell in part.marks}
         if not 0 < len(cells) <= MOST:
             return part
-        fresh = marked("last", [cell for cell in cells if cell not in known])
+        fresh = mark_cells("last", [cell for cell in cells if cell not in known])
         return replace(part, marks=(*fresh, *part.marks))
     if isinstance(part, Hexes) and isinstance(old, Hexes) and len(part.tiles) == len(old.tiles):
         pairs = enumerate(zip(part.tiles, old.tiles, strict=True))

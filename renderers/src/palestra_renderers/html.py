@@ -79,7 +79,7 @@ def frame_data(
         "words": texts.text(
             "\n".join(scene_lines(scene) + labels(scene, episode.players))[:WORDS_LIMIT]
         ),
-        "returns": [_rounded(shown_return(episode, s, viewer)) for s in seats],
+        "returns": [_round_number(shown_return(episode, s, viewer)) for s in seats],
         "acting": list(episode.to_act),
         "end": ending(episode),
     }
@@ -109,7 +109,7 @@ def piece_words(piece: Piece, players: Sequence[str]) -> str:
     return piece.label or owner
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_number(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 

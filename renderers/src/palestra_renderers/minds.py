@@ -19,7 +19,7 @@ from palestra.llm.conversation import STYLES, Chat
 from palestra.phrasing.wording import answer_form
 from palestra.records.record import Attempt, StepRecord, TurnRecord
 
-from palestra_renderers.texts import TextTable, cleaned
+from palestra_renderers.texts import TextTable, clean_data
 
 EXCHANGES = "exchanges"  # what a server captured, in `TurnRecord.sampling`
 HIDDEN_SETTINGS = (EXCHANGES, "tokens")
@@ -45,11 +45,15 @@ class Minds:
         }
 
     def _mind(self, episode: Episode, turn: TurnRecord) -> dict[str, Any]:
-        found = self._captured(turn) if EXCHANGES in turn.sampling else self._tries(episode, turn)
+        found = (
+            self._captured_exchanges(turn)
+            if EXCHANGES in turn.sampling
+            else self._tries(episode, turn)
+        )
         kept = {name: fact for name, fact in turn.facts.items() if name != "talks"}
         settings = {n: v for n, v in turn.sampling.items() if n not in HIDDEN_SETTINGS}
-        found |= {"settings": cleaned(settings)} if settings else {}
-        found |= {"facts": cleaned(kept)} if kept else {}
+        found |= {"settings": clean_data(settings)} if settings else {}
+        found |= {"facts": clean_data(kept)} if kept else {}
         talks = turn.facts.get("talks")
         if isinstance(talks, list):
             found["talks"] = [self._talk(talk) for talk in talks if isinstance(talk, dict)]
@@ -93,7 +97,7 @@ class Minds:
             "raw": None if answer.raw is None else self._texts.text(answer.raw),
             "thought": self._texts.text(answer.thought),
             "error": self._texts.text(error),
-            "model": cleaned(answer.model),
+            "model": clean_data(answer.model),
             "logprob": answer.logprob,
             "usage": usage_data(answer.usage),
         }
@@ -102,7 +106,7 @@ class Minds:
             empty.discard("raw")  # an empty answer is an answer
         return {name: value for name, value in found.items() if name not in empty}
 
-    def _captured(self, turn: TurnRecord) -> dict[str, Any]:
+    def _captured_exchanges(self, turn: TurnRecord) -> dict[str, Any]:
         """The exchanges with a model that a server captured, as they were sent."""
         exchanges = turn.sampling[EXCHANGES]
         tries = []
@@ -136,7 +140,7 @@ class Minds:
         others = {n: v for n, v in message.items() if n not in ("role", "content") and v}
         more = "\n".join(f"{name}: {value}" for name, value in others.items())
         text = "\n".join(part for part in (content if content else "", more) if part)
-        return [cleaned(str(message.get("role", ""))), self._texts.text(text)]
+        return [clean_data(str(message.get("role", ""))), self._texts.text(text)]
 
     # Conversations inside an agent
 
@@ -149,13 +153,13 @@ class Minds:
                 said = turn.get("raw") or turn.get("text") or ""
                 lines.append([turn.get("player", 0), "", self._texts.text(str(said))])
             self._talk_prompts(lines, step.get("events") or ())
-        return {"players": cleaned(list(talk.get("players") or ())), "lines": lines}
+        return {"players": clean_data(list(talk.get("players") or ())), "lines": lines}
 
     def _talk_prompts(self, lines: list[list[Any]], events: Sequence[Mapping[str, Any]]) -> None:
         for event in events:
             to = event.get("audience") or [0]
             role = str((event.get("data") or {}).get("role", "asked"))
-            lines.append([to[0], cleaned(role), self._texts.text(str(event.get("text", "")))])
+            lines.append([to[0], clean_data(role), self._texts.text(str(event.get("text", "")))])
 
 
 class PromptStyle:

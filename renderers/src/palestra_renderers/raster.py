@@ -206,13 +206,13 @@ def ready_layer(mark: Layer) -> Any:
     module, size = pygame(), (ceil(mark.width), ceil(mark.height))
     large = module.Surface((2 * size[0], 2 * size[1]), depth=24, masks=MASKS)
     large.fill(LIGHT["paper"])
-    paint_marks(large, map(doubled, mark.marks))
+    paint_marks(large, map(double, mark.marks))
     ready = module.Surface(size, depth=24, masks=MASKS)
     module.transform.smoothscale(large, size, ready)
     return ready
 
 
-def doubled(mark: Any) -> Any:
+def double(mark: Any) -> Any:
     """A mark at twice its size; the angle of a sprite stays."""
     if isinstance(mark, Sprite):
         return Sprite(2 * mark.x, 2 * mark.y, 2 * mark.size, *mark[3:])

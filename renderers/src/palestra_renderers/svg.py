@@ -69,22 +69,22 @@ class MarkTable:
 
     def _data(self, mark: Mark) -> list[Any]:
         if isinstance(mark, Layer):
-            return ["g", rounded(mark.x), rounded(mark.y), self._group(mark.marks)]
+            return ["g", round_numbers(mark.x), round_numbers(mark.y), self._group(mark.marks)]
         if isinstance(mark, Sprite):
             self.sprites[mark.name] = outlines()[mark.name]
-        return [KINDS[type(mark)], *map(rounded, mark)]
+        return [KINDS[type(mark)], *map(round_numbers, mark)]
 
 
-def rounded(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
     """Numbers to a tenth of a unit, which nobody sees."""
     if isinstance(value, float):
         short = round(value, 1)
         return int(short) if short == int(short) else short
-    return [rounded(part) for part in value] if isinstance(value, tuple) else value
+    return [round_numbers(part) for part in value] if isinstance(value, tuple) else value
 
 
 def place_data(place: Place) -> list[Any]:
-    return [*map(rounded, place.box), place.name]
+    return [*map(round_numbers, place.box), place.name]
 
 
 def theme_css() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palestra import Grid, Scene
-from palestra.scene import Cell, marked
+from palestra.scene import Cell, mark_cells
 
 MOST = 60  # cells; where more may be clicked, marking them all says nothing
 
@@ -40,5 +40,5 @@ def replace_marks(grid: Grid, rests: set[str], begun: str) -> Grid:
     if len(targets) > MOST or (len(targets) == len(cells) and not begun):
         targets = []
     kept = tuple(mark for mark in grid.marks if mark[1] not in {*targets, *chosen})
-    marks = (*kept, *marked("target", targets), *marked("selected", chosen))
+    marks = (*kept, *mark_cells("target", targets), *mark_cells("selected", chosen))
     return replace(grid, marks=marks)

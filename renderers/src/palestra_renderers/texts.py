@@ -35,7 +35,7 @@ class TextTable:
         return number
 
 
-def cleaned(value: Any, depth: int = DEPTH) -> Any:
+def clean_data(value: Any, depth: int = DEPTH) -> Any:
     """JSON data whose texts are safe to show; what is too deep or too long is clipped."""
     if isinstance(value, str):
         return clean(value, LINE)
@@ -45,5 +45,5 @@ def cleaned(value: Any, depth: int = DEPTH) -> Any:
         return "…"
     if isinstance(value, dict):
         named = list(value.items())[:ITEMS]
-        return {clean(str(name), 200): cleaned(one, depth - 1) for name, one in named}
-    return [cleaned(one, depth - 1) for one in value[:ITEMS]]
+        return {clean(str(name), 200): clean_data(one, depth - 1) for name, one in named}
+    return [clean_data(one, depth - 1) for one in value[:ITEMS]]

@@ -262,7 +262,7 @@ class LLMAgent(Agent):
         if item.request.score:
             best = int(np.argmax([score.mean for score in reply.scores]))
             text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
-            facts = _weighed(item.request.score, reply.scores, best)
+            facts = _move_probabilities(item.request.score, reply.scores, best)
         elif found := _THOUGHT.match(reply.text):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
         item.talk.answer(text, reply.tokens)
@@ -319,7 +319,7 @@ class LLMAgent(Agent):
         self._model.close()
 
 
-def _weighed(moves: Sequence[str], scores: Sequence[Score], best: int) -> dict[str, Any]:
+def _move_probabilities(moves: Sequence[str], scores: Sequence[Score], best: int) -> dict[str, Any]:
     """The normalised probability of each scored move, and that of its tokens."""
     logs = np.array([score.logprob for score in scores])
     chances = np.exp(logs - logs.max())

@@ -20,7 +20,7 @@ import msgspec
 from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Unanswered
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 
 try:
     import openai
@@ -108,7 +108,7 @@ class OpenAIModel(Model):
         except openai.BadRequestError as error:
             if _too_long(str(error)):
                 return Reply("", overflow=True, model=self.name)
-            return ModelError(f"{self.name} refused the request: {shown(str(error), 500)}")
+            return ModelError(f"{self.name} refused the request: {show(str(error), 500)}")
         except (openai.OpenAIError, TimeoutError, _TooMuch) as error:
             return ModelError(f"{self.name} {self._problem(error)}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -126,9 +126,9 @@ class OpenAIModel(Model):
         if isinstance(error, TimeoutError | openai.APITimeoutError):
             return f"did not answer within {self._timeout} s; give timeout=…"
         if isinstance(error, openai.APIConnectionError):
-            why = f" ({shown(str(error.__cause__))})" if error.__cause__ else ""
+            why = f" ({show(str(error.__cause__))})" if error.__cause__ else ""
             return f"cannot be reached; is the server running at {self._client.base_url}?{why}"
-        return f"failed: {shown(str(error), 500)}"
+        return f"failed: {show(str(error), 500)}"
 
     async def _answer(self, body: dict[str, Any]) -> bytes:
         """The server's answer to a request, retried while that may help."""

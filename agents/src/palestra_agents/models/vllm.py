@@ -101,7 +101,7 @@ class VLLMModel(Model):
     def _reply(self, request: Request, outputs: Sequence[Any]) -> Reply:
         usage = sum((_usage(output) for _, _, output in outputs), Usage())
         if request.score:
-            scores = tuple(_weighed(output, len(ids)) for ids, _, output in outputs)
+            scores = tuple(_prompt_score(output, len(ids)) for ids, _, output in outputs)
             return Reply("", usage, model=self.name, scores=scores)
         ids, _, output = outputs[0]
         said = output.outputs[0]
@@ -210,7 +210,7 @@ def _usage(output: Any) -> Usage:
     )
 
 
-def _weighed(output: Any, start: int) -> Score:
+def _prompt_score(output: Any, start: int) -> Score:
     """The log-probabilities of the prompt's tokens from `start` on."""
     ids = output.prompt_token_ids
     chances = [output.prompt_logprobs[i][ids[i]].logprob for i in range(start, len(ids))]

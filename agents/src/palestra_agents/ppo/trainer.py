@@ -18,7 +18,7 @@ import torch
 from palestra import ArrayGame, InvalidOption, game, make
 from palestra.engine.batch import Batch
 from palestra.files import write_bytes
-from palestra.kernel.errors import cause, shown
+from palestra.kernel.errors import cause, show
 from palestra.records.record import versions_for
 from torch import Tensor, nn
 
@@ -313,7 +313,7 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
         path = folder / CHECKPOINT if folder.is_dir() else folder
         there = path.exists()
     except (OSError, ValueError) as error:  # a name that no file can have
-        raise InvalidOption(f"{shown(str(folder))} is no folder: {cause(error)}") from error
+        raise InvalidOption(f"{show(str(folder))} is no folder: {cause(error)}") from error
     if not there:
         raise InvalidOption(
             f"there is no trained policy at {path}; palestra train, without --resume, makes one"

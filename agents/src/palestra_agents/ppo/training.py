@@ -126,7 +126,7 @@ def train(
         sole_writer(folder),
         Progress(console=console, transient=True) as bar,
         one_thread(),
-        interrupted() as stop,
+        interrupt_event() as stop,
     ):
         for name in (CHECKPOINT, CURVE):
             remove_drafts(folder / name)
@@ -162,7 +162,7 @@ def train(
 
 
 @contextmanager
-def interrupted() -> Iterator[threading.Event]:
+def interrupt_event() -> Iterator[threading.Event]:
     """An event set by Ctrl-C, so that the current update finishes before a run stops.
 
     A second Ctrl-C interrupts at once. Outside the main thread Ctrl-C is left alone.

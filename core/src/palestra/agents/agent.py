@@ -17,7 +17,7 @@ from typing_extensions import TypeVar
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import PalestraError, shown
+from palestra.kernel.errors import PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
@@ -231,23 +231,23 @@ class Undecided(PalestraError):
 def decision_problem(decision: Any) -> str:
     """Why a decision cannot be recorded; empty if it can."""
     if not isinstance(decision, Decision):
-        return f"an agent answers with Decisions, not {shown(decision)}"
+        return f"an agent answers with Decisions, not {show(decision)}"
     said: dict[str, Any] = msgspec.structs.asdict(decision)
     if said["text"] is not None and not isinstance(said["text"], str):
-        return f"Decision.text is a str or None, not {shown(said['text'])}"
+        return f"Decision.text is a str or None, not {show(said['text'])}"
     if not isinstance(said["thought"], str) or not isinstance(said["model"], str):
         return "Decision.thought and Decision.model are str"
     logprob = said["logprob"]
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
-        return f"Decision.logprob is a finite number or None, not {shown(logprob)}"
+        return f"Decision.logprob is a finite number or None, not {show(logprob)}"
     used = said["usage"]
     if not isinstance(used, Usage) or used.negative or not isfinite(used.cost + used.seconds):
-        return f"Decision.usage is a Usage of finite amounts, none negative, not {shown(used)}"
+        return f"Decision.usage is a Usage of finite amounts, none negative, not {show(used)}"
     if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
-        return f"Decision.tokens is a Tokens or None, not {shown(said['tokens'])}"
+        return f"Decision.tokens is a Tokens or None, not {show(said['tokens'])}"
     for name in ("sampling", "facts"):
         if said[name] and not _is_data(said[name]):
-            return f"Decision.{name} is a mapping that JSON can hold, not {shown(said[name])}"
+            return f"Decision.{name} is a mapping that JSON can hold, not {show(said[name])}"
     return ""
 
 

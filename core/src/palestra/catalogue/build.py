@@ -16,8 +16,8 @@ from palestra.catalogue.declare import Declaration, declarations, declared_ids
 from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
 from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.errors import MissingExtra, PluginError, UnknownName, shown
-from palestra.kernel.options import described, described_parameters, option_range
+from palestra.kernel.errors import MissingExtra, PluginError, UnknownName, show
+from palestra.kernel.options import describe_options, described_parameters, option_range
 from palestra.kernel.specs import (
     AgentSpec,
     EnvSpec,
@@ -113,7 +113,7 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             kwargs=facts["kwargs"],
             splits=facts["splits"],
             summary=said.summary,
-            options=described(kind),
+            options=describe_options(kind),
             reward_terms=tuple(game.reward_terms),
             perfect_information=bool(game.perfect_information),
             deterministic=bool(game.deterministic),
@@ -127,7 +127,7 @@ def _fact(said: Declaration, name: str, choices: tuple[str, ...]) -> Any:
     value = getattr(said.subject, name, None)
     if value in choices:
         return value
-    came = "declares no" if value is None else f"declares {shown(value)} as its"
+    came = "declares no" if value is None else f"declares {show(value)} as its"
     words = ", ".join(map(repr, choices))
     raise PluginError(f"{said.name}: the class {came} {name}; write {name} = … with one of {words}")
 

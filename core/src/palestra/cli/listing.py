@@ -15,7 +15,7 @@ from rich.table import Table
 from palestra.agents.fitting import unmet_needs
 from palestra.cli.arguments import complete_id
 from palestra.kernel.errors import UnknownName
-from palestra.kernel.options import described
+from palestra.kernel.options import describe_options
 from palestra.kernel.registry import load_game, registry, specs, where_from
 from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
 from palestra.records.metrics import metrics_for
@@ -143,7 +143,7 @@ def info(env: EnvId) -> None:
     console.print(game.rules_for(0), markup=False)
     console.print()
     console.print(rows)
-    if options := described(type(game)):
+    if options := describe_options(type(game)):
         console.print()
         console.print(options_table(options))
 

@@ -48,7 +48,7 @@ def measure_command(
 def _by_environment(paths: list[Path]) -> dict[str, tuple[Measures, int]]:
     """Measures and number of finished episodes by environment."""
     found: dict[str, tuple[Measures, int]] = {}
-    for record in _finished(paths):
+    for record in _finished_episodes(paths):
         measures, episodes = found.get(record.env, (Measures(), 0))
         measures.add(measure(record))
         found[record.env] = measures, episodes + 1
@@ -58,10 +58,10 @@ def _by_environment(paths: list[Path]) -> dict[str, tuple[Measures, int]]:
 def _differences(paths: list[Path], other: Path) -> dict[str, tuple[Measures, int]]:
     """Measures less those of the other run's episode of the same seed, by environment."""
     theirs: dict[tuple[str, int], list[dict[str, float]]] = {}
-    for record in _finished([other]):
+    for record in _finished_episodes([other]):
         theirs.setdefault((record.env, record.seed), []).append(measure(record))
     found: dict[str, tuple[Measures, int]] = {}
-    for record in _finished(paths):
+    for record in _finished_episodes(paths):
         waiting = theirs.get((record.env, record.seed))
         if not waiting:
             raise InvalidOption(
@@ -75,7 +75,7 @@ def _differences(paths: list[Path], other: Path) -> dict[str, tuple[Measures, in
     return found
 
 
-def _finished(paths: list[Path]) -> Iterator[EpisodeRecord]:
+def _finished_episodes(paths: list[Path]) -> Iterator[EpisodeRecord]:
     """The finished episodes of files of records, or of folders that a run wrote."""
     some = False
     for path in paths:

@@ -13,7 +13,7 @@ from palestra.engine import driver
 from palestra.engine.compiled import compiles_by_default, debugging, driver_for
 from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
 from palestra.kernel.events import Event
-from palestra.kernel.game import Mask, Step, allowed
+from palestra.kernel.game import Mask, Step, allowed_actions
 from palestra.kernel.rng import MASK, Rng
 from palestra.kernel.simulator import Simulator, simulate_with
 
@@ -217,7 +217,7 @@ class ArraySimulator(Simulator):
         return self.mask(seat)
 
     def legal_actions(self, seat: int) -> list[Any]:
-        return allowed(self.mask(seat))
+        return allowed_actions(self.mask(seat))
 
     def legal_text(self, seat: int) -> str:
         return self.game.legal_text(self.state, seat, self._moves(seat))
@@ -250,7 +250,7 @@ class ArraySimulator(Simulator):
         if type(self.game).sample is ArrayGame.sample:
             # the same draw, from the mask that is already here: many times faster than calling the
             # rules
-            return int(rng.choice(allowed(self.mask(seat))))
+            return int(rng.choice(allowed_actions(self.mask(seat))))
         return int(self.game.sample(self.state, seat, rng))
 
     def before_step(self) -> Any:
@@ -270,12 +270,12 @@ class Observer:
     def __init__(self, game: ArrayGame, rules: Any) -> None:
         self._rules, self._timestep = rules, game.timestep_dtype
         self._rest = bytes(game.timestep_dtype.itemsize - game.state_dtype.itemsize)
-        self._observations = lru_cache(maxsize=4)(self._observed)
+        self._observations = lru_cache(maxsize=4)(self._read_observation)
 
     def __call__(self, state: Any, seat: int) -> Any:
         return self._observations(state.tobytes())[seat]
 
-    def _observed(self, state: bytes) -> Any:
+    def _read_observation(self, state: bytes) -> Any:
         timesteps = np.frombuffer(bytearray(state + self._rest), self._timestep)
         self._rules.derive(timesteps)
         timesteps.flags.writeable = False

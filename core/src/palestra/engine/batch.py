@@ -91,12 +91,12 @@ class Batch:
     @property
     def seeds(self) -> list[int]:
         """The seed of every lane: that of its first episode since the seed was set."""
-        return _joined(self.lanes["seed"])
+        return _join_seeds(self.lanes["seed"])
 
     @property
     def episode_seeds(self) -> list[int]:
         """The seed of the episode that each lane is playing."""
-        return _joined(self.lanes["key"])
+        return _join_seeds(self.lanes["key"])
 
     def statistics(self) -> dict[str, Array]:
         """Returns (N, P), length (N,) and result codes (N, P) of lanes finished in this step.
@@ -251,7 +251,7 @@ class Batch:
             self._pool = None
 
 
-def _joined(words: Array) -> list[int]:
+def _join_seeds(words: Array) -> list[int]:
     """64-bit seeds from their lower and upper 32 bits."""
     return [int(low) | (int(high) << 32) for low, high in words.tolist()]
 

@@ -218,7 +218,7 @@ def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
     loops over seats unroll. Larger ones would take minutes to compile.
     """
     rules = [function for function in functions if _length(function) <= SMALL]
-    return {function.__code__ for function in _reached(rules)}
+    return {function.__code__ for function in _reachable(rules)}
 
 
 @lru_cache(maxsize=4096)
@@ -229,7 +229,7 @@ def _length(function: FunctionType) -> int:
     return len(instructions) + sum(_length(f) for f in named if isinstance(f, FunctionType))
 
 
-def _reached(functions: Iterable[FunctionType]) -> set[FunctionType]:
+def _reachable(functions: Iterable[FunctionType]) -> set[FunctionType]:
     """These functions and all that they call, directly or not."""
     found: set[FunctionType] = set()
     queue = list(functions)
@@ -282,13 +282,13 @@ def _compile_on_first_call(
             with _saying(f"compiling {type(game).__name__}.{entry}; the result is kept"):
                 dispatcher.compile(signature)
         except Exception as error:
-            rules = _reached(rule_functions(game).values())
+            rules = _reachable(rule_functions(game).values())
             whole = error if debugging() else None  # the compiler's own 200 lines
             raise compile_error(error, type(game).__name__, rules) from whole
         place_environments(dispatcher, signature)
         point = dispatcher.overloads[signature].entry_point
         if debugging():
-            point = _checked(point, type(game).__name__)
+            point = _explain_index_error(point, type(game).__name__)
         setattr(driver, entry, point)
         return int(point(*arguments))
 
@@ -310,7 +310,7 @@ def _saying(what: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _checked(point: Callable[..., int], name: str) -> Callable[..., int]:
+def _explain_index_error(point: Callable[..., int], name: str) -> Callable[..., int]:
     """Wrap machine code so that its `IndexError`, which has no line, says what to do."""
 
     def call(*arguments: Any) -> int:
@@ -382,7 +382,7 @@ def fingerprint(game: ArrayGame) -> str:
     parts += [repr(game.config), repr(game.timestep_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
     parts += [f"debugging={debugging()}"]
-    seen = _reached(rule_functions(game).values())
+    seen = _reachable(rule_functions(game).values())
     # The cached code names the modules it came from: a copied game must not load another's.
     parts += [f"{function.__module__} {_source(function)}" for function in seen]
     parts += sorted(constant for function in seen for constant in _constants(function))

@@ -39,10 +39,10 @@ class Menu:
         mask = np.zeros(self._size, np.int8)
         for option in grammar:
             if option.action in self._numbers:
-                mask[self._allowed(option)] = 1
+                mask[self._allowed_numbers(option)] = 1
         return mask
 
-    def _allowed(self, option: Option) -> list[int]:
+    def _allowed_numbers(self, option: Option) -> list[int]:
         fits = [self._fitting(option.action, name, d) for name, d in option.fields.items()]
         if len(fits) > 1:
             return list(set.intersection(*map(set, fits)))
@@ -55,16 +55,16 @@ class Menu:
             values = [(type(value), value) for value in domain.values]
             return [number for key in values for number in column.get(key, ())]
         if type(domain) is not Integer and type(domain) is not Text:
-            return _asked(column, domain)
+            return _fitting_numbers(column, domain)
         known = kind, name, domain
         if known not in self._known:
             if len(self._known) > MOST_KNOWN:
                 self._known.clear()
-            self._known[known] = _asked(column, domain)
+            self._known[known] = _fitting_numbers(column, domain)
         return self._known[known]
 
 
-def _asked(column: Column, domain: Domain) -> list[int]:
+def _fitting_numbers(column: Column, domain: Domain) -> list[int]:
     """The numbers of a column's actions whose value has no problem."""
     fits = [key for key in column if domain.problem(key[1]) is None]
     return [number for key in fits for number in column[key]]

@@ -113,7 +113,7 @@ class ShapedBatch(Batch):
         return [
             (
                 self.lanes[lane].copy(),
-                _copied(self._of_lane[lane]),
+                _copies(self._of_lane[lane]),
                 [values[lane].copy() for values in self._kept_rows()],
                 [{name: paid[lane].copy() for name, paid in t.items()} for t in self._both()],
             )
@@ -127,7 +127,7 @@ class ShapedBatch(Batch):
         for place, lane in enumerate(chosen):
             record, shapers, rows, named = saved[place % len(saved)]
             self.lanes[lane] = record
-            self._of_lane[lane] = _copied(shapers)
+            self._of_lane[lane] = _copies(shapers)
             for values, row in zip(self._kept_rows(), rows, strict=True):
                 values[lane] = row
             for terms, kept in zip(self._both(), named, strict=True):
@@ -372,7 +372,7 @@ class ShapedBatch(Batch):
         return terms.setdefault(name, np.zeros(self.acting.shape))
 
 
-def _copied(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
+def _copies(shapers: Mapping[str, Shaper]) -> dict[str, Shaper]:
     return {n: s.copy() if isinstance(s, Remembering) else s for n, s in shapers.items()}
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from palestra.kernel.answers import LONGEST_ANSWER, said
-from palestra.kernel.errors import InvalidAction, shown
+from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
 
 
@@ -48,9 +48,9 @@ class Integer:
 
     def problem(self, value: object) -> str | None:
         if type(value) is not int:  # refuses True and subclasses, which a record cannot hold
-            return f"must be a whole number, not {shown(value)}"
+            return f"must be a whole number, not {show(value)}"
         if not self.low <= value <= self.high:
-            return f"must be from {self.low} to {self.high}, not {shown(value)}"
+            return f"must be from {self.low} to {self.high}, not {show(value)}"
         return None
 
     def sample(self, rng: Rng) -> int:
@@ -76,7 +76,7 @@ class OneOf:
         # 1.0 and True equal 1, but differ from it in a record
         if any(type(value) is type(one) and value == one for one in self.values):
             return None
-        return f"must be one of {', '.join(map(repr, self.values))}, not {shown(value)}"
+        return f"must be one of {', '.join(map(repr, self.values))}, not {show(value)}"
 
     def sample(self, rng: Rng) -> Any:
         return rng.choice(self.values)
@@ -100,7 +100,7 @@ class Text:
 
     def problem(self, value: object) -> str | None:
         if type(value) is not str:
-            return f"must be a string, not {shown(value)}"
+            return f"must be a string, not {show(value)}"
         if len(value) > self.limit:
             return f"has {len(value)} characters, more than {self.limit}"
         if not value.isascii() and _SURROGATE.search(value):
@@ -216,7 +216,7 @@ class Grammar:
                 why = option.problem(action)
                 if why is None:
                     return None
-        name = type(action).__name__ if isinstance(action, TextAction) else shown(action)
+        name = type(action).__name__ if isinstance(action, TextAction) else show(action)
         return why or f"{name} is not possible now"
 
     def sample(self, rng: Rng) -> TextAction:
@@ -323,18 +323,18 @@ def _read_call(
     try:
         node = ast.parse(call, mode="eval").body
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-            return None, f"{shown(call)} is not an action"
+            return None, f"{show(call)} is not an action"
         kind = known[name]
         values = dict(zip(kind.__struct_fields__, map(ast.literal_eval, node.args), strict=False))
         if len(node.args) > len(kind.__struct_fields__):
             return None, f"{name} takes {len(kind.__struct_fields__)} values"
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg in values:
-                return None, f"{shown(call)} gives {keyword.arg or '**'} twice"
+                return None, f"{show(call)} gives {keyword.arg or '**'} twice"
             values[keyword.arg] = ast.literal_eval(keyword.value)
         return kind(**values), None
     except Exception as e:  # hostile text may raise anything in the parser
-        return None, f"{shown(call)} cannot be read: {shown(str(e))}"
+        return None, f"{show(call)} cannot be read: {show(str(e))}"
 
 
 def _read_json(
@@ -344,7 +344,7 @@ def _read_json(
         data = json.loads(text, strict=False)
         kind = data.pop("type", None)
         if kind not in known:
-            return None, f"type {shown(kind)} is no action; there are: {', '.join(known)}"
+            return None, f"type {show(kind)} is no action; there are: {', '.join(known)}"
         return known[kind](**data), None
     except Exception as e:
-        return None, f"{shown(text)} cannot be read: {shown(str(e))}"
+        return None, f"{show(text)} cannot be read: {show(str(e))}"

@@ -45,7 +45,7 @@ def last_line(text: str) -> str:
     return ""
 
 
-def stated(text: str) -> list[str]:
+def stated_moves(text: str) -> list[str]:
     """The moves an answer may state, the most literal reading first."""
     line = last_line(text)
     if _ITEM.match(line):
@@ -62,7 +62,7 @@ def _reports(before: str) -> bool:
     return ":" in spoken or any(spoken.count(mark) % 2 for mark in '"`')
 
 
-def _unwrapped(move: str) -> str:
+def _strip_marks(move: str) -> str:
     """A move without the spaces and asterisks around it, and without marks that are in pairs."""
     move = move.strip(_AROUND)
     while len(move) > 1 and _PAIRS.get(move[0]) == move[-1]:
@@ -75,9 +75,9 @@ def _bare(move: str) -> list[str]:
     move = " ".join(move.split())
     forms, stops = [move], 1
     for _ in range(3):  # such as **[4].**
-        move = _unwrapped(move)
+        move = _strip_marks(move)
         if stops and move.endswith("."):  # one; three leave something unsaid
-            move, stops = _unwrapped(move[:-1]), 0
+            move, stops = _strip_marks(move[:-1]), 0
         if move.startswith("[") and move.endswith("]") and "[" not in move[1:]:
             move = move[1:-1].strip()
         if move in forms:
@@ -91,7 +91,7 @@ def find_stated(text: str, moves: Mapping[str, int]) -> int | None:
     folded: dict[str, list[int]] = {}
     for name, number in moves.items():
         folded.setdefault(" ".join(name.casefold().split()), []).append(number)
-    for form in stated(text):
+    for form in stated_moves(text):
         if form in moves:
             return moves[form]
         same = folded.get(form.casefold(), [])

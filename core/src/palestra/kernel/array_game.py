@@ -31,9 +31,9 @@ from typing_extensions import TypeVar
 
 from palestra import rules
 from palestra.kernel.answers import FORM, find_stated
-from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, shown
+from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, show
 from palestra.kernel.events import Event
-from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed
+from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed_actions
 from palestra.kernel.rng import MASK, Rng, check_seed
 from palestra.kernel.state import HEADER, ArrayState, Record, fields_of
 
@@ -319,7 +319,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     def _written(self, state: StateT, seat: int, mask: Mask) -> dict[str, int]:
         """Legal moves by their text."""
-        return self.written_moves(state, seat, allowed(mask))
+        return self.written_moves(state, seat, allowed_actions(mask))
 
     def written_moves(self, state: StateT, seat: int, moves: Sequence[int]) -> dict[str, int]:
         """Moves by their text, in their order."""
@@ -351,11 +351,11 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         if number is None or not 0 <= number < len(mask) or not mask[number]:
             moves = self._written(state, seat, mask)
             legal, example = self.legal_text(state, seat, moves), next(iter(moves), "")
-            why = f"action {shown(action)} is not legal for {self.players[seat]}"
+            why = f"action {show(action)} is not legal for {self.players[seat]}"
             raise InvalidAction(action, legal, example, why)
 
     def sample(self, state: StateT, seat: int, rng: Rng) -> int:
-        return int(rng.choice(allowed(self.legal(state, seat))))
+        return int(rng.choice(allowed_actions(self.legal(state, seat))))
 
     def clone(self, state: StateT) -> StateT:
         copied: StateT = np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from palestra.kernel.array_game import plain_actions
-from palestra.kernel.errors import InvalidAction, OutOfTurn, cause, shown
+from palestra.kernel.errors import InvalidAction, OutOfTurn, cause, show
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
 from palestra.kernel.lives import NOBODY_NEW, Life, Lives, newcomers
@@ -220,7 +220,7 @@ class Episode:
     def parse(self, seat: int, text: str) -> Any:
         """Parse a move of one seat; for any text that is not a move, raises `InvalidAction`."""
         if not isinstance(text, str):
-            raise InvalidAction(text, "text", why=f"a move is written as text, not {shown(text)}")
+            raise InvalidAction(text, "text", why=f"a move is written as text, not {show(text)}")
         try:
             return self._simulator.parse(seat, text)
         except InvalidAction:
@@ -283,7 +283,7 @@ class Episode:
 
         It begins where that person joined, and only ever grows until another takes the seat.
         """
-        shown, lives = self._shown(seat), self._lives.get(seat)
+        shown, lives = self._events_shown(seat), self._lives.get(seat)
         if lives is None:
             return shown
         starts, life = [0, *(one.start for one in lives)], len(lives) if life is None else life
@@ -292,11 +292,11 @@ class Episode:
     def news(self, seat: int, since: int) -> Sequence[Event]:
         """The events shown to the person now at a seat, from position `since` on."""
         lives = self._lives.get(seat)
-        return self._shown(seat)[max(since, lives[-1].start if lives else 0) :]
+        return self._events_shown(seat)[max(since, lives[-1].start if lives else 0) :]
 
     def cursor(self, seat: int) -> int:
         """How many events a seat has been shown; pass it as `since` the next time."""
-        return len(self._shown(seat))
+        return len(self._events_shown(seat))
 
     def life(self, seat: int) -> int:
         """How many newcomers have taken this seat; 0 while the first person still sits there."""
@@ -316,7 +316,7 @@ class Episode:
                 life = Life(self.cursor(seat) - later, self.returns[seat])
                 self._lives = {**self._lives, seat: (*self._lives.get(seat, ()), life)}
 
-    def _shown(self, seat: int) -> list[Event]:
+    def _events_shown(self, seat: int) -> list[Event]:
         """All events that were shown at a seat, to any person."""
         log = self.log
         known, seen = self._seen.get(seat) or (0, [])
@@ -358,7 +358,7 @@ class Episode:
         try:
             legal = self._simulator.advance(actions)
         except Exception as error:
-            self._simulator = self._replayed()
+            self._simulator = self._replay_history()
             if len(to_act) > 1 or self._policy.kind == "raise":
                 raise
             why = f"the game cannot play it ({cause(error)})"
@@ -387,7 +387,7 @@ class Episode:
         try:
             steps, actions = play(self._simulator)
         except Exception:
-            self._simulator = self._replayed()
+            self._simulator = self._replay_history()
             raise
         if not steps:
             return False
@@ -397,7 +397,7 @@ class Episode:
         self._failed = 0
         return True
 
-    def _replayed(self) -> Simulator:
+    def _replay_history(self) -> Simulator:
         """A new simulator that has replayed the history, for use after a step failed halfway."""
         simulator = self._at_start()
         for played in self.history():
@@ -408,7 +408,7 @@ class Episode:
         if self.over:
             return OutOfTurn("the episode is over; reset() it or make a new one")
         return OutOfTurn(
-            f"got actions for seats {shown(list(actions))}, but {list(self.to_act)} are to act"
+            f"got actions for seats {show(list(actions))}, but {list(self.to_act)} are to act"
         )
 
     def _settle_mistakes(self, actions: Mapping[int, Any], notes: Any, why: str = "") -> None:

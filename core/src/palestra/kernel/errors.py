@@ -38,7 +38,7 @@ class UnknownName(PalestraError, LookupError):
             self.name, self.close = "", []
             return
         names = sorted(known)
-        name = name if isinstance(name, str) else shown(name)
+        name = name if isinstance(name, str) else show(name)
         close = _close(name, names)
         message = self._opening(kind, name)
         if close:
@@ -92,7 +92,7 @@ class InvalidAction(PalestraError, ValueError):
     def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
         if len(why) > LONGEST_WHY:  # it may quote the input
             why = f"{why[:LONGEST_WHY]}…"
-        message = f"cannot play {shown(read)}"
+        message = f"cannot play {show(read)}"
         if why:
             message += f": {why}"
         message += f"; legal: {legal}"
@@ -108,10 +108,10 @@ def cause(error: BaseException) -> str:
         said = str(error)
     except Exception:  # a __str__ that raises
         return type(error).__name__
-    return f"{type(error).__name__}: {shown(said)}"
+    return f"{type(error).__name__}: {show(said)}"
 
 
-def shown(value: object, limit: int = 120) -> str:
+def show(value: object, limit: int = 120) -> str:
     """A value for a message: its repr, cut to `limit` characters, whatever the value is."""
     if isinstance(value, str | bytes) and len(value) > limit:
         value = value[:limit]  # repr of a megabyte takes time
@@ -153,8 +153,8 @@ class Divergence(PalestraError):
 
     def __init__(self, turn: int, what: str, recorded: object, replayed: object) -> None:
         super().__init__(
-            f"replay diverges at turn {turn}: {what} was {shown(recorded)} in the record "
-            f"and is {shown(replayed)} now"
+            f"replay diverges at turn {turn}: {what} was {show(recorded)} in the record "
+            f"and is {show(replayed)} now"
         )
         self.turn, self.what = turn, what
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from msgspec import Meta
 
-from palestra.kernel.errors import InvalidOption, PluginError, shown
+from palestra.kernel.errors import InvalidOption, PluginError, show
 from palestra.kernel.specs import OptionSpec
 
 WIDEST = 2**64  # smaller integers fit into files and compiled rules
@@ -56,13 +56,13 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
         of = f" of {what}" if what else ""
         wide = type(value) is int and abs(value) >= WIDEST
         raise InvalidOption(
-            f"{name}{of} must be {accepted(hint)}, not {shown(value)}"
+            f"{name}{of} must be {describe_accepted(hint)}, not {show(value)}"
             + (", which has more than 64 bits" if wide else "")
             + (f" ({name}: {meaning})" if meaning else "")
         ) from None
 
 
-def described(kind: Any) -> tuple[OptionSpec, ...]:
+def describe_options(kind: Any) -> tuple[OptionSpec, ...]:
     """The options of a game class, in order, as `palestra info` and the documentation show them."""
     defaults = {f.name: f for f in fields(kind) if f.init} if is_dataclass(kind) else {}
     return tuple(
@@ -98,7 +98,7 @@ def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
     unit = (_meta(hint, "extra") or {}).get("unit", "")
     return OptionSpec(
         name=name,
-        accepts=accepted(hint),
+        accepts=describe_accepted(hint),
         default="" if default is MISSING else repr(default),
         description=_meta(hint, "description") or "",
         unit=unit,
@@ -262,26 +262,28 @@ def _constrain(meta: Meta, value: Any) -> None:
 _NAMES = {int: "an integer", float: "a number", str: "a text", bool: "True or False", None: "None"}
 
 
-def accepted(hint: Any) -> str:
+def describe_accepted(hint: Any) -> str:
     """What an annotation accepts, in words: 'an integer from 1 to 127'."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         words = [w for m in _metas(hint) for w in _limits(m)]
         if get_origin(inner[0]) in (Union, types.UnionType):
             return _either(get_args(inner[0]), words)
-        return " ".join([accepted(inner[0]), *words])
+        return " ".join([describe_accepted(inner[0]), *words])
     if origin is Literal:
         return " or ".join(repr(choice) for choice in inner)
     if origin in (Union, types.UnionType):
-        return " or ".join(accepted(choice) for choice in inner)
+        return " or ".join(describe_accepted(choice) for choice in inner)
     if origin is tuple:
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return f"a list (each item {accepted(inner[0])})"
-        return f"a list of {len(inner)} items: {', '.join(accepted(item) for item in inner)}"
+            return f"a list (each item {describe_accepted(inner[0])})"
+        return (
+            f"a list of {len(inner)} items: {', '.join(describe_accepted(item) for item in inner)}"
+        )
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a mapping from {accepted(inner[0])} to {accepted(inner[1])}"
+        return f"a mapping from {describe_accepted(inner[0])} to {describe_accepted(inner[1])}"
     if origin is not None and isinstance(origin, type) and issubclass(origin, Iterable) and inner:
-        return f"a list (each item {accepted(inner[0])})"
+        return f"a list (each item {describe_accepted(inner[0])})"
     if hint is type(None):
         return "None"
     if hint in (Any, object):
@@ -291,7 +293,11 @@ def accepted(hint: Any) -> str:
 
 def _either(choices: tuple[Any, ...], words: list[str]) -> str:
     """The description of a union; the limits in `words` apply to the members other than None."""
-    named = [" ".join([accepted(choice), *words]) for choice in choices if choice is not type(None)]
+    named = [
+        " ".join([describe_accepted(choice), *words])
+        for choice in choices
+        if choice is not type(None)
+    ]
     return " or ".join([*named, *(["None"] if type(None) in choices else [])])
 
 
@@ -336,10 +342,10 @@ def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
         )
         if not fits:
             limits = f"at least {low:.9g}" if high is None else f"from {low:.9g} to {high:.9g}"
-            raise InvalidOption(f"{name} must be {limits}, not {shown(value)}")
+            raise InvalidOption(f"{name} must be {limits}, not {show(value)}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `InvalidOption` for a word that is not among the choices."""
     if value not in choices:
-        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {shown(value)}")
+        raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {show(value)}")

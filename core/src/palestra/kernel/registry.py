@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName, shown
+from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName, show
 from palestra.kernel.game import Game
 from palestra.kernel.naming import construct
 from palestra.kernel.plugins import Plugins
@@ -84,7 +84,7 @@ class Registry:
 
     def environment(self, name: str) -> EnvSpec:
         """Look an id up; a module prefix (`palestra:`) is allowed."""
-        bare = name.rpartition(":")[2] if isinstance(name, str) else shown(name)
+        bare = name.rpartition(":")[2] if isinstance(name, str) else show(name)
         spec = self.environments.get(bare)
         if spec is None:
             namespaces = sorted({s.namespace for s in self.environments.values()})
@@ -157,7 +157,7 @@ def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Gam
         split = chosen.pop("split")
         if not isinstance(split, str) or split not in spec.splits:
             hint = "" if spec.splits else "It has none: name the options themselves."
-            named = split if isinstance(split, str) else shown(split)
+            named = split if isinstance(split, str) else show(split)
             raise UnknownName(f"split of {spec.id}", named, spec.splits, hint)
         chosen = {**spec.kwargs, **spec.splits[split], **chosen}
     if fewest < most and fewest <= agents <= most and agents > 1:

@@ -58,7 +58,7 @@ def _four_rounds(x: int, y: int, a: int, b: int, c: int, d: int) -> tuple[int, i
 _EVEN, _ODD = ((13, 19), (15, 17), (26, 6), (6, 26)), ((17, 15), (29, 3), (16, 16), (24, 8))
 
 
-def encrypted(key: int, counter0: int, counter1: int, lanes: int = 1) -> tuple[int, int]:
+def encrypt(key: int, counter0: int, counter1: int, lanes: int = 1) -> tuple[int, int]:
     """`threefry` in Python's own integers, without calls and with one mask per round.
 
     Counters may hold many numbers, in lanes of 64 bits; `lanes` has a 1 in each. Eight words then
@@ -93,7 +93,7 @@ def _words(key: int, start: int, size: int) -> array[int]:
     """The words number `start …` of a key; `start` is a multiple of `size`."""
     lanes = _LANES[size]
     counters = _COUNTED[size] + (start & MASK) * lanes
-    words = encrypted(key, counters, (start >> 32) * lanes, lanes)[0]
+    words = encrypt(key, counters, (start >> 32) * lanes, lanes)[0]
     return array("Q", unpack(f"<{size}Q", words.to_bytes(8 * size, "little")))
 
 
@@ -121,7 +121,7 @@ class Rng:
     def seeded(cls, seed: int | None, stream: int = 0) -> Rng:
         value = check_seed(seed)
         if stream:
-            x, y = encrypted(value, stream & MASK, MASK)
+            x, y = encrypt(value, stream & MASK, MASK)
             value = x | (y << 32)
         return cls(value)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.events import Event
-from palestra.kernel.game import Game, Mask, Step, allowed, total
+from palestra.kernel.game import Game, Mask, Step, allowed_actions, total
 from palestra.kernel.rng import Rng
 
 
@@ -91,7 +91,7 @@ class Simulator(ABC):
 
     def legal_actions(self, seat: int) -> list[Any]:
         """Every legal action that has a number, in order of their numbers."""
-        return [self.game.action_of(number) for number in allowed(self.mask(seat))]
+        return [self.game.action_of(number) for number in allowed_actions(self.mask(seat))]
 
     def legal_text(self, seat: int) -> str:
         """The legal actions of a seat, in one line."""

@@ -98,7 +98,7 @@ def fields_of(kind: type[ArrayState], game: Any) -> list[tuple[Any, ...]]:
 def _layout(where: str, hint: Any, game: Any) -> tuple[Any, ...]:
     """The dtype of a field and, for an array, its shape."""
     inner, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    inner = _resolved(inner)
+    inner = _resolve_alias(inner)
     shape = next((item for item in extra if isinstance(item, Shape)), None)
     if get_origin(inner) is np.ndarray:
         if shape is None:
@@ -108,7 +108,7 @@ def _layout(where: str, hint: Any, game: Any) -> tuple[Any, ...]:
     return (_dtype(where, exact or {int: np.int64, float: np.float64}.get(inner)),)
 
 
-def _resolved(hint: Any) -> Any:
+def _resolve_alias(hint: Any) -> Any:
     """The type that a type alias stands for; from numpy 2.5 on `NDArray` is an alias."""
     meaning = getattr(get_origin(hint), "__value__", None)
     return hint if meaning is None else meaning[get_args(hint)]

@@ -16,7 +16,7 @@ def paragraphs(text: str) -> str:
     """
     lines: list[str] = []
     item = joining = False
-    for line in _dedented(text):
+    for line in _dedent_lines(text):
         indented = line.startswith(" ")
         if not line.strip():
             item = joining = False
@@ -31,7 +31,7 @@ def paragraphs(text: str) -> str:
     return "\n".join(lines)
 
 
-def _dedented(text: str) -> list[str]:
+def _dedent_lines(text: str) -> list[str]:
     lines = text.expandtabs().rstrip().splitlines()
     while lines and not lines[0].strip():
         lines.pop(0)

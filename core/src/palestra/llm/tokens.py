@@ -23,20 +23,22 @@ def read_prompt(tokenizer: Any, request: Request, name: str) -> list[int]:
     if request.read:
         return [*request.read, *_continuation(tokenizer, request, name)]
     if request.raw:
-        return token_ids(tokenizer, _joined(tokenizer, request, request.messages))
+        return token_ids(tokenizer, _render_prompt(tokenizer, request, request.messages))
     if not tokenizer.chat_template:
         raise InvalidOption(f"{name} has no chat template; say prompt=raw")
-    messages = _shown(tokenizer, request, request.messages)
+    messages = _template_messages(tokenizer, request, request.messages)
     text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     return token_ids(tokenizer, text)
 
 
-def _joined(tokenizer: Any, request: Request, messages: Sequence[Message]) -> str:
+def _render_prompt(tokenizer: Any, request: Request, messages: Sequence[Message]) -> str:
     text = "".join(message.content for message in messages)
     return text if request.special else plain_text(tokenizer, text)
 
 
-def _shown(tokenizer: Any, request: Request, messages: Sequence[Message]) -> list[dict[str, str]]:
+def _template_messages(
+    tokenizer: Any, request: Request, messages: Sequence[Message]
+) -> list[dict[str, str]]:
     """Messages as a chat template takes them."""
     if request.special:
         return [{"role": message.role, "content": message.content} for message in messages]
@@ -99,12 +101,12 @@ def _continuation(tokenizer: Any, request: Request, name: str) -> list[int]:
     """The tokens that follow a sampled reply: its end, the new messages, the start of the next."""
     new = request.messages[len(request.messages) - request.new :]
     if request.raw:
-        text = _joined(tokenizer, request, new)
+        text = _render_prompt(tokenizer, request, new)
         said = tokenizer.decode(request.read[-8:], skip_special_tokens=True)
         left = len(RAW_END) - (len(said) - len(said.rstrip("\n")))
         return token_ids(tokenizer, "\n" * max(0, left) + text)
     turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _SAID}]
-    turns += _shown(tokenizer, request, new)
+    turns += _template_messages(tokenizer, request, new)
     text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
     if text.count(_SAID) != 1:
         raise InvalidOption(

@@ -12,7 +12,7 @@ __all__ = ["Vocabulary"]
 def register() -> None:
     """Let every game be made with these options."""
     from palestra.kernel.registry import more_options
-    from palestra.phrasing.disguise import disguised
-    from palestra.phrasing.wording import reworded
+    from palestra.phrasing.disguise import add_disguise
+    from palestra.phrasing.wording import add_wording
 
-    more_options.update(disguise=disguised, wording=reworded)
+    more_options.update(disguise=add_disguise, wording=add_wording)

@@ -17,9 +17,9 @@ from msgspec import Meta
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.events import Event
-from palestra.kernel.game import Outcome, allowed
+from palestra.kernel.game import Outcome, allowed_actions
 from palestra.kernel.rng import Rng
-from palestra.phrasing.extended import Kind, extended
+from palestra.phrasing.extended import Kind, extend_game
 from palestra.phrasing.translator import Translator
 from palestra.phrasing.vocabulary import Vocabulary
 from palestra.scene import Card, Grid, Piece, Scene
@@ -58,14 +58,14 @@ MEANINGS = {
 }
 
 
-def disguised(kind: Kind) -> Kind:
+def add_disguise(kind: Kind) -> Kind:
     """The class of a game with the option `disguise`; raises `InvalidOption` for a text game."""
     if not issubclass(kind, ArrayGame):
         raise InvalidOption(
             f"disguise is for array games, whose moves are listed; {kind.__name__} is spoken: "
             "leave disguise out, or ablate its wording"
         )
-    return extended(kind, Disguised)
+    return extend_game(kind, Disguised)
 
 
 class Disguised(ArrayGame):
@@ -158,18 +158,18 @@ class Disguised(ArrayGame):
         return found and replace(found, reason=self.translator(found.reason))
 
     def scene(self, state: Any, seat: int | None = None) -> Scene:
-        scene: Scene = self._drawn(self.plain.scene(state, seat))
+        scene: Scene = self._disguise_scene(self.plain.scene(state, seat))
         return scene
 
-    def _drawn(self, value: Any) -> Any:
+    def _disguise_scene(self, value: Any) -> Any:
         """A scene, or part of one, with its texts translated."""
         if isinstance(value, str):
             return self.translator(value)
         if isinstance(value, tuple):
-            return tuple(map(self._drawn, value))
+            return tuple(map(self._disguise_scene, value))
         if not is_dataclass(value) or isinstance(value, type):
             return value
-        changed = {f.name: self._drawn(getattr(value, f.name)) for f in fields(value)}
+        changed = {f.name: self._disguise_scene(getattr(value, f.name)) for f in fields(value)}
         if isinstance(value, Grid) and self._vocabulary.cells and not value.names:
             changed["names"] = tuple(
                 tuple(self.translator.cell(value.name(row, column)) for column in range(len(cells)))
@@ -211,6 +211,6 @@ def _moves(game: ArrayGame) -> Iterator[str]:
             if not seats:
                 break
             for seat in seats:
-                for action in allowed(game.legal(state, seat)):
+                for action in allowed_actions(game.legal(state, seat)):
                     yield game.action_text(state, seat, action)
             game.step(state, {seat: game.sample(state, seat, rng) for seat in seats})

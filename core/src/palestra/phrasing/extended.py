@@ -14,7 +14,7 @@ Kind = type[Game[Any, Any]]
 
 
 @cache
-def extended(kind: Kind, mixin: Any) -> Kind:
+def extend_game(kind: Kind, mixin: Any) -> Kind:
     """A subclass of a game, under its name, that takes the option of a mixin and does as it says.
 
     The mixin names its `option` and the option's annotation, `hint`.
@@ -46,7 +46,7 @@ def _again(plain: Kind, mixins: tuple[type, ...], state: dict[str, Any]) -> Any:
     """Unpickle: classes created here cannot be found in any module."""
     kind = plain
     for mixin in mixins:
-        kind = extended(kind, mixin)
+        kind = extend_game(kind, mixin)
     game = object.__new__(kind)
     vars(game).update(state)
     return game

@@ -32,13 +32,13 @@ class Translator:
         listed = sorted(set(words), key=lambda word: (-len(word), word))
         self.words = _invent(listed, rng, taken.casefold())
         self.signs = _other_signs(vocabulary.signs, rng)
-        letters = _shuffled(rng, ascii_lowercase)
+        letters = _shuffle(rng, ascii_lowercase)
         self._columns = dict(zip(ascii_lowercase, letters, strict=True))
         ones, tens = range(1, 10), range(10, MOST + 1)
         self._rows = {
             str(n): str(m)
             for part in (ones, tens)
-            for n, m in zip(part, _shuffled(rng, part), strict=True)
+            for n, m in zip(part, _shuffle(rng, part), strict=True)
         }
         self._spelt, self._pattern = _forms(self.words)
         coded = vocabulary.written
@@ -63,7 +63,7 @@ class Translator:
 
     def _line(self, line: str) -> str:
         if self._is_drawn(line):
-            return self._drawn(line)
+            return self._translate_drawing(line)
         head, rest = self._written_line(line)
         if head:
             return self._words_of(head) + self._written(rest)
@@ -121,7 +121,7 @@ class Translator:
             and letters == list(ascii_lowercase[: len(letters)])
         )
 
-    def _drawn(self, line: str) -> str:
+    def _translate_drawing(self, line: str) -> str:
         if self._labels(line):
             return "".join(self._columns.get(letter, letter) for letter in line)
         head = self._label(line)
@@ -169,11 +169,11 @@ def _other_signs(signs: str, rng: Rng) -> dict[str, str]:
         "upper": [c for c in ascii_uppercase if c not in signs and c not in "AI"],
         "lower": [c for c in ascii_lowercase if c not in signs and c != "a"],
     }
-    pools = {kind: _shuffled(rng, pool) for kind, pool in left.items()}
+    pools = {kind: _shuffle(rng, pool) for kind, pool in left.items()}
     for sign in signs:
         if sign.isdigit() and "digits" not in pools:
             digits = [c for c in signs if c.isdigit()]
-            pools["digits"] = _shuffled(rng, digits)[::-1]
+            pools["digits"] = _shuffle(rng, digits)[::-1]
         kind = "digits" if sign.isdigit() else "lower" if sign.islower() else "upper"
         made[sign] = pools[kind].pop()
     return made
@@ -183,7 +183,7 @@ def _forms(words: Mapping[str, str]) -> tuple[dict[str, str], re.Pattern[str] | 
     """Every form of every word with its replacement, and a pattern that finds them."""
     spelt: dict[str, str] = {}
     for word, new in words.items():
-        for form, made in _inflected(word, new):
+        for form, made in _inflections(word, new):
             spelt.setdefault(form, made)
     for word, new in words.items():  # a listed word is not treated as a form of another
         spelt[word] = new
@@ -194,7 +194,7 @@ def _forms(words: Mapping[str, str]) -> tuple[dict[str, str], re.Pattern[str] | 
     return spelt, re.compile(rf"\b(?P<an>an\s+)?(?<![\w_])(?P<word>{either})(?![\w_])", re.I)
 
 
-def _inflected(word: str, new: str) -> list[tuple[str, str]]:
+def _inflections(word: str, new: str) -> list[tuple[str, str]]:
     """Regular forms of a noun or a verb with those of the new word."""
     forms = [(word + ending, new + other) for ending, other in ENDINGS.items()]
     if word[-1:] == "y":
@@ -208,6 +208,6 @@ def _inflected(word: str, new: str) -> list[tuple[str, str]]:
     return forms
 
 
-def _shuffled(rng: Rng, items: Iterable[object]) -> list[str]:
+def _shuffle(rng: Rng, items: Iterable[object]) -> list[str]:
     left = [str(item) for item in items]
     return [left.pop(rng.below(len(left))) for _ in range(len(left))]

@@ -20,7 +20,7 @@ from palestra.kernel.actions import Grammar, OneOf, Option
 from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName
 from palestra.kernel.game import Game
 from palestra.kernel.rng import Rng
-from palestra.phrasing.extended import Kind, extended
+from palestra.phrasing.extended import Kind, extend_game
 
 HIDDEN = "not listed"
 ANSWER = "Answer with your move only."
@@ -61,14 +61,16 @@ def _hidden(parts: Parts) -> str:
     )
 
 
-def _headed(title: str, text: str) -> str:
+def _add_heading(title: str, text: str) -> str:
     return f"## {title}\n{text}"
 
 
 def _headings(parts: Parts) -> str:
-    news = [_headed("What happened", "\n".join(parts.news))] if parts.news else []
-    asked = [] if parts.legal is None else [_headed(f"Legal moves of {parts.player}", parts.legal)]
-    return "\n\n".join([*news, _headed("Position", parts.position), *asked])
+    news = [_add_heading("What happened", "\n".join(parts.news))] if parts.news else []
+    asked = (
+        [] if parts.legal is None else [_add_heading(f"Legal moves of {parts.player}", parts.legal)]
+    )
+    return "\n\n".join([*news, _add_heading("Position", parts.position), *asked])
 
 
 def _tags(parts: Parts) -> str:
@@ -107,7 +109,7 @@ def _interrogative(parts: Parts) -> str:
     return "\n".join(lines)
 
 
-def _listed(rules: str) -> str:
+def _as_list(rules: str) -> str:
     """Rules with every sentence as an item of a list."""
     sentences = [s for line in rules.split("\n") for s in re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)]
     return "\n".join(f"* {sentence.removeprefix('- ')}" for sentence in sentences)
@@ -131,9 +133,9 @@ class Wording:
 PARAPHRASES = {
     "headings": Wording(
         "Markdown headings over rules, events, position and moves",
-        lambda rules: _headed("Rules", rules),
+        lambda rules: _add_heading("Rules", rules),
         _headings,
-        _headed("Answers", "The move alone."),
+        _add_heading("Answers", "The move alone."),
     ),
     "tags": Wording(
         "XML tags around rules, events, position and moves",
@@ -149,7 +151,7 @@ PARAPHRASES = {
     ),
     "imperative": Wording(
         "commands in place of “you may play”; every sentence of the rules an item of a list",
-        lambda rules: f"Read these rules and follow them:\n{_listed(rules)}",
+        lambda rules: f"Read these rules and follow them:\n{_as_list(rules)}",
         _imperative,
         "Write your move. Write nothing else.",
     ),
@@ -180,9 +182,9 @@ HINT = Annotated[
 ]
 
 
-def reworded(kind: Kind) -> Kind:
+def add_wording(kind: Kind) -> Kind:
     """The class of a game with the option `wording`."""
-    return extended(kind, Worded)
+    return extend_game(kind, Worded)
 
 
 def wordings_of(game: Game[Any, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -282,18 +284,18 @@ class Worded(Game[Any, Any]):
     def prompt(self, state: Any, seat: int, news: Sequence[str], legal: str | None) -> str:
         chosen = self._for(seat)
         if legal is not None and chosen.shuffled:
-            legal = self._shuffled(state, seat, legal)
+            legal = self._shuffle_legal(state, seat, legal)
         return chosen.question(Parts(self.players[seat], news, self.describe(state, seat), legal))
 
-    def _shuffled(self, state: Any, seat: int, legal: str) -> str:
+    def _shuffle_legal(self, state: Any, seat: int, legal: str) -> str:
         """The legal moves of a typed game in another order; `legal_text` orders listed moves."""
         grammar = self.legal(state, seat)
         if not isinstance(grammar, Grammar):
             return legal
         rng = self._order(state, seat)
         options = [
-            Option(o.action, {name: _mixed(domain, rng) for name, domain in o.fields.items()})
-            for o in _permuted(rng, list(grammar))
+            Option(o.action, {name: _mix_order(domain, rng) for name, domain in o.fields.items()})
+            for o in _permute(rng, list(grammar))
         ]
         return str(type(grammar)(tuple(options)))
 
@@ -305,7 +307,7 @@ class Worded(Game[Any, Any]):
         """Of an array game: `moves` in another order, where that is the wording."""
         if self._for(seat).shuffled:
             rng = self._order(state, seat)
-            moves = dict(_permuted(rng, list(moves.items())))
+            moves = dict(_permute(rng, list(moves.items())))
         text: str = super().legal_text(state, seat, moves)  # type: ignore[misc]
         return text
 
@@ -318,9 +320,9 @@ class Worded(Game[Any, Any]):
             raise InvalidAction(text, HIDDEN, why=error.why) from None
 
 
-def _mixed(domain: Any, rng: Rng) -> Any:
-    return OneOf(tuple(_permuted(rng, list(domain.values)))) if type(domain) is OneOf else domain
+def _mix_order(domain: Any, rng: Rng) -> Any:
+    return OneOf(tuple(_permute(rng, list(domain.values)))) if type(domain) is OneOf else domain
 
 
-def _permuted(rng: Rng, items: list[Any]) -> list[Any]:
+def _permute(rng: Rng, items: list[Any]) -> list[Any]:
     return [items.pop(rng.below(len(items))) for _ in range(len(items))]

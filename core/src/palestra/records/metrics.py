@@ -136,7 +136,7 @@ class Measures:
     def rows(self, confidence: float = 0.95) -> list[tuple[str, str, str, str, str]]:
         """Name, mean, interval, unit and number of episodes of every metric, as text."""
         rows = []
-        for name in sorted(self.samples, key=_numbered):
+        for name in sorted(self.samples, key=_natural_key):
             sample = self.samples[name]
             mean, low, high = self.interval(name, confidence)
             between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: one episode
@@ -146,7 +146,7 @@ class Measures:
         return rows
 
 
-def _numbered(name: str) -> list[tuple[int, str]]:
+def _natural_key(name: str) -> list[tuple[int, str]]:
     """A key that sorts "share:10" after "share:9"."""
     parts = re.split(r"(\d+)", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

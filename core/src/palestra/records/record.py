@@ -32,7 +32,7 @@ from palestra.kernel.errors import (
     cause,
 )
 from palestra.kernel.events import Event
-from palestra.kernel.game import Game, Outcome, Result, allowed
+from palestra.kernel.game import Game, Outcome, Result, allowed_actions
 from palestra.kernel.lives import newcomers
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.simulator import Simulator
@@ -266,7 +266,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             shown[seat] = counts[seat]
             turns.append(turn)
         step = _play(simulator, played.actions, turns, log[len(steps) + 1] if log else None)
-        step.unplayed = _unplayed(notes, step)
+        step.unplayed = _attempts_without_turn(notes, step)
         step.facts = {name: f for name, f in step.facts.items() if said.get(name) != f}
         said = said | step.facts
         if len(steps) < len(shaped):
@@ -321,7 +321,7 @@ class TurnNote(msgspec.Struct, gc=False):
 def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -> TurnRecord:
     game, state = simulator.game, simulator.state
     array = isinstance(game, ArrayGame)
-    legal = allowed(simulator.mask(seat)) if array else str(game.legal(state, seat))
+    legal = allowed_actions(simulator.mask(seat)) if array else str(game.legal(state, seat))
     made: Decision = note.decision if note and note.decision else Decision()
     gone = isinstance(action, Forfeit)
     return TurnRecord(
@@ -374,7 +374,9 @@ def _play(
     return StepRecord(turns, _plain(paid.rewards), _plain(paid.costs), events, facts)
 
 
-def _unplayed(notes: Mapping[int, TurnNote], step: StepRecord) -> dict[int, list[Attempt]]:
+def _attempts_without_turn(
+    notes: Mapping[int, TurnNote], step: StepRecord
+) -> dict[int, list[Attempt]]:
     """The answers of seats that have no turn in a step."""
     lost: dict[int, list[Attempt]] = {}
     for seat in sorted(notes.keys() - {turn.seat for turn in step.turns}):
@@ -386,7 +388,7 @@ def _unplayed(notes: Mapping[int, TurnNote], step: StepRecord) -> dict[int, list
     return lost
 
 
-def unexplained(episode: Episode) -> dict[int, TurnNote]:
+def unrecorded_attempts(episode: Episode) -> dict[int, TurnNote]:
     """Notes on refused answers that an episode has counted and no note of its history holds.
 
     For who ends an episode of which the runner has been lost.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, PalestraError, cause, shown
+from palestra.kernel.errors import InvalidAction, PalestraError, cause, show
 from palestra.kernel.registry import load_game, registry
 from palestra.records.answers import counts_of
 from palestra.records.metrics import Measures, measure
@@ -136,7 +136,9 @@ def _play(
         why = step.events[0].text.rstrip(".") if step.events else "stopped"
         episode.truncate(why, notes_of(step))
         return []
-    changes = [c for turn in step.turns for c in _reread(record.number, number, turn, episode)]
+    changes = [
+        c for turn in step.turns for c in _reread_answers(record.number, number, turn, episode)
+    ]
     lost = [turn for turn in step.turns if turn.status == "forfeit"]
     notes = notes_of(step)
     if changes:
@@ -155,32 +157,34 @@ def _play(
             turn = step.turns[0]
             why = f"today's rules do not allow it: {cause(error)}"
             changes = [
-                Change(record.number, number, turn.seat, "rules", shown(turn.text), "illegal", why)
+                Change(record.number, number, turn.seat, "rules", show(turn.text), "illegal", why)
             ]
             episode.truncate(f"rescored: {why}", notes)
     return changes
 
 
-def _reread(episode_number: int, number: int, turn: TurnRecord, episode: Episode) -> list[Change]:
+def _reread_answers(
+    episode_number: int, number: int, turn: TurnRecord, episode: Episode
+) -> list[Change]:
     """Differences in parsing a turn's answers, up to the first that would now be played."""
     for attempt in turn.refused:
         if attempt.raw is None:
             continue
         read, _ = _read(episode, turn.seat, attempt.raw)
         if read is not None:
-            why = f"{shown(attempt.raw)} is read now"
-            new = shown(episode.action_text(turn.seat, read))
+            why = f"{show(attempt.raw)} is read now"
+            new = show(episode.action_text(turn.seat, read))
             return [Change(episode_number, number, turn.seat, "answer", "refused", new, why)]
     if turn.raw is None or turn.status not in ("ok", "retried"):
         return []
     read, why = _read(episode, turn.seat, turn.raw)
-    old = shown(turn.text)
+    old = show(turn.text)
     if read is None:
         return [Change(episode_number, number, turn.seat, "answer", old, "refused", why)]
     if as_json(read) == turn.action:
         return []
-    why = f"{shown(turn.raw)} is read otherwise now"
-    new = shown(episode.action_text(turn.seat, read))
+    why = f"{show(turn.raw)} is read otherwise now"
+    new = show(episode.action_text(turn.seat, read))
     return [Change(episode_number, number, turn.seat, "answer", old, new, why)]
 
 
@@ -190,7 +194,7 @@ def _read(episode: Episode, seat: int, raw: str) -> tuple[Any, str]:
         action = episode.parse(seat, raw)
         episode.check(seat, action)
     except InvalidAction as error:
-        return None, f"{shown(raw)} is refused now: {error.why or error}"
+        return None, f"{show(raw)} is refused now: {error.why or error}"
     return action, ""
 
 
@@ -217,7 +221,7 @@ def _differences(old: EpisodeRecord, new: EpisodeRecord) -> list[Change]:
     ):
         if as_json(was) != as_json(now):
             why = "computed from the moves by today's rules"
-            found.append(Change(old.number, -1, -1, name, shown(was), shown(now), why))  # type: ignore[arg-type]
+            found.append(Change(old.number, -1, -1, name, show(was), show(now), why))  # type: ignore[arg-type]
     return found
 
 

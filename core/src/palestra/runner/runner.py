@@ -274,7 +274,7 @@ class Runner:
         try:
             with time_limit(self._move_seconds and self._move_seconds * len(waiting)):
                 answers = _answers(agent, [pending.turn for pending in waiting])
-            return [self._checked(*pair) for pair in zip(waiting, answers, strict=True)]
+            return [self._check_answer(*pair) for pair in zip(waiting, answers, strict=True)]
         except TimeUp:
             if self._move_seconds is None:  # a limit of the caller's
                 raise
@@ -288,7 +288,7 @@ class Runner:
         # one turn may have made the whole call fail: call one by one
         return [self.decisions(agent, [pending])[0] for pending in waiting]
 
-    def _checked(self, pending: PendingTurn, answer: Decision | Exception) -> Decision | None:
+    def _check_answer(self, pending: PendingTurn, answer: Decision | Exception) -> Decision | None:
         """The answer if it can be recorded; otherwise None, and the turn's episode ends."""
         if isinstance(answer, Decision):
             problem = decision_problem(answer)

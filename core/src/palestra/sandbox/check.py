@@ -39,20 +39,20 @@ EXAMPLE = "print(sum(range(10)))"
 def check_program(source: str) -> ast.Module:
     """Return the program's syntax tree; raises `InvalidAction` with line and column of a fault."""
     if len(source) > LONGEST:
-        raise _refused(source, f"it has {len(source)} characters, of {LONGEST} at most")
+        raise _refusal(source, f"it has {len(source)} characters, of {LONGEST} at most")
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
-        raise _refused(source, f"line {error.lineno}: {error.msg}") from error
+        raise _refusal(source, f"line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise _refused(source, str(error) or "it is nested too deeply") from error
+        raise _refusal(source, str(error) or "it is nested too deeply") from error
     for node in ast.walk(tree):
         if why := _problem(node):
-            raise _refused(source, why, node)
+            raise _refusal(source, why, node)
     return tree
 
 
-def imported(tree: ast.Module) -> tuple[str, ...]:
+def imported_modules(tree: ast.Module) -> tuple[str, ...]:
     """The modules a checked program imports."""
     found = set()
     for node in ast.walk(tree):
@@ -63,7 +63,7 @@ def imported(tree: ast.Module) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _refused(source: str, why: str, node: ast.AST | None = None) -> InvalidAction:
+def _refusal(source: str, why: str, node: ast.AST | None = None) -> InvalidAction:
     if node is not None and hasattr(node, "lineno"):
         why = f"line {node.lineno}, column {getattr(node, 'col_offset', 0) + 1}: {why}"
     return InvalidAction(source, LEGAL, EXAMPLE, why)
@@ -82,7 +82,7 @@ def _problem(node: ast.AST) -> str:
         case ast.Attribute(attr=name):
             return _attribute(name)
         case ast.MatchClass(kwd_attrs=names):
-            return _first(map(_matched, names))
+            return _first(map(_match_name, names))
         case ast.FunctionDef(name=name) if name in METHODS:
             return ""
         case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
@@ -116,7 +116,7 @@ def _attribute(name: str) -> str:
     return f"the attribute {name} is not allowed" if hidden else ""
 
 
-def _matched(name: str) -> str:
+def _match_name(name: str) -> str:
     hidden = name in TEMPLATES
     return f"a pattern must not match the attribute {name}" if hidden else _attribute(name)
 

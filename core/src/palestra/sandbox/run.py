@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from palestra.kernel.errors import InvalidOption, PalestraError
-from palestra.sandbox.check import check_program, imported
+from palestra.sandbox.check import check_program, imported_modules
 
 CHILD = Path(__file__).with_name("child.py")
 LONGEST_LINE = 4_000_000  # bytes of one message
@@ -135,7 +135,7 @@ def run_program(
     limits, tools = limits or Limits(), dict(tools or {})
     order = {
         "source": source,
-        "modules": imported(check_program(source)),
+        "modules": imported_modules(check_program(source)),
         "function": function,
         "arguments": [list(given) for given in arguments],
         "tools": list(tools),

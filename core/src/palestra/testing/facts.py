@@ -15,7 +15,7 @@ from palestra.catalogue.build import stale_environment
 from palestra.catalogue.declare import declared_ids
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.game import Game
-from palestra.kernel.options import described
+from palestra.kernel.options import describe_options
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
 from palestra.runner.play import stream
@@ -48,7 +48,7 @@ def _no_option_is_taken(game: Game[Any, Any]) -> None:
     """No option has the name of a setting of runs or views, which would never let it through."""
     openers = (stream, GymView, VectorView, aec.make, parallel.make, batch.make)
     taken = {name for opener in openers for name in inspect.signature(opener).parameters}
-    clash = sorted({option.name for option in described(type(game))} & taken)
+    clash = sorted({option.name for option in describe_options(type(game))} & taken)
     require(
         not clash,
         f"options {clash} are named as settings of palestra.play and of views; rename them",
@@ -57,7 +57,7 @@ def _no_option_is_taken(game: Game[Any, Any]) -> None:
 
 def options_are_described(subject: Subject) -> None:
     """Every option has a description in its annotation; those that have none are warned of."""
-    bare = [o.name for o in described(type(subject.game)) if not o.description]
+    bare = [o.name for o in describe_options(type(subject.game)) if not o.description]
     if bare:
         warnings.warn(
             f"{subject.spec.id}: options without a description: {', '.join(bare)}; add one, as in "
@@ -70,7 +70,7 @@ def options_are_read(subject: Subject) -> None:
     """Some code of the game reads every option; those that nothing reads are warned of."""
     kind = type(subject.game)
     read = names_read(kind)
-    unread = [option.name for option in described(kind) if option.name not in read]
+    unread = [option.name for option in describe_options(kind) if option.name not in read]
     if unread:
         warnings.warn(
             f"{subject.spec.id}: nothing reads the options {', '.join(unread)}; use each in the "

@@ -163,7 +163,7 @@ def reward_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., No
     return _tests(cases)
 
 
-def _shaped(spec: RewardSpec, env: str, seed: int) -> ShapedEpisode:
+def _play_shaped(spec: RewardSpec, env: str, seed: int) -> ShapedEpisode:
     known = registry().environment(env)
     subject = Subject(known)
     episode = open_episode(
@@ -177,7 +177,7 @@ def pays_finite_terms(spec: RewardSpec, env: str) -> None:
     """Terms have names and finite amounts, and the same seed pays the same again."""
     paid = []
     for _ in range(2):
-        episode, rng = _shaped(spec, env, 5), Rng(5)
+        episode, rng = _play_shaped(spec, env, 5), Rng(5)
         for number in range(FOLLOWED):
             if episode.over:
                 break
@@ -210,7 +210,7 @@ def leaves_states_alone(spec: RewardSpec, env: str) -> None:
 
 def forks_are_paid_alike(spec: RewardSpec, env: str) -> None:
     """A fork gets the same rewards as its original, and neither affects the other."""
-    episode, rng = _shaped(spec, env, 7), Rng(7)
+    episode, rng = _play_shaped(spec, env, 7), Rng(7)
     for _ in range(3):
         if not episode.over:
             episode.act(random_actions(episode, rng))

@@ -112,7 +112,7 @@ def _detail(subject: Subject, name: str, error: Exception) -> tuple[str, str]:
     """Why a check failed, and which check has already reported it, if any."""
     cause, detail = faults.explain(error, subject)
     if isinstance(error, Failed) and name != "seeds_decide":
-        undecided = _undecided(subject)
+        undecided = _why_undetermined(subject)
         if undecided:
             return f"the same cause as in seeds_decide: {undecided}", "seeds_decide"
     first = subject.causes.setdefault(cause, name)
@@ -121,7 +121,7 @@ def _detail(subject: Subject, name: str, error: Exception) -> tuple[str, str]:
     return f"the same cause as in {first}: {cause}", first
 
 
-def _undecided(subject: Subject) -> str:
+def _why_undetermined(subject: Subject) -> str:
     """Why a seed does not determine the game, which fails many checks; empty if it does."""
     known = "seeds_decide"
     if known not in subject.__dict__:

@@ -23,7 +23,7 @@ def measures_stay_in_bounds(subject: Subject) -> None:
         end(episode)
         record = record_episode(episode)
         for spec in specs:
-            found = _measured(record, spec.name, spec.entry_point, ending)
+            found = _measure_one(record, spec.name, spec.entry_point, ending)
             low, high = spec.bounds
             for name, value in found.items():
                 where = f"{name} of {ending} is {value}"
@@ -35,7 +35,9 @@ def measures_stay_in_bounds(subject: Subject) -> None:
 SLACK = 1e-9  # rounding of sums
 
 
-def _measured(record: EpisodeRecord, name: str, entry_point: str, ending: str) -> dict[str, float]:
+def _measure_one(
+    record: EpisodeRecord, name: str, entry_point: str, ending: str
+) -> dict[str, float]:
     """What one metric finds; a failure that names it if it raises."""
     try:
         return numbers(name, load_entry_point(entry_point)(record))

@@ -79,7 +79,7 @@ def _spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
     return [places[at] for at in drawn] + [places[-1 - rng.below(max(1, int(width)))]]
 
 
-def _opened(subject: Subject, state: Any) -> Episode:
+def _open_at(subject: Subject, state: Any) -> Episode:
     """An episode that begins in a state."""
     episode = subject.unplayed.fork()  # which is quicker than another beginning
     episode.load(state)
@@ -92,10 +92,10 @@ def _redrawn_looks_the_same(
     """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
     game, changed = subject.game, False
     key = game.state_key(state)
-    one = sight(_opened(subject, state), seat, array=subject.has_array_view)
+    one = sight(_open_at(subject, state), seat, array=subject.has_array_view)
     for draw in range(DRAWS):
         imagined = game.determinize(state, seat, Rng(17 + DRAWS * where[1] + draw))
-        two = sight(_opened(subject, imagined), seat, array=subject.has_array_view)
+        two = sight(_open_at(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
         _no_leak(
             game,
@@ -131,8 +131,8 @@ def pictures_keep_secrets(subject: Subject) -> None:
         for seat in range(min(subject.game.num_players, 2)):
             imagined = subject.game.determinize(states[step], seat, Rng(step))
             for mode, artist in artists:
-                one = artist.draw(_opened(subject, states[step]), seat)
-                two = artist.draw(_opened(subject, imagined), seat)
+                one = artist.draw(_open_at(subject, states[step]), seat)
+                two = artist.draw(_open_at(subject, imagined), seat)
                 require(
                     same(one, two),
                     f"step {step}: the picture ({mode}) for player {seat} betrays a secret",
@@ -176,18 +176,19 @@ def _openings_agree(subject: Subject, seed: int, seat: int) -> None:
     one, other = subject.episode(seed), subject.episode(seed)
     other.load(subject.game.determinize(one.state, seat, Rng(seed + 5)))
     require(
-        _known(one, seat) == _known(other, seat), f"the opening betrays a secret to player {seat}"
+        _known_facts(one, seat) == _known_facts(other, seat),
+        f"the opening betrays a secret to player {seat}",
     )
 
 
-def _known(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
+def _known_facts(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
     return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)]
 
 
 def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> None:
     """Play one stretch in both worlds."""
-    one = _opened(subject, state)
-    other = _opened(subject, subject.game.determinize(state, seat, Rng(where[0] + 5)))
+    one = _open_at(subject, state)
+    other = _open_at(subject, subject.game.determinize(state, seat, Rng(where[0] + 5)))
     rng, array = Rng(where[1] + 1), subject.has_array_view
     for _ in range(WINDOW):
         if one.over or one.to_act != other.to_act:

@@ -188,13 +188,13 @@ def anchors_name_decisions(subject: Subject) -> None:
 def _counted_on(game: Game[Any, Any], state: Any) -> Any:
     later = game.clone(state)
     for name in game.counters:
-        setattr(later, name, _raised(getattr(later, name)))
+        setattr(later, name, _add_one(getattr(later, name)))
     return later
 
 
-def _raised(count: Any) -> Any:
+def _add_one(count: Any) -> Any:
     if isinstance(count, list | tuple):
-        return type(count)(_raised(item) for item in count)
+        return type(count)(_add_one(item) for item in count)
     if not isinstance(count, int | float | np.ndarray | np.number):
         return count
     return count + 60  # a turn that says by its remainder who moves still says the same

@@ -26,7 +26,7 @@ from palestra.views.opening import (
     open_for,
     read_action,
 )
-from palestra.views.spaces import AnyText, TextObservation, masked
+from palestra.views.spaces import AnyText, TextObservation, with_mask
 
 
 class SeatsView:
@@ -99,7 +99,9 @@ class SeatsView:
                 actions = game.action_space(seat)
                 self.action_spaces[player] = type(actions)(actions.n)  # each with its own generator
                 seen = game.observation_space(seat)
-                self.observation_spaces[player] = masked(seen, actions) if masks == "obs" else seen
+                self.observation_spaces[player] = (
+                    with_mask(seen, actions) if masks == "obs" else seen
+                )
 
     @property
     def episode(self) -> Episode:

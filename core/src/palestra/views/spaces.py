@@ -38,7 +38,7 @@ class TextObservation(str):
     dtype = np.dtype(str)
 
 
-def masked(observation: spaces.Space[Any], actions: spaces.Discrete) -> spaces.Dict:
+def with_mask(observation: spaces.Space[Any], actions: spaces.Discrete) -> spaces.Dict:
     """PettingZoo's convention: the observation with its action mask beside it."""
     mask = spaces.Box(0, 1, (int(actions.n),), dtype=np.int8)
     return spaces.Dict({"observation": observation, "action_mask": mask})

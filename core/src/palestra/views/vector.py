@@ -16,7 +16,7 @@ from palestra.engine.lanes import check_actions
 from palestra.engine.shaped_batch import ShapedBatch, open_batch
 from palestra.kernel.array_game import RESULTS, ArrayGame
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, UnknownName, shown
+from palestra.kernel.errors import InvalidOption, UnknownName, show
 from palestra.kernel.game import Game
 from palestra.kernel.registry import registry, renderer
 from palestra.kernel.specs import EnvSpec, load_entry_point
@@ -164,7 +164,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         if found.shape != (self.num_envs,) or found.dtype != np.bool_ or not found.any():
             raise InvalidResetMask(
                 f"options['reset_mask'] must be of shape ({self.num_envs},) and type bool, and "
-                f"true somewhere; got {shown(chosen)}"
+                f"true somewhere; got {show(chosen)}"
             )
         return np.flatnonzero(found)
 
@@ -187,25 +187,25 @@ class VectorView(VectorEnv[Any, Any, Any]):
         idle = self._over()
         if self._policy is None:
             batch.step()
-            return self._limited(batch.rewards, idle)
+            return self._truncate_lanes(batch.rewards, idle)
         self._answer(np.arange(self.num_envs))
         batch.step()
         paid = batch.rewards + np.where(idle[:, None], 0.0, self._early)
         self._early[:] = 0.0
         self._others_play(paid, idle)
-        return self._limited(paid, idle)
+        return self._truncate_lanes(paid, idle)
 
     def play_all(self, actions: Array) -> Array:
         """Play an action (N, P) for every seat, all from outside; returns their rewards (N, P)."""
         idle = self._over()
         self.batch.step(actions)
-        return self._limited(self.batch.rewards, idle)
+        return self._truncate_lanes(self.batch.rewards, idle)
 
     def _over(self) -> Array:
         """Which lanes have no running episode, (N,): a step does not change them."""
         return self.batch.lanes["over"].astype(np.bool_)
 
-    def _limited(self, paid: Array, idle: Array) -> Array:
+    def _truncate_lanes(self, paid: Array, idle: Array) -> Array:
         """Rewards of a step after truncating lanes at the step limit; `idle` lanes did not move."""
         if self._limit is None:
             return paid

@@ -218,17 +218,21 @@ def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
     """
     teams = _teams(layout, starts)
 
-    def served(tile: int, team: frozenset[int]) -> set[int]:
+    def served_tiles(tile: int, team: frozenset[int]) -> set[int]:
         return {cell for cell in layout.cells_of(tile) if layout.touches(team, cell)}
 
     for tile in (POT, ONIONS, DISHES, SERVING):
         cells = layout.cells_of(tile)
         if not cells:
             raise InvalidOption(f"the layout has no {TILE_NAMES[tile]} ({SYMBOLS[tile]})")
-        if not any(served(tile, team) for team in teams):
+        if not any(served_tiles(tile, team) for team in teams):
             raise _fault(*layout.place(cells[0]), f"no player can reach this {TILE_NAMES[tile]}")
-    filled = {pot for team in teams if served(ONIONS, team) for pot in served(POT, team)}
-    emptied = {pot for team in teams if served(DISHES, team) for pot in served(POT, team)}
+    filled = {
+        pot for team in teams if served_tiles(ONIONS, team) for pot in served_tiles(POT, team)
+    }
+    emptied = {
+        pot for team in teams if served_tiles(DISHES, team) for pot in served_tiles(POT, team)
+    }
     if not filled:
         where = layout.place(layout.cells_of(ONIONS)[0])
         raise _fault(*where, "no onion can get from here to a pot")
@@ -236,7 +240,11 @@ def check_solvable(layout: Layout, starts: tuple[int, ...]) -> None:
         where = layout.place(layout.cells_of(DISHES)[0])
         raise _fault(*where, "no dish can get from here to a pot that onions get to")
     for team in teams:
-        if served(DISHES, team) and served(SERVING, team) and served(POT, team) & filled:
+        if (
+            served_tiles(DISHES, team)
+            and served_tiles(SERVING, team)
+            and served_tiles(POT, team) & filled
+        ):
             return
     where = layout.place(min(filled & emptied))
     raise _fault(*where, "no soup can get from this pot to a serving station")

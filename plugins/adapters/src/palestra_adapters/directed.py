@@ -53,7 +53,7 @@ class Directed(Wrapper):
         **settings: Any,
     ) -> None:
         given = read_direction(towards) if isinstance(towards, str) else dict(towards)
-        self._towards = scaled(given) if given else {}
+        self._towards = to_unit_length(given) if given else {}
         self._terms = [name.strip() for name in terms.split("+") if name.strip()]
         if bool(self._towards) == bool(self._terms):
             raise InvalidOption(
@@ -83,7 +83,7 @@ class Directed(Wrapper):
         """A uniform point of the unit sphere's non-negative part: scaled sizes of normal draws."""
         rng, normal = turn.rng(self._seed, STREAM), NormalDist()
         sizes = [abs(normal.inv_cdf((rng.word() + 1) / (2**32 + 1))) for _ in self._terms]
-        return scaled(dict(zip(self._terms, sizes, strict=True)))
+        return to_unit_length(dict(zip(self._terms, sizes, strict=True)))
 
     def forget(self, episode_key: int) -> None:
         for key in [key for key in self._drawn if key[0] == episode_key]:
@@ -105,7 +105,7 @@ def read_direction(text: str) -> dict[str, float]:
     return found
 
 
-def scaled(direction: Mapping[str, float]) -> dict[str, float]:
+def to_unit_length(direction: Mapping[str, float]) -> dict[str, float]:
     """The direction scaled to length 1."""
     length = sum(value**2 for value in direction.values()) ** 0.5
     if not length or not isfinite(length):

@@ -83,7 +83,9 @@ class Mediator(Adapter):
                 teams.setdefault(turn.episode_id, []).append(turn)
         due = [team for key, team in teams.items() if self._is_due(key, team[0].steps_played)]
         threads = [
-            Thread(self.drawing(team[0].rng(self._seed, 0), self._guided(team)), team[0].account)
+            Thread(
+                self.drawing(team[0].rng(self._seed, 0), self._ask_mediator(team)), team[0].account
+            )
             for team in due
         ]
         spent = {
@@ -91,7 +93,7 @@ class Mediator(Adapter):
             for team, said in zip(due, think_together(self.models, threads), strict=True)
         }
         return [
-            self._decided(turn, decision, spent.get(id(turn), Usage()))
+            self._decide(turn, decision, spent.get(id(turn), Usage()))
             for turn, decision in zip(turns, own, strict=True)
         ]
 
@@ -100,8 +102,8 @@ class Mediator(Adapter):
         self._keys[turn.episode_key] = turn.episode_id
         (own,) = self.policy.act([turn])
         if self._is_due(turn.episode_id, turn.steps_played):
-            yield from self._guided([turn], advice)
-        return self._decided(turn, own, Usage())
+            yield from self._ask_mediator([turn], advice)
+        return self._decide(turn, own, Usage())
 
     def _is_due(self, episode: int, step: int) -> bool:
         if step < max(self._first, self._next.get(episode, 0)):
@@ -111,7 +113,7 @@ class Mediator(Adapter):
         self._next[episode] = step + self._every
         return True
 
-    def _guided(self, team: Sequence[Turn], advice: str = "") -> Thinking[Decision]:
+    def _ask_mediator(self, team: Sequence[Turn], advice: str = "") -> Thinking[Decision]:
         """Ask for a strategy and for orders, and remember the orders."""
         game, names = team[0].game, [turn.game.players[turn.seat] for turn in team]
         rules = "\n".join(filter(None, (game.rules_for(team[0].seat), advice)))
@@ -145,7 +147,7 @@ class Mediator(Adapter):
         ]
         return RULE.format(orders="\n".join(lines))
 
-    def _decided(self, turn: Turn, own: Decision, spent: Usage) -> Decision:
+    def _decide(self, turn: Turn, own: Decision, spent: Usage) -> Decision:
         """The order while it is in force and legal, or else the policy's own decision."""
         key = turn.episode_id, turn.seat
         order, left = self._orders.get(key, ("", 0))

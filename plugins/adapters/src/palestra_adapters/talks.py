@@ -99,7 +99,9 @@ class Speaking(Adapter):
                 step = end.value
                 break
         text = f"Thought: {step.thought}\n{ACTION} {step.move}"
-        return Utterance(seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage)
+        return Utterance(
+            seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage
+        )
 
     def talk_of(
         self, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any
@@ -112,7 +114,7 @@ class Speaking(Adapter):
             players=tuple(players),
             opening=_prompt(lines, 0),
             steps=[_step(lines, place) for place in range(len(lines))],
-            outcome=scored(nothing),
+            outcome=score_outcome(nothing),
             returns=nothing,
             group=f"{turn.start_key}.{turn.sibling}.{turn.steps_played}.{turn.seat}.{turn.tries}",
             tags={"moves": [line.move for line in lines]} | tags,
@@ -146,7 +148,7 @@ def _step(lines: Sequence[Utterance], place: int) -> StepRecord:
     return StepRecord([turn], events=_prompt(lines, place + 1))
 
 
-def scored(paid: tuple[float, ...]) -> OutcomeRecord:
+def score_outcome(paid: tuple[float, ...]) -> OutcomeRecord:
     """The outcome of a talk: each seat's pay as its score."""
     results: list[Result] = ["score"] * len(paid)
     return OutcomeRecord(tuple(results), paid)
@@ -188,7 +190,9 @@ def settle(
     """
     if playouts < 1:
         raise InvalidOption(f"playouts must be at least 1, not {playouts}")
-    found = [talk for record in records for talk in _settled(record, game, agents, playouts, seed)]
+    found = [
+        talk for record in records for talk in _settle_talk(record, game, agents, playouts, seed)
+    ]
     if not found:
         raise InvalidOption(
             "no turn of these records has talks; they are the fact 'talks' of decisions by score, "
@@ -197,7 +201,7 @@ def settle(
     return found
 
 
-def _settled(
+def _settle_talk(
     record: EpisodeRecord, game: Game[Any, Any] | None, agents: Any, playouts: int, seed: int
 ) -> list[EpisodeRecord]:
     if not talks_of([record]):
@@ -267,7 +271,7 @@ def _paid(
     return msgspec.structs.replace(
         talk,
         steps=steps,
-        outcome=scored(paid),
+        outcome=score_outcome(paid),
         returns=paid,
         number=number,
         tags=talk.tags | {"of": of, "id": f"{of}/{number}", "process": process},

@@ -102,10 +102,10 @@ def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[D
             heard = [next(replies) for _ in thread.asks]
             thread.usage = sum((reply.usage for reply in heard), thread.usage)
             thread.hear(heard)
-    return [_settled(thread, models) for thread in threads]
+    return [_settle_thread(thread, models) for thread in threads]
 
 
-def _settled(thread: Thread, models: Sequence[Model]) -> Decision:
+def _settle_thread(thread: Thread, models: Sequence[Model]) -> Decision:
     decision = thread.decision
     if decision is None:
         raise RuntimeError("a thread has ended without a decision")
@@ -136,14 +136,14 @@ def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
             if own:
                 found = model.chat([asks[i].request for i in own])
                 for i, reply in zip(own, found, strict=True):
-                    replies[i] = priced(reply, model)
+                    replies[i] = price_reply(reply, model)
         open_ = [i for i in open_ if replies[i].overflow]
         for i in open_:
-            asks[i] = shortened(asks[i], models[asks[i].member])
+            asks[i] = shorten_history(asks[i], models[asks[i].member])
     return replies
 
 
-def priced(reply: Reply, model: Model) -> Reply:
+def price_reply(reply: Reply, model: Model) -> Reply:
     """The reply with its cost by the user's table of prices."""
     price = price_of(model.name)
     if not price.costs:
@@ -152,7 +152,7 @@ def priced(reply: Reply, model: Model) -> Reply:
     return msgspec.structs.replace(reply, usage=usage)
 
 
-def shortened(ask: Ask, model: Model) -> Ask:
+def shorten_history(ask: Ask, model: Model) -> Ask:
     """The same question with half of its history left out; raises `ModelError` if none is left."""
     if ask.talk is not None and ask.talk.shorten():
         return saying(ask, ask.talk.messages)

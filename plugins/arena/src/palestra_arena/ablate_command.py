@@ -43,9 +43,9 @@ def ablate_command(
 ) -> None:
     """Play the same games in other wordings and test how the wording affects the score."""
     from palestra_arena.ablation.effects import ablation_of
-    from palestra_arena.ablation.run import AblationPlan, planned, run_ablation
+    from palestra_arena.ablation.run import AblationPlan, complete_plan, run_ablation
 
-    plan = planned(
+    plan = complete_plan(
         AblationPlan(
             env=env,
             agents=tuple(split_agents(agents)),

@@ -26,12 +26,12 @@ from palestra.agents.agent import Undecided, decision_problem
 from palestra.kernel.episode import Truncate
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
-from palestra.records.record import unexplained
+from palestra.records.record import unrecorded_attempts
 from palestra.runner.listeners import Listeners
 from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 
 from palestra_arena.match import Match
-from palestra_arena.result import GameResult, failed, summarise, void
+from palestra_arena.result import GameResult, failed_result, summarise, void
 from palestra_arena.settings import Environment, Settings
 from palestra_arena.trust.evidence import Evidence
 from palestra_arena.trust.faults import Faults
@@ -117,7 +117,7 @@ class Guard(Agent):
             raise _failed_with(seat, error) from error
         if len(given) != len(turns):
             raise AgentFailed(seat, f"the agent gave {len(given)} decisions for {len(turns)} turns")
-        return [_checked(turn, answer) for turn, answer in zip(turns, given, strict=True)]
+        return [_check_answer(turn, answer) for turn, answer in zip(turns, given, strict=True)]
 
     def reseed(self, seed: int) -> None:
         self._agent.reseed(seed)
@@ -134,7 +134,7 @@ def _failed_with(seat: int, error: Exception) -> AgentFailed:
     return AgentFailed(seat, f"the agent failed ({type(error).__name__}: {error})")
 
 
-def _checked(turn: Turn, answer: object) -> Decision | AgentFailed:
+def _check_answer(turn: Turn, answer: object) -> Decision | AgentFailed:
     """Check the type of an answer; the game checks its legality."""
     if isinstance(answer, Exception):
         return _failed_with(turn.seat, answer)
@@ -206,7 +206,7 @@ class Referee:
             started = time.perf_counter()
             records = _records(runner, by_seed)
             seconds = (time.perf_counter() - started) / len(matches)
-        return [self._settled(by_seed[record.number], record, seconds) for record in records]
+        return [self._settle_match(by_seed[record.number], record, seconds) for record in records]
 
     def _play_one(self, match: Match) -> FinishedGame:
         started = time.perf_counter()
@@ -215,7 +215,7 @@ class Referee:
         except SeenBefore as seen:
             return FinishedGame(void(match, str(seen)), None)
         except AgentFailed as failure:  # it cannot be made or reseeded: there is no episode
-            record = self._forfeited(match, None, failure.seat, failure.why)
+            record = self._forfeit_record(match, None, failure.seat, failure.why)
         except TimeUp:
             record = self._timed_out(match)
             episode = self._watch.episodes.get(match.seed)
@@ -223,22 +223,22 @@ class Referee:
                 self._evidence.close(episode, record)
         except Exception as error:
             why = f"the environment failed ({type(error).__name__}: {error})"
-            return FinishedGame(failed(match, why, time.perf_counter() - started), None)
+            return FinishedGame(failed_result(match, why, time.perf_counter() - started), None)
         return self._written(match, record, time.perf_counter() - started)
 
-    def _settled(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
+    def _settle_match(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
         """The result of a match that the runner has ended, in any way."""
         episode = self._watch.episodes.get(match.seed)
         failure = self._watch.failures.get(id(episode))
         if failure is not None:
             tags = record.tags
-            record = self._forfeited(match, episode, failure.seat, failure.why)
+            record = self._forfeit_record(match, episode, failure.seat, failure.why)
             record.tags = tags
         elif record.error:
             why = f"the environment failed ({record.error.strip().splitlines()[-1]})"
             for kind, agent, *_, what in record.tags.get("findings", []):
                 why += f"; {kind} by {agent or 'an unknown agent'}: {what}"
-            return FinishedGame(failed(match, why, seconds), None)
+            return FinishedGame(failed_result(match, why, seconds), None)
         return self._written(match, record, seconds)
 
     def _runner(self, match: Match, live: int) -> Runner:
@@ -288,13 +288,13 @@ class Referee:
             self._trained += seeds_trained_on(name, agent)
         return self._agents[name]
 
-    def _forfeited(
+    def _forfeit_record(
         self, match: Match, episode: Episode | None, seat: int, why: str
     ) -> EpisodeRecord:
         """The record of a match that a seat forfeits after the moves of `episode`."""
         if episode is None or episode.over:
             episode = self._moves_of(match, episode)
-        episode.forfeit(seat, why, unexplained(episode))
+        episode.forfeit(seat, why, unrecorded_attempts(episode))
         return record_episode(episode, match.agents, number=match.seed)
 
     def _moves_of(self, match: Match, episode: Episode | None) -> Episode:
@@ -314,8 +314,8 @@ class Referee:
         asked = int(self._clock[ASKED])
         why = f"the game took more than {self._settings.game_seconds:g} seconds"
         if asked >= 0 or episode is None:
-            return self._forfeited(match, episode, max(asked, 0), why)
-        episode.truncate(why, unexplained(episode))
+            return self._forfeit_record(match, episode, max(asked, 0), why)
+        episode.truncate(why, unrecorded_attempts(episode))
         return record_episode(episode, match.agents, number=match.seed)
 
     def abandoned(self, match: Match, seat: int, why: str) -> FinishedGame:
@@ -324,8 +324,8 @@ class Referee:
         The seat to move forfeits; if there was none, the game ends in an error.
         """
         if seat < 0:
-            return FinishedGame(failed(match, why), None)
-        return self._written(match, self._forfeited(match, None, seat, why), 0.0)
+            return FinishedGame(failed_result(match, why), None)
+        return self._written(match, self._forfeit_record(match, None, seat, why), 0.0)
 
     def _written(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
         body = msgspec.json.encode(record) if self._settings.keep_records else None

@@ -93,15 +93,15 @@ def summarise(match: Match, record: EpisodeRecord, seconds: float) -> GameResult
 
 def void(match: Match, why: str, seconds: float = 0.0) -> GameResult:
     """A game that is not scored, because an agent knows its seed."""
-    return _uncounted(match, "void", why, seconds)
+    return _uncounted_result(match, "void", why, seconds)
 
 
-def failed(match: Match, why: str, seconds: float = 0.0) -> GameResult:
+def failed_result(match: Match, why: str, seconds: float = 0.0) -> GameResult:
     """A game that the environment or a listener broke off."""
-    return _uncounted(match, "error", why, seconds)
+    return _uncounted_result(match, "error", why, seconds)
 
 
-def _uncounted(match: Match, status: Status, why: str, seconds: float) -> GameResult:
+def _uncounted_result(match: Match, status: Status, why: str, seconds: float) -> GameResult:
     seats = len(match.agents)
     return GameResult(
         match=match,

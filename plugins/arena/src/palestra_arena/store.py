@@ -26,8 +26,8 @@ from palestra_arena.result import GameResult
 from palestra_arena.settings import Environment, Settings, differing_rules, settings_from
 from palestra_arena.tally import (
     Block,
-    Kind,
     CountedGame,
+    Kind,
     Spent,
     Tally,
     add_spent,
@@ -139,10 +139,10 @@ class Store:
             )
         if not self.path.parent.is_dir():
             raise InvalidOption(f"there is no folder {self.path.parent} to keep a store in")
-        with self._named():
+        with self._explain_sqlite_errors():
             self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
         try:
-            with self._named():
+            with self._explain_sqlite_errors():
                 self._prepare()
         except BaseException:
             self._db.close()
@@ -212,13 +212,13 @@ class Store:
         if latest == settings:
             return
         body = msgspec.json.encode(settings).decode()
-        with self._named(), self._transaction():
+        with self._explain_sqlite_errors(), self._transaction():
             self._db.execute("INSERT INTO settings (written, body) VALUES (?, ?)", (_now(), body))
 
     def add(self, result: GameResult, record: bytes | None = None) -> bool:
         """Write one game permanently; False if it was already there. `record` is JSON."""
         match = result.match
-        with self._named(), self._transaction():
+        with self._explain_sqlite_errors(), self._transaction():
             done = self._db.execute(
                 "INSERT INTO games (key, environment, round, seed, status, reason, steps, seconds,"
                 " written) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
@@ -296,7 +296,7 @@ class Store:
         self._environments, self._agents = {}, {}
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _explain_sqlite_errors(self) -> Iterator[None]:
         """Add the file's name and what to do to SQLite's errors."""
         try:
             yield
@@ -313,19 +313,19 @@ class Store:
 
     def settings(self) -> Settings | None:
         """The settings of the latest run."""
-        with self._named():
+        with self._explain_sqlite_errors():
             query = "SELECT body FROM settings ORDER BY number DESC LIMIT 1"
             row = self._db.execute(query).fetchone()
             kept = msgspec.json.decode(row[0]) if row else None
         return settings_from(kept, str(self.path)) if kept is not None else None
 
     def __len__(self) -> int:
-        with self._named():
+        with self._explain_sqlite_errors():
             return int(self._value("SELECT count(*) FROM games"))
 
     def results(self, after: int = 0, upto: int = LAST) -> Iterator[GameResult]:
         """Every game, in the order they were written, of those numbers."""
-        with self._named():
+        with self._explain_sqlite_errors():
             environments = {
                 number: msgspec.json.decode(body, type=Environment)
                 for number, body in self._rows("environments", "body")
@@ -351,7 +351,7 @@ class Store:
         as counting the new ones. Only whole chunks are kept: a process that is killed while it
         counts resumes there.
         """
-        with self._named():
+        with self._explain_sqlite_errors():
             last = self._value("SELECT coalesce(max(number), 0) FROM games")
             while self._count_more(last):
                 pass
@@ -424,7 +424,7 @@ class Store:
 
     def records(self) -> Iterator[EpisodeRecord]:
         """The full record of every game that was kept with one, in the order they were written."""
-        with self._named():
+        with self._explain_sqlite_errors():
             for (body,) in self._db.execute("SELECT body FROM records ORDER BY game"):
                 yield msgspec.json.decode(zlib.decompress(body), type=EpisodeRecord, strict=False)
 

@@ -84,7 +84,7 @@ def block_of(result: GameResult) -> Block:
     return match.environment.label, match.seed, tuple(sorted(match.agents))
 
 
-def played(result: GameResult) -> CountedGame:
+def counted_game(result: GameResult) -> CountedGame:
     return CountedGame(
         result.match.environment.label,
         result.match.agents,
@@ -111,7 +111,7 @@ def by_block(results: Iterable[GameResult]) -> dict[Block, list[CountedGame]]:
     """Games that count, by block."""
     blocks: dict[Block, list[CountedGame]] = {}
     for result in results:
-        blocks.setdefault(block_of(result), []).append(played(result))
+        blocks.setdefault(block_of(result), []).append(counted_game(result))
     return blocks
 
 

@@ -13,7 +13,7 @@ from palestra_arena.engine import Engine, group, open_engine
 from palestra_arena.match import Match, Meeting, matches_of
 from palestra_arena.referee import Factories, check_field
 from palestra_arena.result import GameResult
-from palestra_arena.schedule import ScheduledEnvironment, Plan, make_plan
+from palestra_arena.schedule import Plan, ScheduledEnvironment, make_plan
 from palestra_arena.settings import Settings
 from palestra_arena.store import Store
 from palestra_arena.trust.held_out import seen_before

@@ -76,13 +76,13 @@ def means(values: Floats, ids: Ints) -> Floats:
     return floats(totals / np.maximum(sizes, 1))
 
 
-def centred(values: Floats, ids: Ints) -> Floats:
+def centre(values: Floats, ids: Ints) -> Floats:
     return values - means(values, ids)[ids]
 
 
 def spreads(values: Floats, ids: Ints, ddof: int = 0) -> Floats:
     """The standard deviation of every bucket; 0 where it is only rounding error."""
-    off = centred(values, ids)
+    off = centre(values, ids)
     sizes = np.bincount(ids)
     squares = np.bincount(ids, off * off, minlength=sizes.size)
     found: Floats = np.sqrt(squares / np.maximum(sizes - ddof, 1))
@@ -92,12 +92,12 @@ def spreads(values: Floats, ids: Ints, ddof: int = 0) -> Floats:
     return found
 
 
-def standardised(values: Floats, ids: Ints, *, ddof: int = 0, epsilon: float = 0.0) -> Floats:
+def standardise(values: Floats, ids: Ints, *, ddof: int = 0, epsilon: float = 0.0) -> Floats:
     """`(value - mean) / (spread + epsilon)` in every bucket; 0 where there is no spread."""
     spread = spreads(values, ids, ddof)
     scale = np.zeros(spread.size)
     np.divide(1.0, spread + epsilon, out=scale, where=spread > 0)
-    return centred(values, ids) * scale[ids]
+    return centre(values, ids) * scale[ids]
 
 
 def without_self(values: Floats, ids: Ints) -> Floats:

@@ -46,7 +46,7 @@ class Lasting(Agent):
         self.agent.forget(episode_key)
 
 
-def opened(
+def open_branch(
     env: Any, agents: Any, seed: int, options: dict[str, Any], **settings: Any
 ) -> tuple[Episode, list[Lasting]]:
     """An episode at its start, and its agents by seat, each opened once.
@@ -114,7 +114,7 @@ def branch_turns(
     """
     if k < 1 or horizon < 0:
         raise InvalidOption(f"k must be at least 1 and horizon at least 0, not {k} and {horizon}")
-    trunk, seated = opened(env, agents, seed, options, rewards=rewards, gamma=gamma)
+    trunk, seated = open_branch(env, agents, seed, options, rewards=rewards, gamma=gamma)
     learning = seats_of_agents(seated, learners)
     found: list[EpisodeRecord] = []
     best: EpisodeRecord | None = None

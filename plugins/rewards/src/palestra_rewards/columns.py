@@ -32,13 +32,13 @@ def whole_column(name: str, values: Any, size: int | None = None, default: Any =
     array = np.asarray(default if values is None else values)
     if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
         raise InvalidOption(f"{name} must hold whole numbers")
-    whole: Ints = _sized(name, array, size).astype(np.int64, copy=False)
+    whole: Ints = _check_size(name, array, size).astype(np.int64, copy=False)
     return whole
 
 
 def float_column(name: str, values: Any, size: int, default: Any = None) -> Floats:
     """`values` as a float array of `size`, or `default` if they are None."""
-    return floats(_sized(name, np.asarray(default if values is None else values), size))
+    return floats(_check_size(name, np.asarray(default if values is None else values), size))
 
 
 def entries_for_turns(name: str, values: Any, size: int) -> Any:
@@ -73,7 +73,7 @@ def optional_columns(columns: Mapping[str, Any], size: int) -> dict[str, Any]:
     return known
 
 
-def _sized(name: str, array: Any, size: int | None) -> Any:
+def _check_size(name: str, array: Any, size: int | None) -> Any:
     if array.ndim != 1 or (size is not None and array.size != size):
         wanted = "one dimension" if size is None else f"shape ({size},)"
         raise InvalidOption(f"{name} must have {wanted}; it has shape {array.shape}")

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from palestra_rewards.entries import Entry, entries
-from palestra_rewards.pages import remade
+from palestra_rewards.pages import replace_part
 
 SHAPES: tuple[RewardShape, ...] = ("step", "episode", "group")
 START, END = "<!-- table -->", "<!-- end of table -->"
@@ -42,7 +42,7 @@ def rewards_command(
 
 def with_table(page: str) -> str:
     """A page with the table between its marks regenerated."""
-    return remade(page, (START, END), markdown())
+    return replace_part(page, (START, END), markdown())
 
 
 def markdown() -> str:

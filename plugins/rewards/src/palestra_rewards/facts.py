@@ -77,11 +77,13 @@ def scope(name: str) -> Scope:
     return _READERS[name][0] if name in _READERS else "record"
 
 
-def reported(records: Sequence[EpisodeRecord]) -> list[str]:
+def reported_names(records: Sequence[EpisodeRecord]) -> list[str]:
     """Names of the facts that agents or games reported in any of the records."""
     said = _names_said(records)
     possible = [name for name in NAMES if said & SAID_AS.get(name, {name})]
-    return [name for name in possible if any(_is_there(_untagged(r, name)) for r in records)]
+    return [
+        name for name in possible if any(_is_there(_value_without_tag(r, name)) for r in records)
+    ]
 
 
 def _names_said(records: Sequence[EpisodeRecord]) -> set[str]:
@@ -158,7 +160,7 @@ def _part(record: EpisodeRecord, worker: int | None, **identity: Any) -> Episode
     return msgspec.structs.replace(record, steps=steps, returns=returns, **identity)
 
 
-def _untagged(record: EpisodeRecord, name: str) -> Any:
+def _value_without_tag(record: EpisodeRecord, name: str) -> Any:
     return None if name in record.tags else fact(record, name)
 
 

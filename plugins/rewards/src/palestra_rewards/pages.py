@@ -5,7 +5,7 @@ from __future__ import annotations
 from palestra import InvalidOption
 
 
-def remade(page: str, marks: tuple[str, str], part: str) -> str:
+def replace_part(page: str, marks: tuple[str, str], part: str) -> str:
     """A page with the part between its marks replaced; raises `InvalidOption` without marks."""
     first, last = marks
     head, start, rest = page.partition(first)

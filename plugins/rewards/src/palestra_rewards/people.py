@@ -64,7 +64,7 @@ def own_people(record: EpisodeRecord) -> list[Person]:
     return [person for person in people_of(record) if person.turns[-1] >= first]
 
 
-def replaced(step: StepRecord) -> Iterator[int]:
+def newcomer_seats(step: StepRecord) -> Iterator[int]:
     """The seats that new people took with a step; its rewards are their predecessors'."""
     for event in step.events:
         yield from newcomers(event)
@@ -83,7 +83,7 @@ def _departures(
     for number, step in enumerate(record.steps):
         for seat, terms in step.rewards.items():
             paid[seat] += sum(terms.values())
-        for seat in replaced(step):
+        for seat in newcomer_seats(step):
             left[seat, lives[seat]] = number
             earned[seat, lives[seat]], paid[seat] = paid[seat], 0.0
             lives[seat] += 1

@@ -24,7 +24,7 @@ from palestra_rewards.chain import estimate, shape
 from palestra_rewards.entries import entry
 from palestra_rewards.facts import fact, nested
 from palestra_rewards.group import Group
-from palestra_rewards.pages import remade
+from palestra_rewards.pages import replace_part
 
 START, END = "<!-- producers -->", "<!-- end of producers -->"
 Records = list[EpisodeRecord]
@@ -61,7 +61,7 @@ class Run:
         seats = cast[0] if len(set(cast)) == 1 else ",".join(cast)
         more = [f"--seed {self.seed}"] if self.seed else []
         more += [f"-o {name}={value}" for name, value in self.options.items()]
-        return " ".join([f"palestra play {self.env} --agents {_quoted(seats)}", *more])
+        return " ".join([f"palestra play {self.env} --agents {_quote_name(seats)}", *more])
 
     def play(self) -> Records:
         """Play the episodes and prepare the records for the entry."""
@@ -87,7 +87,7 @@ class Run:
         return estimate(self.entry, group, **given).values
 
 
-def _quoted(text: str) -> str:
+def _quote_name(text: str) -> str:
     """A name quoted for a shell."""
     if "\n" in text:
         return "$'" + text.replace("'", "\\'").replace("\n", "\\n") + "'"
@@ -399,7 +399,7 @@ def producers_command(
     if write is None:
         typer.echo(table, nl=False)
         return
-    write.write_text(remade(write.read_text("utf-8"), (START, END), table), "utf-8")
+    write.write_text(replace_part(write.read_text("utf-8"), (START, END), table), "utf-8")
 
 
 def markdown(rows: Iterable[Fed]) -> str:

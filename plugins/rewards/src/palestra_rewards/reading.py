@@ -12,8 +12,8 @@ from palestra.records.record import TurnRecord
 
 from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
-from palestra_rewards.facts import fact, of_person, reported, scope
-from palestra_rewards.people import Person, own_people, replaced
+from palestra_rewards.facts import fact, of_person, reported_names, scope
+from palestra_rewards.people import Person, newcomer_seats, own_people
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
 # Tags with one entry per turn; a list of any other length is an error
@@ -69,7 +69,7 @@ def read_columns(
             for record, own_turns in zip(records, by_record, strict=True)
             for turn in own_turns
         ],
-        "state": _states(records) if anchor is None else _anchored(records, anchor),
+        "state": _states(records) if anchor is None else _anchor_keys(records, anchor),
         "action": [msgspec.json.encode(turn.action) for turn in turns],
         "mistakes": [n for record in records for n in own(record, refused_answers(record))],
         "logprob": _complete([turn.logprob for turn in turns]),
@@ -195,7 +195,7 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
         for seat, terms in step.rewards.items():
             if seat in latest:
                 paid[latest[seat]] += sum(terms.values())
-        for seat in replaced(step):
+        for seat in newcomer_seats(step):
             latest.pop(seat, None)
     return paid
 
@@ -215,7 +215,7 @@ def _success(
     records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]]
 ) -> list[float] | None:
     found = [
-        _succeeded(record, person)
+        _person_success(record, person)
         for record, there in zip(records, people, strict=True)
         for person in there
     ]
@@ -223,7 +223,7 @@ def _success(
     return known if len(known) == len(found) else None
 
 
-def _succeeded(record: EpisodeRecord, person: Person) -> float | None:
+def _person_success(record: EpisodeRecord, person: Person) -> float | None:
     """Success by the tag, by the result, or, if there is none but a score, by progress.
 
     Who was replaced before the end has no result.
@@ -305,13 +305,13 @@ def _facts(records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]])
             facts[name] = [one for record in records for one in _own_tag(record, name)]
         else:
             facts[name] = values
-    for name in reported(records):
+    for name in reported_names(records):
         if name not in facts:
-            facts[name] = _reported(records, people, name)
+            facts[name] = _reported_values(records, people, name)
     return facts
 
 
-def _reported(
+def _reported_values(
     records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]], name: str
 ) -> list[Any]:
     """A fact that was reported during play: over turns, lines or episodes."""
@@ -347,7 +347,7 @@ def _states(records: Sequence[EpisodeRecord]) -> list[str] | None:
     return keys if all(keys) else None
 
 
-def _anchored(records: Sequence[EpisodeRecord], anchor: str | Anchor) -> list[object]:
+def _anchor_keys(records: Sequence[EpisodeRecord], anchor: str | Anchor) -> list[object]:
     seats = [turn.seat for record in records for turn in record.own_turns]
     return list(zip(seats, anchor_keys(records, anchor), strict=True))
 

@@ -14,7 +14,7 @@ from palestra.kernel.registry import registry
 
 from palestra_rewards.arrays import together
 from palestra_rewards.group import Group
-from palestra_rewards.pages import remade
+from palestra_rewards.pages import replace_part
 
 START, END = "<!-- repeats -->", "<!-- end of repeats -->"
 ROLLOUTS, STEPS = 8, 100  # rollouts of one start, steps of each
@@ -75,7 +75,7 @@ def repeats_command(
     if write is None:
         typer.echo(table, nl=False)
         return
-    write.write_text(remade(write.read_text("utf-8"), (START, END), table), "utf-8")
+    write.write_text(replace_part(write.read_text("utf-8"), (START, END), table), "utf-8")
 
 
 def markdown(rows: Iterable[Repeats]) -> str:

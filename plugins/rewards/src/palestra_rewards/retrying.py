@@ -14,7 +14,7 @@ import msgspec
 import palestra
 from palestra import EpisodeRecord, InvalidOption
 
-from palestra_rewards.branching import close_all, opened, seats_of_agents
+from palestra_rewards.branching import close_all, open_branch, seats_of_agents
 from palestra_rewards.episodes.turns import won
 from palestra_rewards.people import people_of
 from palestra_rewards.reading import task_name
@@ -53,11 +53,11 @@ def retried_rollouts(
     """
     if n < 1 or not seeds or len(set(seeds)) < len(seeds):
         raise InvalidOption(f"seeds must differ and n must be 1 or more, not {seeds} and {n}")
-    _, seated = opened(env, agents, seeds[0], options)
+    _, seated = open_branch(env, agents, seeds[0], options)
     learning = seats_of_agents(seated, learners)
 
     def played(seed: int, again: int) -> list[EpisodeRecord]:
-        start, _ = opened(env, seated, seed, options)
+        start, _ = open_branch(env, seated, seed, options)
         return palestra.rollouts(
             start.game,
             agents=seated,

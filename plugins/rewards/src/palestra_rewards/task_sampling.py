@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 from palestra import EpisodeRecord, InvalidOption, Rng
 
-from palestra_rewards.branching import close_all, opened, seats_of_agents
+from palestra_rewards.branching import close_all, open_branch, seats_of_agents
 from palestra_rewards.estimators.sampling import replaced_tasks
 from palestra_rewards.group import Group
 from palestra_rewards.needs import require
@@ -40,11 +40,11 @@ def sampled_rollouts(
     """
     if n < 2 or not seeds or len(set(seeds)) < len(seeds):
         raise InvalidOption(f"seeds must differ and n must be 2 or more, not {seeds} and {n}")
-    _, seated = opened(env, agents, seeds[0], options)
+    _, seated = open_branch(env, agents, seeds[0], options)
     seats_of_agents(seated, learners)
 
     def played(seed: int, draw: int) -> list[EpisodeRecord]:
-        start, _ = opened(env, seated, seed, options)
+        start, _ = open_branch(env, seated, seed, options)
         return palestra.rollouts(
             start.game,
             agents=seated,

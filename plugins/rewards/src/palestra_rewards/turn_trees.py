@@ -10,7 +10,7 @@ from typing import Any
 import palestra
 from palestra import Episode, EpisodeRecord, InvalidOption, Rng
 
-from palestra_rewards.branching import close_all, follow, opened
+from palestra_rewards.branching import close_all, follow, open_branch
 from palestra_rewards.training_rows import Row
 
 Worth = Callable[[EpisodeRecord], float]
@@ -95,7 +95,7 @@ def turn_tree(
             f"expansions and branches must be at least 1, temperature above 0; not {expansions}, "
             f"{branches} and {temperature}"
         )
-    start, seated = opened(env, agents, seed, options)
+    start, seated = open_branch(env, agents, seed, options)
     worth = score or (lambda record: sum(record.returns) / len(record.returns))
     tree, rng = TurnTree(TurnNode(start), []), Rng.seeded(seed)
     try:

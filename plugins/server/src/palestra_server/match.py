@@ -15,7 +15,7 @@ from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
 from palestra.agents.naming import parse_agent
 from palestra.kernel.actions import TextAction
-from palestra.kernel.game import allowed
+from palestra.kernel.game import allowed_actions
 from palestra.kernel.registry import open_game, registry
 from palestra.records.record import TurnRecord, as_json, read_action
 from palestra.runner.runner import Runner
@@ -282,7 +282,7 @@ class Match:
             seen.legal_texts = episode.legal_texts(seat)
         if "observation" in show and game.has_numbers:
             seen.observation = plain_array(episode.observation(seat))
-            seen.mask = allowed(episode.action_mask(seat))
+            seen.mask = allowed_actions(episode.action_mask(seat))
         if "scene" in show:
             seen.scene = msgspec.to_builtins(episode.scene(seat))
         outcome = episode.outcome

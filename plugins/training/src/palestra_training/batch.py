@@ -64,18 +64,18 @@ def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> T
     place = np.arange(shape[1])[None] < lengths[:, None]
     values = np.concatenate([advantages_of(trace) for trace in traces])
     return TokenBatch(
-        ids=_padded([t.ids for t in traces], place, np.int64, 0),
+        ids=_pad_parts([t.ids for t in traces], place, np.int64, 0),
         attended=torch.from_numpy(place),
-        sampled=_padded([t.sampled for t in traces], place, np.bool_, False),
-        logprobs=_padded([t.logprobs for t in traces], place, np.float32, 0.0),
+        sampled=_pad_parts([t.sampled for t in traces], place, np.bool_, False),
+        logprobs=_pad_parts([t.logprobs for t in traces], place, np.float32, 0.0),
         advantages=_spread(values, place, np.float32),
-        turn=_padded([t.turn for t in traces], place, np.int64, -1),
+        turn=_pad_parts([t.turn for t in traces], place, np.int64, -1),
         seat=torch.tensor([t.seat for t in traces]),
         version=torch.tensor([version_of(t) for t in traces]),
     )
 
 
-def _padded(
+def _pad_parts(
     parts: Sequence[Sequence[float]], place: np.ndarray, kind: type, empty: float
 ) -> torch.Tensor:
     filled: Any = np.full(place.shape, empty, kind)

@@ -27,7 +27,7 @@ def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
     if any(node.place is None for node in graph.nodes):  # on a circle they must not touch
         radius = max(4.0, min(radius, 0.6 * (sheet.width + height) / max(1, count)))
     side, edge = radius + sheet.line * 2, radius + sheet.line
-    places = tuple(node.place or circled(n, count) for n, node in enumerate(graph.nodes))
+    places = tuple(node.place or spot_on_circle(n, count) for n, node in enumerate(graph.nodes))
     wide, high = sheet.width - 2 * side, max(1.0, height - 2 * edge)
     spots = [(side + x, top + edge + y) for x, y in apart(places, wide, high, radius * 2.7)]
     for link in graph.links:
@@ -112,7 +112,7 @@ def hidden(box: Box, taken: list[Box]) -> float:
     return total
 
 
-def circled(number: int, count: int) -> Spot:
+def spot_on_circle(number: int, count: int) -> Spot:
     angle = 2 * pi * number / max(1, count) - pi / 2
     return 0.5 + 0.5 * cos(angle), 0.5 + 0.5 * sin(angle)
 

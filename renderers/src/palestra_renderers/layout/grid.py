@@ -8,7 +8,7 @@ from functools import lru_cache
 from palestra import Grid, Piece
 from palestra.scene import MarkKind
 
-from palestra_renderers.layout.sheet import LETTER, Sheet, fitted, letters
+from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Place, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
@@ -340,7 +340,7 @@ def lay_word(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
     inset = max(2, cell // 14)  # a ground in another colour shows as a frame
     side = cell - 2 * inset
     sheet.marks.append(Rect(x + inset, y + inset, side, side, paint, "quiet", 1, 4))
-    lines, height = fitted(clean(piece.label or piece.glyph), side - 4, side - 4, cell / 4)
+    lines, height = fit_text(clean(piece.label or piece.glyph), side - 4, side - 4, cell / 4)
     start = y + cell / 2 - height * (len(lines) - 1) / 2
     for number, text in enumerate(lines):
         at = start + number * height

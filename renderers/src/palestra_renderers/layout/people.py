@@ -8,7 +8,7 @@ from math import cos, pi, sin
 from palestra.scene import Person, RoundTable, Saying, Talk
 
 from palestra_renderers.layout.cards import card_width, lay_row
-from palestra_renderers.layout.sheet import LETTER, Sheet, fitted, letters, wrap
+from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters, wrap
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
@@ -25,7 +25,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
     if table.ground == "felt":
         felt(middle, reach, sheet)
     else:
-        filled(table, middle, reach, sheet)
+        fill_basin(table, middle, reach, sheet)
     spots = [seat_at(n, len(table.people), middle, (wide, tall)) for n in range(len(table.people))]
     if table.cards:
         big = min(2.6 * line, tall * 0.6)
@@ -34,7 +34,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
         lay_row(table.cards, box, sheet)
     if table.words:
         lower = middle[1] + (1.3 * line if table.cards else 0)
-        lines, size = fitted(clean(table.words), wide * 1.2, 3 * line, line)
+        lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
         felted = table.ground == "felt"
         if not felted:
             across = max(map(len, lines)) * size * LETTER + size
@@ -76,7 +76,7 @@ def lay_gifts(table: RoundTable, spots: list[tuple[float, float]], sheet: Sheet)
             sheet.marks += [box, Words(x, y, text, size, "ink", "middle")]
 
 
-def filled(
+def fill_basin(
     table: RoundTable, middle: tuple[float, float], reach: tuple[float, float], sheet: Sheet
 ) -> None:
     """A basin seen from above, full of its ground as far as its level says."""

@@ -81,7 +81,7 @@ def wrap(text: str, wide: int) -> list[str]:
     return [*lines, rest]
 
 
-def fitted(text: str, wide: float, tall: float, largest: float) -> tuple[list[str], float]:
+def fit_text(text: str, wide: float, tall: float, largest: float) -> tuple[list[str], float]:
     """Text wrapped at words into a box, and the height of its lines: the largest that fits."""
     height = largest
     while True:

@@ -88,20 +88,20 @@ class Faulty(Agent):
                 time.sleep(2 * PATIENCE)
         return [Decision(turn.sample(turn.rng(self.case.seed, 7))) for turn in turns]
 
-    def _called(self, name: str) -> None:
+    def _count_call(self, name: str) -> None:
         if self.case.fault == f"call {name}":
             self.calls += 1
             if self.calls == self.case.at:
                 raise RuntimeError(f"{name} fails")
 
     def reseed(self, seed: int) -> None:
-        self._called("reseed")
+        self._count_call("reseed")
 
     def forget(self, episode_key: int) -> None:
-        self._called("forget")
+        self._count_call("forget")
 
     def close(self) -> None:
-        self._called("close")
+        self._count_call("close")
 
 
 def _error(name: str) -> Exception:

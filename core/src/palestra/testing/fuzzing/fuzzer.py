@@ -73,7 +73,7 @@ class Bench:
             worker.stdin.write(msgspec.json.encode(case) + b"\n")
             worker.stdin.flush()
         except BrokenPipeError:
-            return self._ended()
+            return self._final_verdict()
         patience = self.seconds * WALL + (START if self._fresh else 0.0)
         try:
             line = self._answers.get(timeout=patience)
@@ -81,7 +81,7 @@ class Bench:
             self.close()
             return Verdict(f"no answer after {patience:g} seconds", TOO_LONG)
         if not line:
-            return self._ended()
+            return self._final_verdict()
         self._fresh = False
         return msgspec.json.decode(line, type=Verdict)
 
@@ -94,7 +94,7 @@ class Bench:
         self._reader.start()
         return worker
 
-    def _ended(self) -> Verdict:
+    def _final_verdict(self) -> Verdict:
         assert self._worker is not None
         code = self._worker.wait()
         self.close()

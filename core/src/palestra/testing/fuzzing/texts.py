@@ -103,14 +103,14 @@ def _draw(episode: Episode) -> None:
             continue
         kind = renderer(episode.spec, name)
         for viewer in (None, 0):
-            text = _drawn(kind, name, episode, viewer)
+            text = _draw_text(kind, name, episode, viewer)
             found = _OBEYED.search(text)
             require(
                 found is None, f"the {name} renderer writes a raw {found[0]!r}" if found else ""
             )
 
 
-def _drawn(kind: Any, name: str, episode: Episode, viewer: int | None) -> str:
+def _draw_text(kind: Any, name: str, episode: Episode, viewer: int | None) -> str:
     if name == "ansi":
         return str(kind().draw(episode, viewer))
     from rich.console import Console

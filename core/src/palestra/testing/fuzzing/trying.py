@@ -33,13 +33,13 @@ def check(case: Case, spec: EnvSpec | None = None) -> None:
     """
     if case.what not in TRIED:
         raise UnknownName("kind of case", case.what, KINDS)
-    with interpreted(), warnings.catch_warnings():
+    with without_compiling(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         TRIED[case.what](spec or registry().environment(case.env), case)
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
+def without_compiling() -> Iterator[None]:
     """Run array games without compiling them: every set of options would be compiled anew."""
     simulate_with(ArrayGame, lambda game, compiled: open_array_simulator(game, bool(compiled)))
     try:

@@ -587,7 +587,7 @@ class Foraging(ArrayGame[ForagingState]):
         seat: int,
     ) -> str:
         """The part of the result that a player could not foresee; empty if there is none."""
-        expected = self._foreseen(before, actions, seat)
+        expected = self._foresee(before, actions, seat)
         now, then = (self.read(self.seen(state, seat)) for state in (after, expected))
         if now == then and place_of(after, seat) == place_of(expected, seat):
             return ""
@@ -601,7 +601,7 @@ class Foraging(ArrayGame[ForagingState]):
             return f"New in your sight: {', '.join(found)}."
         return "Somebody out of your sight had a hand in this."
 
-    def _foreseen(
+    def _foresee(
         self, before: ForagingState, actions: Mapping[int, int], seat: int
     ) -> ForagingState:
         """The state that a step would lead to with nothing out of a player's sight."""

@@ -456,7 +456,7 @@ class Kitchen(KitchenOptions):
         """Let a player interact in `state`, and say what the result is."""
         front = ahead(self.config, int(state.cell[seat]), int(state.facing[seat]))
         then, tile = self.clone(state), int(state.tiles[front])
-        interact(self.config, state, seat, INTERACT, 0, self._unpaid)
+        interact(self.config, state, seat, INTERACT, 0, self._payment_sink)
         station = f"the {TILE_NAMES[tile]}"
         if self.sight is None:
             row, column = divmod(front, self.sides[1])
@@ -473,7 +473,7 @@ class Kitchen(KitchenOptions):
         return f"takes {got} from {station}"
 
     @cached_property
-    def _unpaid(self) -> Out:
+    def _payment_sink(self) -> Out:
         """Where interactions write payments that nobody reads."""
         return Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
 

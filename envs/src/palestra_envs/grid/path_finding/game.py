@@ -431,7 +431,7 @@ def carve(config: PathFinding, state: PathFindingState) -> None:
     depth = 1  # `queue` holds the way back to where it began, cell 0
     while depth > 0:
         here = int(state.queue[depth - 1])
-        way = unvisited(config, state, here)
+        way = unvisited_direction(config, state, here)
         if way == STAY:
             depth -= 1
             state.queue[depth] = 0
@@ -449,7 +449,7 @@ def carve(config: PathFinding, state: PathFindingState) -> None:
             state.walls[cell] = 0
 
 
-def unvisited(config: PathFinding, state: PathFindingState, here: int) -> int:
+def unvisited_direction(config: PathFinding, state: PathFindingState, here: int) -> int:
     """A random way to a passage two cells on that is still closed; STAY where there is none."""
     count, skip = 0, -1
     for turn in range(2):

@@ -56,7 +56,7 @@ from palestra import (
     environment,
 )
 from palestra.grids.paths import routes
-from palestra.scene import Saying, Talk, marked
+from palestra.scene import Saying, Talk, mark_cells
 
 from palestra_envs.text.collaboration_maze.routes import MOVES, Cell, beside, read_route
 
@@ -492,21 +492,21 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         """The player's map, or maps."""
         codes = self.codes(state, seat)
         if self.solo_maps == 1:
-            return f" Your map:\n{self._drawn(state, codes)}"
+            return f" Your map:\n{self._draw_map(state, codes)}"
         texts = [" You have the maps of several players; each shows another part."]
         for part in range(self.solo_maps):
             seen = [
                 code if self._is_on(state, part, cell) else UNKNOWN
                 for cell, code in zip(self.cells, codes, strict=True)
             ]
-            texts.append(f"Map {part + 1}:\n{self._drawn(state, seen)}")
+            texts.append(f"Map {part + 1}:\n{self._draw_map(state, seen)}")
         return "\n".join(texts)
 
     def _is_on(self, state: MazeState, part: int, cell: Cell) -> bool:
         """Whether a partial map shows a cell."""
         return state.shown[cell[0]][cell[1]] == part or cell in (*state.trail, *state.bumped)
 
-    def _drawn(self, state: MazeState, codes: Sequence[int]) -> str:
+    def _draw_map(self, state: MazeState, codes: Sequence[int]) -> str:
         glyphs = [GLYPHS[code] for code in codes]
         for cell, glyph in ((state.goal, "G"), (state.marker, "M")):
             glyphs[cell[0] * self.columns + cell[1]] = glyph
@@ -578,7 +578,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             ),
             row_labels=tuple(str(row + 1) for row in range(self.rows)),
             column_labels=tuple(str(column + 1) for column in range(self.columns)),
-            marks=marked("last", sorted(set(state.trail))),
+            marks=mark_cells("last", sorted(set(state.trail))),
             style="floor",
             shaded=frozenset(unknown),
         )

@@ -121,7 +121,7 @@ def question_about(record: EpisodeRecord) -> str:
     return ASK.format(start=start, dialogue=dialogue)
 
 
-def graded(record: EpisodeRecord, read: Reader) -> float:
+def grade_route(record: EpisodeRecord, read: Reader) -> float:
     """The share of the shortest way that the route read off a record's dialogue covers, 0 to 1.
 
     read: a grader, such as `ModelGrader(model)`; it gets a question and returns steps.

@@ -407,7 +407,7 @@ class Commons(Talking, TextGame[CommonsState]):
             self.tell("holds", stock=state.stock, capacity=self.capacity, collapse=self.collapse),
             self.tell(
                 "since" if self._is_newcomer(seat) else "so_far",
-                named=amounts_text(self.players, self._caught(state, seat)),
+                named=amounts_text(self.players, self._catches(state, seat)),
             ),
         ]
         if last := self._last(state, seat):
@@ -423,7 +423,7 @@ class Commons(Talking, TextGame[CommonsState]):
     def _is_newcomer(self, seat: int | None) -> bool:
         return bool(self.newcomer) and seat == self.num_players - 1
 
-    def _caught(self, state: CommonsState, seat: int | None) -> list[int]:
+    def _catches(self, state: CommonsState, seat: int | None) -> list[int]:
         """What each player has caught, as far as a seat knows: a newcomer, since they joined."""
         if not self._is_newcomer(seat):
             return state.caught
@@ -441,7 +441,7 @@ class Commons(Talking, TextGame[CommonsState]):
         if not self._is_newcomer(seat):
             return copy
         drawn = [rng.below(self.capacity + 1) for _ in self.players[:-1]] + [0]
-        known = self._caught(state, seat)
+        known = self._catches(state, seat)
         copy.caught = [n + since for n, since in zip(drawn, known, strict=True)]
         copy.before = drawn if state.before else []
         if state.last and not self._last(state, seat):
@@ -465,7 +465,7 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def observe(self, state: CommonsState, seat: int) -> NDArray[np.int32]:
         """Stock, rounds harvested, talking?, words spoken, own seat, catches so far, last ones."""
-        caught = self._caught(state, seat)
+        caught = self._catches(state, seat)
         last = self._last(state, seat) or [0] * self.num_players
         row = [state.stock, state.round, state.talking, state.spoken, seat, *caught, *last]
         return np.array(row, np.int32)
@@ -485,7 +485,7 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def scene(self, state: CommonsState, seat: int | None = None) -> Scene:
         """What there is left, with everybody around it and what they have taken."""
-        caught = self._caught(state, seat)
+        caught = self._catches(state, seat)
         last = self._last(state, seat) or [0] * self.num_players
         full = float(max(self.capacity, *caught))
         people = tuple(

@@ -89,7 +89,7 @@ class Formal(Adapter):
         self._courses: dict[tuple[int, int], Course] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        allowed = self._allowed(turn)
+        allowed = self._moves_by_formula(turn)
         said: list[tuple[str, str]] = []
         state = self._automaton.start
         while True:
@@ -147,7 +147,7 @@ class Formal(Adapter):
     def _letter(self, move: str) -> frozenset[str]:
         return frozenset(p for p in self._patterns if fnmatchcase(move, p))
 
-    def _allowed(self, turn: Turn) -> list[str] | None:
+    def _moves_by_formula(self, turn: Turn) -> list[str] | None:
         """The legal moves that the formula allows; None without a formula over moves."""
         if self._moves is None:
             return None

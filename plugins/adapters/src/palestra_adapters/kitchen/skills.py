@@ -106,7 +106,7 @@ def way(turn: Turn, skill: Skill, rng: Rng) -> list[str] | None:
     while front and len(seen) < MOST:
         episode, path = front.popleft()
         for move in episode.legal_texts(turn.seat):
-            twin = _moved(episode, turn.seat, move)
+            twin = _after_move(episode, turn.seat, move)
             view = look(twin, turn.seat)
             if skill.done(first, view):
                 return [*path, move]
@@ -120,7 +120,7 @@ def _key(view: View) -> tuple[str, str]:
     return view.posture, view.counters
 
 
-def _moved(episode: Episode, player: int, move: str) -> Episode:
+def _after_move(episode: Episode, player: int, move: str) -> Episode:
     twin = episode.fork()
     state = twin.state
     actions = {

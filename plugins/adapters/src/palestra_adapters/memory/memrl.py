@@ -90,8 +90,8 @@ class MemRL(Remembering):
         near = near[: self._near]
         if not near:
             return []
-        likeness = standardised([alike[i] for i in near])
-        utility = standardised([self.entries[i].q for i in near])
+        likeness = standardise([alike[i] for i in near])
+        utility = standardise([self.entries[i].q for i in near])
         marks = (1 - self._trust) * likeness + self._trust * utility
         return [near[i] for i in np.argsort(-marks, kind="stable")[: self._shown]]
 
@@ -125,7 +125,7 @@ class MemRL(Remembering):
         self.waiting.clear()
 
 
-def standardised(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def standardise(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Values scaled to mean 0 and standard deviation 1; all zeros if all are equal."""
     array = np.asarray(values, float)
     spread = array.std()

@@ -38,7 +38,7 @@ from palestra_adapters.workflows.steps import (
     ToolStep,
     VoteStep,
     Workflow,
-    checked,
+    check_workflow,
 )
 
 MUTATE = (
@@ -156,7 +156,7 @@ class AgentSwift(Search):
         self.values = ValueModel()
 
     def run(self, studio: Studio, start: Workflow) -> Searching[None]:
-        nodes = [(yield from self._played(studio, studio.add(start), None))]
+        nodes = [(yield from self._play_design(studio, studio.add(start), None))]
         for _ in range(self._iterations):
             scores, doubts = [n.mean for n in nodes], [n.uncertainty for n in nodes]
             node = nodes[studio.rng.weighted(selection(scores, doubts, **self._mix))]
@@ -165,9 +165,9 @@ class AgentSwift(Search):
                 continue
             how, chosen = self._most_promising(studio, candidates)
             variant = studio.add(chosen, [node.variant], how)
-            nodes.append((yield from self._played(studio, variant, node)))
+            nodes.append((yield from self._play_design(studio, variant, node)))
 
-    def _played(
+    def _play_design(
         self, studio: Studio, variant: Variant, parent: SwiftNode | None
     ) -> Searching[SwiftNode]:
         """Play a design, note how wrong its prediction was, refit, and back its score up."""
@@ -186,7 +186,7 @@ class AgentSwift(Search):
     def _candidates(
         self, studio: Studio, variant: Variant
     ) -> Searching[list[tuple[str, Workflow]]]:
-        made = [("recombined", one) for one in recombined(variant.workflow)]
+        made = [("recombined", one) for one in recombine(variant.workflow)]
         if self._writes:
             made += yield from self._written(studio, variant)
         else:
@@ -219,7 +219,7 @@ class AgentSwift(Search):
         return max(candidates, key=lambda one: self.values.predict(one[1]))
 
 
-def recombined(workflow: Workflow) -> list[Workflow]:
+def recombine(workflow: Workflow) -> list[Workflow]:
     """The workflow with each choice of one component changed: added, left out or another."""
     made = []
     for component, choices in COMPONENTS.items():
@@ -245,6 +245,6 @@ def _component(step: object) -> str:
 
 def _fits(workflow: Workflow) -> bool:
     try:
-        return bool(workflow.steps) and checked(workflow) is not None
+        return bool(workflow.steps) and check_workflow(workflow) is not None
     except InvalidOption:
         return False

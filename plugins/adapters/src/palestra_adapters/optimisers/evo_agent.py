@@ -88,18 +88,18 @@ class EvoAgent(Search):
         self, studio: Studio, best: Variant, genes: Sequence[Gene]
     ) -> Searching[Gene | None]:
         """A crossed and mutated member; None if it is unreadable or fails the check."""
-        team = shown(genes)
+        team = describe_genes(genes)
         worst = sorted(best.played, key=lambda one: one.returns)[: self._shown]
         episodes = "\n\n".join(one.story for one in worst)
         crossing = CROSS.format(team=team, episodes=episodes, form=FORM)
         child = read_gene((yield from studio.ask(crossing, heat=0.8)).text)
         if child is None:
             return None
-        mutating = MUTATE.format(team=team, child=shown([child]), form=FORM)
+        mutating = MUTATE.format(team=team, child=describe_genes([child]), form=FORM)
         child = read_gene((yield from studio.ask(mutating, heat=0.8)).text)
         if child is None or child in genes:
             return None
-        verdict = yield from studio.ask(CHECK.format(team=team, child=shown([child])))
+        verdict = yield from studio.ask(CHECK.format(team=team, child=describe_genes([child])))
         return child if verdict.text.strip().lower().startswith("yes") else None
 
 
@@ -116,7 +116,7 @@ def team_of(genes: Sequence[Gene]) -> Workflow:
     return Workflow((*members, last), "team")
 
 
-def shown(genes: Sequence[Gene]) -> str:
+def describe_genes(genes: Sequence[Gene]) -> str:
     """Genes as the model reads them."""
     return "\n".join(
         f"{i + 1}. role: {gene.role or 'player'}; prompt: {gene.prompt or 'none'}"

@@ -124,7 +124,9 @@ def tallies(studio: Studio) -> dict[int, SuccessCounts]:
     return found
 
 
-def clade_tallies(archive: Sequence[Variant], own: Mapping[int, SuccessCounts]) -> dict[int, SuccessCounts]:
+def clade_tallies(
+    archive: Sequence[Variant], own: Mapping[int, SuccessCounts]
+) -> dict[int, SuccessCounts]:
     """Every variant's counts pooled with those of all its descendants, by number.
 
     The mean of a pooled tally is the estimate of the clade's metaproductivity.

@@ -115,7 +115,9 @@ def build(policy: HostPolicy, rng: Rng | None, longest: int, waste: float) -> Bu
     return team
 
 
-def _link(policy: HostPolicy, team: Built, role: int, rng: Rng | None) -> list[tuple[int, int, bool]]:
+def _link(
+    policy: HostPolicy, team: Built, role: int, rng: Rng | None
+) -> list[tuple[int, int, bool]]:
     """Add an agent, and draw its links from the agents before it."""
     drawn = []
     for place, earlier in enumerate(team.roles):

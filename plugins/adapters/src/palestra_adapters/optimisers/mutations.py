@@ -18,7 +18,7 @@ from palestra_adapters.workflows.steps import (
     ToolStep,
     VoteStep,
     Workflow,
-    checked,
+    check_workflow,
     decides,
     reads_of,
 )
@@ -31,7 +31,7 @@ def mutate(workflow: Workflow, rng: Rng) -> Workflow:
     """The workflow with one random change; the same one if no change of `TRIES` fits."""
     for _ in range(TRIES):
         try:
-            changed = checked(rng.choice(CHANGES)(workflow, rng))
+            changed = check_workflow(rng.choice(CHANGES)(workflow, rng))
         except InvalidOption:
             continue
         if changed.key != workflow.key:
@@ -48,13 +48,13 @@ def cross(first: Workflow, second: Workflow, rng: Rng) -> Workflow:
         head = first.steps[: 1 + rng.below(len(first.steps))]
         tail = second.steps[rng.below(len(second.steps)) :]
         try:
-            return checked(Workflow((*head, *_joined(head, tail))[:MOST], first.name))
+            return check_workflow(Workflow((*head, *_join_steps(head, tail))[:MOST], first.name))
         except InvalidOption:
             continue
     return first
 
 
-def _joined(head: Sequence[Step], tail: Sequence[Step]) -> list[Step]:
+def _join_steps(head: Sequence[Step], tail: Sequence[Step]) -> list[Step]:
     last = next((step.name for step in reversed(head) if decides(step)), head[-1].name)
     taken = {step.name for step in head}
     names: dict[str, str] = {}
@@ -63,7 +63,7 @@ def _joined(head: Sequence[Step], tail: Sequence[Step]) -> list[Step]:
         names[step.name] = fresh(step.name, taken)
         taken.add(names[step.name])
         reads = tuple(dict.fromkeys(names.get(name, last) for name in reads_of(step)))
-        joined.append(renamed(step, names[step.name], reads))
+        joined.append(rename_step(step, names[step.name], reads))
     return joined
 
 
@@ -75,7 +75,7 @@ def fresh(name: str, taken: set[str]) -> str:
     return made
 
 
-def renamed(step: Step, name: str, reads: tuple[str, ...]) -> Step:
+def rename_step(step: Step, name: str, reads: tuple[str, ...]) -> Step:
     """A step under another name that reads other steps."""
     changed: dict[str, Any] = {"name": name}
     if not isinstance(step, ToolStep | RecallStep):
@@ -123,12 +123,12 @@ def _read_first(made: Step) -> Change:
     def change(workflow: Workflow, rng: Rng) -> Workflow:
         name = fresh(made.name, {step.name for step in workflow.steps})
         rest = [
-            renamed(step, step.name, (name, *reads_of(step)))
+            rename_step(step, step.name, (name, *reads_of(step)))
             if isinstance(step, AskStep | DebateStep)
             else step
             for step in workflow.steps
         ]
-        return msgspec.structs.replace(workflow, steps=(renamed(made, name, ()), *rest))
+        return msgspec.structs.replace(workflow, steps=(rename_step(made, name, ()), *rest))
 
     return change
 
@@ -140,7 +140,7 @@ def without(workflow: Workflow, name: str) -> Workflow:
     for other in workflow.steps:
         if other.name != name:
             reads = [r for n in reads_of(other) for r in (reads_of(step) if n == name else (n,))]
-            rest.append(renamed(other, other.name, tuple(dict.fromkeys(reads))))
+            rest.append(rename_step(other, other.name, tuple(dict.fromkeys(reads))))
     return msgspec.structs.replace(workflow, steps=tuple(rest))
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 from palestra import InvalidOption, Meta
 
-from palestra_adapters.optimisers.search import WorkflowEpisode, Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant, WorkflowEpisode
 from palestra_adapters.workflows.steps import AskStep, Workflow
 
 FEEDBACK = (

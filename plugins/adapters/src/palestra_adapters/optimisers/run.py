@@ -29,7 +29,6 @@ from palestra.runner.run_folder import sole_writer
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.optimisers.search import (
     Choice,
-    WorkflowEpisode,
     Question,
     Search,
     Searching,
@@ -37,10 +36,11 @@ from palestra_adapters.optimisers.search import (
     Told,
     Trials,
     Variant,
+    WorkflowEpisode,
     interval,
 )
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.thinking import priced
+from palestra_adapters.thinking import price_reply
 from palestra_adapters.workflows.player import WorkflowPlayer
 from palestra_adapters.workflows.steps import Workflow, write_workflow
 
@@ -380,7 +380,7 @@ class Optimiser:
             temperature=question.temperature,
             seed=question.seed if question.temperature else None,
         )
-        reply = priced(self._proposer.chat([request])[0], self._proposer)
+        reply = price_reply(self._proposer.chat([request])[0], self._proposer)
         return Told(split_thought(reply)[1], reply.usage)
 
     def _compare(self, best: Variant) -> Comparison:

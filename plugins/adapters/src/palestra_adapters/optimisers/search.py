@@ -18,7 +18,7 @@ from palestra.records.intervals import Interval, Sample
 
 from palestra_adapters.optimisers.wording import LANGUAGE, as_text, read_proposal
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.workflows.steps import Workflow, checked
+from palestra_adapters.workflows.steps import Workflow, check_workflow
 
 T = TypeVar("T")
 SEEDS = 1 << 31
@@ -138,7 +138,7 @@ class Studio:
         """A new variant of the archive; raises `InvalidOption` for steps that do not fit."""
         numbers = tuple(parent.number for parent in parents)
         number = len(self.archive)
-        made = Variant(number, checked(workflow), numbers, how, note, asked=asked or Usage())
+        made = Variant(number, check_workflow(workflow), numbers, how, note, asked=asked or Usage())
         self.archive.append(made)
         return made
 

@@ -16,9 +16,9 @@ from typing import Annotated, Any
 import msgspec
 from palestra import InvalidOption, Meta
 
-from palestra_adapters.optimisers.search import WorkflowEpisode, Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant, WorkflowEpisode
 from palestra_adapters.optimisers.wording import stated_json
-from palestra_adapters.workflows.steps import Step, Workflow, checked, reads_of
+from palestra_adapters.workflows.steps import Step, Workflow, check_workflow, reads_of
 
 TRAINABLE = (
     "prompt",
@@ -153,7 +153,7 @@ def changed_by(workflow: Workflow, text: str) -> tuple[Workflow | None, str]:
             }
             steps.append(msgspec.structs.replace(step, **own))
         note = ", ".join(f"{k} = {v!r}" for k, v in read.suggestion.items()) or "no change"
-        return checked(msgspec.structs.replace(workflow, steps=tuple(steps))), note
+        return check_workflow(msgspec.structs.replace(workflow, steps=tuple(steps))), note
     except (InvalidOption, msgspec.MsgspecError) as error:
         return None, str(error)
 

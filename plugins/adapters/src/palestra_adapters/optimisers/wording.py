@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from palestra import InvalidOption
 
-from palestra_adapters.workflows.steps import Workflow, checked
+from palestra_adapters.workflows.steps import Workflow, check_workflow
 
 LANGUAGE = """\
 An agent plays the game by a workflow: a list of steps that is run for every move. A step reads only
@@ -64,7 +64,7 @@ def read_proposal(text: str) -> tuple[str, Workflow]:
     try:
         read = msgspec.json.decode(stated_json(text), type=Proposal)
         steps = msgspec.json.encode({"name": read.name, "steps": read.steps})
-        return read.note, checked(msgspec.json.decode(steps, type=Workflow))
+        return read.note, check_workflow(msgspec.json.decode(steps, type=Workflow))
     except msgspec.MsgspecError as error:
         raise InvalidOption(f"not a workflow: {error}") from error
 

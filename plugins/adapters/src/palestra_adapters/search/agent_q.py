@@ -131,7 +131,7 @@ class AgentQ(Adapter):
         turn = node.spot.turn
         moves = yield from propose(self, turn, self._width, feedback=advice)
         logprobs = yield from self._logprobs(turn, moves)
-        values = yield from self._ranked(turn, moves)
+        values = yield from self._rank_moves(turn, moves)
         for move in moves:
             spot = yield from lookahead.step(node.spot, move)
             if spot is not None:
@@ -146,7 +146,7 @@ class AgentQ(Adapter):
         (reply,) = yield [self.ask(messages, score=tuple(map(self.style.reply, moves)))]
         return {m: score.logprob for m, score in zip(moves, reply.scores, strict=True)}
 
-    def _ranked(self, turn: Turn, moves: Sequence[str]) -> Thinking[dict[str, float]]:
+    def _rank_moves(self, turn: Turn, moves: Sequence[str]) -> Thinking[dict[str, float]]:
         if len(moves) < 2:
             return dict.fromkeys(moves, 0.5)
         lines = "\n".join(f"{i + 1}. {move}" for i, move in enumerate(moves))

@@ -66,7 +66,7 @@ class TreeAgent(Adapter):
         self._plans: dict[tuple[int, int], Plan] = {}
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        planned = self._planned(turn)
+        planned = self._next_planned_move(turn)
         if planned is not None:
             return Decision(text=planned, thought="as planned")
         legal = turn.legal_texts
@@ -79,15 +79,17 @@ class TreeAgent(Adapter):
         )
         tree = yield from search.run(turn)
         if not tree.root.children:
-            return (yield from self._unsearched(turn, tree))
+            return (yield from self._answer_without_search(turn, tree))
         goal = yield from self.settle(turn, self.growth.choose(tree), tree.root)
         path = goal.path
         self._keep(turn, path)
         return Decision(
-            text=path[0].move, thought=_summary(path, tree.spent), facts=weighed(turn, tree, path)
+            text=path[0].move,
+            thought=_summary(path, tree.spent),
+            facts=search_facts(turn, tree, path),
         )
 
-    def _unsearched(self, turn: Turn, tree: Tree) -> Thinking[Decision]:
+    def _answer_without_search(self, turn: Turn, tree: Tree) -> Thinking[Decision]:
         """The answer if the search found nothing: the model's own, from the reserved call."""
         if tree.cut:
             messages = self.single(
@@ -108,7 +110,7 @@ class TreeAgent(Adapter):
         steps = [(node.parent.spot.key, node.move) for node in ahead if node.parent is not None]
         self._plans[turn.episode_key, turn.seat] = Plan(steps)
 
-    def _planned(self, turn: Turn) -> str | None:
+    def _next_planned_move(self, turn: Turn) -> str | None:
         """The plan's next move, if the seat sees what the plan expected."""
         plan = self._plans.get((turn.episode_key, turn.seat))
         if plan is None or not plan.steps or turn.error:
@@ -149,7 +151,7 @@ def _sizes(growth: Growth) -> list[tuple[str, int]]:
     return [(k, v) for k, v in vars(growth).items() if k in ("width", "depth", "keep")]
 
 
-def weighed(turn: Turn, tree: Tree, path: list[Node]) -> dict[str, Any]:
+def search_facts(turn: Turn, tree: Tree, path: list[Node]) -> dict[str, Any]:
     """The facts of a search: grades of the moves tried and of the one played, and its value.
 
     The value is that of the target node in the game's own payoffs; a game without payoff bounds has

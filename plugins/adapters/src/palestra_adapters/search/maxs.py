@@ -90,7 +90,7 @@ class Maxs(Adapter):
         (present,) = yield from self._scorer.score([root], scale)
         rolls, rolled = (yield from self._first(lookahead, root, moves)), 1
         yield from self._value(rolls, scale)
-        while rolled < self._depth and not self._agreed(rolls, present.value, rolled):
+        while rolled < self._depth and not self._rollouts_agree(rolls, present.value, rolled):
             yield from together([self._step(lookahead, roll) for roll in rolls])
             yield from self._value(rolls, scale)
             rolled += 1
@@ -126,7 +126,7 @@ class Maxs(Adapter):
     def _score(self, roll: RollOut, now: float) -> float:
         return candidate_score(now, roll.values, *self._weights)
 
-    def _agreed(self, rolls: Sequence[RollOut], now: float, rolled: int) -> bool:
+    def _rollouts_agree(self, rolls: Sequence[RollOut], now: float, rolled: int) -> bool:
         scores = [self._score(roll, now) for roll in rolls]
         done = all(roll.spot.over for roll in rolls)
         return done or (rolled > 1 and float(np.var(scores)) <= self._agree)

@@ -17,7 +17,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Utterance, Speaking
+from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT
 from palestra_adapters.thinking import Thinking, together
 

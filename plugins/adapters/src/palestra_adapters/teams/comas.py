@@ -16,8 +16,8 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Utterance, Speaking
-from palestra_adapters.teams.team import HEAT, Answer, majority, voted
+from palestra_adapters.talks import Speaking, Utterance
+from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
 from palestra_adapters.thinking import Thinking, together
 
 EVALUATOR = (
@@ -82,7 +82,7 @@ class CoMAS(Speaking):
                 answers = range(len(lines) - self.size, len(lines))
                 judges = [self._judges(lines[place].seat) for place in answers]
                 parts = [
-                    self._judged(turn, rules, question, lines[place], *pair)
+                    self._judge(turn, rules, question, lines[place], *pair)
                     for place, pair in zip(answers, judges, strict=True)
                 ]
                 pairs = yield from together(parts)
@@ -111,7 +111,11 @@ class CoMAS(Speaking):
         return range(self.size)
 
     def _question(
-        self, rules: str, question: str, lines: Sequence[Utterance], before: Sequence[dict[str, Any]]
+        self,
+        rules: str,
+        question: str,
+        lines: Sequence[Utterance],
+        before: Sequence[dict[str, Any]],
     ) -> list[Any]:
         shown = list(before)
         while len(shown) > self._references:
@@ -131,7 +135,7 @@ class CoMAS(Speaking):
         first = others.pop(self.rng.word() % len(others))
         return first, others[self.rng.word() % len(others)]
 
-    def _judged(
+    def _judge(
         self, turn: Turn, rules: str, question: str, answer: Utterance, first: int, second: int
     ) -> Thinking[tuple[Utterance, Utterance]]:
         said = quote(answer.text)
@@ -151,7 +155,7 @@ class CoMAS(Speaking):
         said = "\n".join(f"Member {line.seat + 1}: {line.text}" for line in lines)
         votes = [Answer(line.seat, line.move or None) for line in answers]
         model = answers[0].reply.model
-        return Decision(text=text, thought=said, model=model, facts=voted(votes, text))
+        return Decision(text=text, thought=said, model=model, facts=vote_facts(votes, text))
 
 
 def read_score(text: str) -> int | None:

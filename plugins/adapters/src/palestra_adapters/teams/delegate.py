@@ -69,7 +69,9 @@ class Delegate(Adapter):
                 return decision
         return (yield from self._plan(turn, case, advice))
 
-    def _work(self, turn: Turn, case: DelegationState, talk: Conversation) -> Thinking[Decision | None]:
+    def _work(
+        self, turn: Turn, case: DelegationState, talk: Conversation
+    ) -> Thinking[Decision | None]:
         """A worker's move; None if it reports instead."""
         done = case.moves >= self._moves and not turn.error
         talk.ask(f"{question(turn)}\n{NOW}" if done else question(turn))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 
-from palestra_adapters.teams.team import Answer, Team, majority, shown
+from palestra_adapters.teams.team import Answer, Team, majority, quote_answers
 from palestra_adapters.thinking import Thinking, together
 
 AGREED = 2 / 3
@@ -73,8 +73,8 @@ class DyLAN(Team):
         members = self.members
         answers = yield from together([self.answer(turn, m, advice) for m in members])
         layers, weights = [answers], list[Weights]()
-        while len(layers) < self._layers and not agreed(answers):
-            context = "\n".join(filter(None, (advice, shown(answers))))
+        while len(layers) < self._layers and not has_agreement(answers):
+            context = "\n".join(filter(None, (advice, quote_answers(answers))))
             rated = yield from self._ratings(turn, members, answers, context)
             if len(layers) >= 2 and len(members) > self._keep:
                 strong = np.argsort(-rated.sum(axis=0), kind="stable")[: self._keep]
@@ -110,7 +110,7 @@ def read_ratings(text: str, count: int) -> list[float]:
     return numbers + [3.0] * (count - len(numbers))
 
 
-def agreed(answers: Sequence[Answer]) -> bool:
+def has_agreement(answers: Sequence[Answer]) -> bool:
     """Whether more than two thirds give the same move."""
     counts = Counter(answer.move for answer in answers if answer.move is not None)
     return bool(counts) and max(counts.values()) > AGREED * len(answers)
@@ -125,15 +125,15 @@ def contributions(layers: Sequence[Sequence[Answer]], weights: Sequence[Weights]
     """
     answer = majority([a.move for a in layers[-1]])
     parts = [
-        normalised(np.array([float(a.move is not None and a.move == answer) for a in layers[-1]]))
+        normalise(np.array([float(a.move is not None and a.move == answer) for a in layers[-1]]))
     ]
     for rated in reversed(weights):
-        rows = np.apply_along_axis(normalised, 1, rated)
+        rows = np.apply_along_axis(normalise, 1, rated)
         parts.append(parts[-1] @ rows)
     return parts[::-1]
 
 
-def normalised(values: Weights) -> Weights:
+def normalise(values: Weights) -> Weights:
     """Values as shares of their sum; equal shares if it is 0."""
     total = values.sum()
     shares: Weights = values / total if total > 0 else np.full(len(values), 1 / len(values))

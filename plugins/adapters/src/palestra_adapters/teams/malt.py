@@ -17,8 +17,8 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Utterance, Speaking
-from palestra_adapters.teams.team import HEAT, Answer, majority, voted
+from palestra_adapters.talks import Speaking, Utterance
+from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
 from palestra_adapters.thinking import Thinking, together
 
 ROLES = ("generator", "verifier", "refiner")
@@ -82,7 +82,9 @@ class Malt(Speaking):
         decision.facts = {**decision.facts, "talks": talks}
         return decision
 
-    def _line(self, turn: Turn, rules: str, question: str, path: Sequence[Utterance]) -> Thinking[Utterance]:
+    def _line(
+        self, turn: Turn, rules: str, question: str, path: Sequence[Utterance]
+    ) -> Thinking[Utterance]:
         """The reply of the next role after a path."""
         role = len(path)
         if role == 0:
@@ -108,7 +110,7 @@ class Malt(Speaking):
             text=text,
             thought="\n".join(said),
             model=last[0].reply.model,
-            facts=voted(votes, text),
+            facts=vote_facts(votes, text),
         )
 
 

@@ -20,7 +20,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.talks import Utterance, Speaking
+from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.thinking import Thinking, together
 
 ALGORITHMS = ("best-of-n", "tree-of-thought", "rebase")
@@ -191,7 +191,7 @@ class PlanGen(Speaking):
         found = bounds(own, hints, c=self._c, hint=self._hint)
         return max(ALGORITHMS, key=lambda name: (found[name], hints.get(name, 0.5)))
 
-    def _verified(self, query: Query, plans: Sequence[Plan]) -> Thinking[list[Plan]]:
+    def _verify_plans(self, query: Query, plans: Sequence[Plan]) -> Thinking[list[Plan]]:
         asks = [
             self._say(query, 3, VERIFY.format(constraints=query.constraints, plan=plan.text))
             for plan in plans
@@ -216,7 +216,7 @@ class PlanGen(Speaking):
             [self.answer(query.turn, 2, one, temperature=heat) for one in asked]
         )
         query.lines += lines
-        return (yield from self._verified(query, [Plan(n.text, n.move or "") for n in lines]))
+        return (yield from self._verify_plans(query, [Plan(n.text, n.move or "") for n in lines]))
 
     # Algorithms
 
@@ -227,7 +227,7 @@ class PlanGen(Speaking):
         for _ in range(self._depth):
             counts = [self._width // len(thoughts) or 1] * len(thoughts)
             grown = yield from self._thoughts(query, thoughts, counts)
-            thoughts = self._continued(grown, algorithm)
+            thoughts = self._continue_from(grown, algorithm)
         return (yield from self._answers(query, [f"Reasoning so far:\n{t}" for t in thoughts]))
 
     def _thoughts(
@@ -241,9 +241,9 @@ class PlanGen(Speaking):
         ]
         lines = yield from together(asks)
         made = [f"{t}\n{line.text}".strip() for t, line in zip(starts, lines, strict=True)]
-        return (yield from self._verified(query, [Plan(text) for text in made]))
+        return (yield from self._verify_plans(query, [Plan(text) for text in made]))
 
-    def _continued(self, grown: Sequence[Plan], algorithm: str) -> list[str]:
+    def _continue_from(self, grown: Sequence[Plan], algorithm: str) -> list[str]:
         """The thoughts to go on from: the best ones, or each as often as REBASE allots it."""
         if algorithm == "tree-of-thought":
             best = sorted(grown, key=lambda plan: -plan.score)[: self._keep]

@@ -18,7 +18,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import legal_move, story, written
 from palestra_adapters.react import ACTION, FORM, read_steps
-from palestra_adapters.talks import Utterance, Speaking
+from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority
 from palestra_adapters.thinking import Thinking, together
 
@@ -112,7 +112,7 @@ class RedTeam(Speaking):
         lines = yield from together(
             [self.say(turn, n, asked, member=last) for n in range(self._attackers)]
         )
-        read = [question, *(self._shown(n, line.text) for n, line in enumerate(lines))]
+        read = [question, *(self._show_attack(n, line.text) for n, line in enumerate(lines))]
         try:
             for number in range(self._size):
                 role = TEAM.format(member=number + 1, size=self._size)
@@ -127,7 +127,7 @@ class RedTeam(Speaking):
                 raise
         return [*lines[:-1], replace(lines[-1], move=self._chosen(turn, lines) or "")]
 
-    def _shown(self, attacker: int, text: str) -> str:
+    def _show_attack(self, attacker: int, text: str) -> str:
         said = quote(text) if self._guard else text
         return PLACES[self._channel][1].format(text=said, extra=self._size + 1 + attacker)
 

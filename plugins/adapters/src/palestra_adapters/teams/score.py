@@ -13,7 +13,7 @@ from palestra import BudgetSpent, Decision, Meta, Turn, agent
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Utterance, Speaking
+from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.thinking import Thinking
 
 CORRECT = (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from palestra import Decision, Meta, Turn, agent
 
 from palestra_adapters.similarity import embed
-from palestra_adapters.teams.team import Answer, Team, shown
+from palestra_adapters.teams.team import Answer, Team, quote_answers
 from palestra_adapters.thinking import Thinking, together
 
 
@@ -59,7 +59,7 @@ class SelfOrg(Team):
         for level in levels(sent):
             heard_by = [[new[m] for m in range(len(answers)) if sent[m, i]] for i in level]
             lines = [
-                self.answer(turn, answers[i].member, f"{advice}\n{shown(heard)}".strip())
+                self.answer(turn, answers[i].member, f"{advice}\n{quote_answers(heard)}".strip())
                 if heard
                 else _stays(answers[i])
                 for i, heard in zip(level, heard_by, strict=True)

@@ -58,10 +58,10 @@ class Team(Adapter):
         if chosen is None:
             refused = [a.reply.text.strip() for a in answers if a.reply is not None]
             return Decision(text=refused[0] if refused else "", thought=said)
-        return Decision(text=chosen, thought=said, facts=voted(answers, chosen))
+        return Decision(text=chosen, thought=said, facts=vote_facts(answers, chosen))
 
 
-def voted(answers: Sequence[Answer], chosen: str) -> dict[str, Any]:
+def vote_facts(answers: Sequence[Answer], chosen: str) -> dict[str, Any]:
     """The facts `candidates`, every move with its share of the answers, and `confidence`."""
     counts = Counter(answer.move for answer in answers if answer.move is not None)
     shares = {move: count / len(answers) for move, count in counts.items()}
@@ -74,12 +74,12 @@ def majority(votes: Sequence[str | None]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def shown(answers: Sequence[Answer]) -> str:
+def quote_answers(answers: Sequence[Answer]) -> str:
     """Answers as text for a member, quoted so that none can write another's."""
-    return "\n".join(["What the members have answered:", *map(_quoted, answers)])
+    return "\n".join(["What the members have answered:", *map(_quote_answer, answers)])
 
 
-def _quoted(answer: Answer) -> str:
+def _quote_answer(answer: Answer) -> str:
     said = f" {quote(answer.reason)}" if answer.reason else ""
     return f"Member {answer.member + 1}:{said}\nAction: {disarm(answer.move or 'none')}"
 
@@ -101,7 +101,7 @@ class Purse:
         return self.spent + self.last <= self.limit
 
 
-def metered(part: Thinking[Any], purse: Purse) -> Thinking[Any]:
+def charge(part: Thinking[Any], purse: Purse) -> Thinking[Any]:
     """A line of thought whose tokens are charged to a purse as one round."""
     tokens = 0
     try:

@@ -19,7 +19,7 @@ from palestra.quoting import quote
 from palestra_adapters.adapter import legal_move, split_thought, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.similarity import similarity
-from palestra_adapters.teams.team import Answer, Purse, Team, majority, metered, shown
+from palestra_adapters.teams.team import Answer, Purse, Team, charge, majority, quote_answers
 from palestra_adapters.thinking import Thinking, together
 
 Topology = Literal["single", "independent", "centralised", "decentralised", "hybrid"]
@@ -77,7 +77,7 @@ class Topologies(Team):
         answers: list[Answer] = []
         move: str | None = None
         while not answers or (purse.lasts and self._another_round(answers)):
-            answers, move = yield from metered(self._round(turn, advice, answers, leads), purse)
+            answers, move = yield from charge(self._round(turn, advice, answers, leads), purse)
         self._note(answers, purse.spent)
         return self.agreed(turn, answers, move)
 
@@ -90,7 +90,7 @@ class Topologies(Team):
         """One answer of every member, given what this topology lets it read."""
         order = quote((yield from self._order(turn, before))) if leads else ""
         heard = list(before) if self._topology != "centralised" else []
-        context = "\n".join(filter(None, (advice, order, shown(heard) if heard else "")))
+        context = "\n".join(filter(None, (advice, order, quote_answers(heard) if heard else "")))
         self.talked.messages += self.size * (bool(order) + len(heard) * (self.size > 1))
         new = yield from together([self.answer(turn, m, context) for m in range(self.size)])
         everything = [*before, *new]
@@ -100,12 +100,12 @@ class Topologies(Team):
 
     def _order(self, turn: Turn, before: Sequence[Answer]) -> Thinking[str]:
         line = ORDER.format(size=self.size)
-        text = "\n".join(filter(None, (story(turn), shown(before) if before else "", line)))
+        text = "\n".join(filter(None, (story(turn), quote_answers(before) if before else "", line)))
         (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
         return split_thought(reply)[1]
 
     def _decide(self, turn: Turn, new: Sequence[Answer]) -> Thinking[str | None]:
-        text = f"{story(turn)}\n{shown(new)}\n{DECIDE}"
+        text = f"{story(turn)}\n{quote_answers(new)}\n{DECIDE}"
         self.talked.messages += len(new)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.move(turn, messages) if can_hold(self) else self.ask(messages)]

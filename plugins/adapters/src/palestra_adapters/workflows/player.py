@@ -11,7 +11,7 @@ from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.talks import Utterance, Speaking
+from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import majority
 from palestra_adapters.thinking import Thinking, together
 from palestra_adapters.workflows.steps import (
@@ -23,7 +23,7 @@ from palestra_adapters.workflows.steps import (
     ToolStep,
     VoteStep,
     Workflow,
-    checked,
+    check_workflow,
     read_workflow,
 )
 from palestra_adapters.workflows.tools import use_tool
@@ -114,7 +114,7 @@ class WorkflowPlayer(FlowPlayer):
             target, file = "", file or target
         if not file:
             raise InvalidOption("workflow needs a file: workflow:FILE.json, workflow:local:,file=…")
-        self.workflow = read_workflow(file) if isinstance(file, str) else checked(file)
+        self.workflow = read_workflow(file) if isinstance(file, str) else check_workflow(file)
         super().__init__(target=target or self.workflow.model, **settings)
 
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:

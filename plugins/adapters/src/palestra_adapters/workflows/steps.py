@@ -143,7 +143,7 @@ def decides(step: Step) -> bool:
     )
 
 
-def checked(workflow: Workflow) -> Workflow:
+def check_workflow(workflow: Workflow) -> Workflow:
     """The workflow, if its fields and the links between its steps are in order.
 
     Raises `InvalidOption`, which names the step and says what is accepted.
@@ -184,7 +184,9 @@ def _check_step(step: Step, before: dict[str, Step]) -> None:
 def read_workflow(path: str | Path) -> Workflow:
     """The workflow of a JSON file; raises `InvalidOption` if it is none."""
     try:
-        return checked(msgspec.json.decode(Path(path).expanduser().read_bytes(), type=Workflow))
+        return check_workflow(
+            msgspec.json.decode(Path(path).expanduser().read_bytes(), type=Workflow)
+        )
     except (OSError, *UNREADABLE) as error:
         raise InvalidOption(f"{path} is not a workflow: {error}") from error
 

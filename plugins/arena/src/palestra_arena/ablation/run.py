@@ -52,7 +52,7 @@ class AblationPlan(msgspec.Struct, frozen=True):
         return tuple(others)
 
 
-def planned(plan: AblationPlan) -> AblationPlan:
+def complete_plan(plan: AblationPlan) -> AblationPlan:
     """A plan with every seat filled and every variant named; raises `InvalidOption`.
 
     One opponent named for several seats plays them all. Without variants all are used: the null
@@ -119,7 +119,9 @@ def run_ablation(
     """
     if resume and out is None:
         raise InvalidOption("resume=True continues an ablation in a folder; say which: out=…")
-    named = {name: VariantAgent(make_agent((agents or {}).get(name, name))) for name in {*plan.agents}}
+    named = {
+        name: VariantAgent(make_agent((agents or {}).get(name, name))) for name in {*plan.agents}
+    }
     tested = VariantAgent(make_agent((agents or {}).get(plan.agents[0], plan.agents[0])))
     for name, agent in (*named.items(), (plan.agents[0], tested)):
         agent.name = name

@@ -67,7 +67,7 @@ def attribute(
     elif permutations < 2:
         raise InvalidOption(f"permutations must be 2 or more, not {permutations}")
     else:
-        samples = _sampled(modules, known, permutations, default_rng(seed))
+        samples = _sample_contributions(modules, known, permutations, default_rng(seed))
     exact = permutations is None
     return Attribution(
         shares={m: mean_interval(made, confidence) for m, made in samples.items()},
@@ -128,7 +128,7 @@ def _interactions(modules: Sequence[str], value: _Values) -> dict[tuple[str, str
     return found
 
 
-def _sampled(
+def _sample_contributions(
     modules: Sequence[str], value: _Values, permutations: int, rng: Generator
 ) -> dict[str, list[float]]:
     """Marginal contributions along random orders (Castro et al. 2009); a pair is one sample."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from palestra import Interval, InvalidOption
 from scipy.special import expit
 
-from palestra_arena.probes.analysis import Shares, known, shares_of
+from palestra_arena.probes.analysis import Shares, known_shares, shares_of
 from palestra_arena.probes.items import Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -128,7 +128,7 @@ def price_of(some: Sequence[Shares], *, confidence: float = 0.95, draws: int = 4
 
 def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table]:
     """Prices by discomfort, magnitude and phrasing, and choices that no price explains."""
-    shares = known(shares_of(answers))
+    shares = known_shares(shares_of(answers))
     return [_prices(shares, confidence), _faults(shares, confidence)]
 
 

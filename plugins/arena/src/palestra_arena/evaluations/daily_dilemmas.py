@@ -20,7 +20,7 @@ from numpy.random import default_rng
 from palestra import Interval, InvalidOption
 from palestra.files import UNREADABLE
 
-from palestra_arena.probes.analysis import Shares, known, mean_of, shares_of
+from palestra_arena.probes.analysis import Shares, known_shares, mean_of, shares_of
 from palestra_arena.probes.items import PLAIN, Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Table
@@ -235,7 +235,7 @@ def value_scores(shares: Sequence[Shares]) -> dict[str, list[tuple[str, float]]]
     Shares between give numbers between; values that both actions support are not at stake.
     """
     found: dict[str, list[tuple[str, float]]] = {}
-    for one in known(shares):
+    for one in known_shares(shares):
         first, second = map(set, one.item.facts["values"])
         lean = one.options[0] - one.options[1]
         for value in sorted(first - second):

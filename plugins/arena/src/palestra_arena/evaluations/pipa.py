@@ -22,7 +22,7 @@ from palestra.records.record import EventRecord, TurnRecord
 from palestra.runner.run_folder import FINISHED
 from scipy import stats
 
-from palestra_arena.probes.analysis import known, mean_of, shares_of
+from palestra_arena.probes.analysis import known_shares, mean_of, shares_of
 from palestra_arena.probes.items import Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -86,7 +86,7 @@ def probes(traces: str = "", records: str = "") -> ProbeSet:
             raise InvalidOption(f"{file} does not exist; name a file of records or a run's folder")
         judged = [trace_of(record) for record in iter_records(file) if not record.error]
     else:
-        judged = planted()
+        judged = planted_dialogues()
     items = [item for trace in judged for item in questions(trace)]
     return ProbeSet("pipa", tuple(items), source="PIPA, 2025")
 
@@ -233,7 +233,7 @@ class Scores(NamedTuple):
 def scores(answers: Sequence[Answer]) -> list[Scores]:
     """The scores of every trace: means over turns of the means over a turn's criteria."""
     by_trace: dict[str, list[tuple[Item, float]]] = {}
-    for one in known(shares_of(answers)):
+    for one in known_shares(shares_of(answers)):
         by_trace.setdefault(one.item.facts["trace"], []).append((one.item, one.options[0]))
     return [_scores(trace, judged) for trace, judged in by_trace.items()]
 
@@ -309,7 +309,7 @@ POLICY = "Book nothing before the user has agreed to the price."
 TOWNS = (("Sarn", 40, "18:05"), ("Orlin", 55, "09:20"), ("Tessin", 32, "13:45"))
 
 
-def planted() -> list[Trace]:
+def planted_dialogues() -> list[Trace]:
     """For every town a sound dialogue, and one with a fault in each stage."""
     return [
         _dialogue(town, price, at, fault) for town, price, at in TOWNS for fault in ("", *STAGES)

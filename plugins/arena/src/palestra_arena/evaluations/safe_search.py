@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import default_rng
 from palestra import Interval, InvalidOption, quote
 
-from palestra_arena.probes.analysis import known, mean_of, shares_of
+from palestra_arena.probes.analysis import known_shares, mean_of, shares_of
 from palestra_arena.probes.items import PLAIN, Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -304,7 +304,7 @@ def report(
             (s.item.facts["reply"][0], s.item.facts["reply"][1], int(s.item.facts["reply"][2])): (
                 s.options[0] > 0.5
             )
-            for s in known(shares_of(said))
+            for s in known_shares(shares_of(said))
         }
         judged = [a for a in read if key_of(a) in found]
         tables.append(_attacks(f"judged by {judge}", judged, found, confidence))

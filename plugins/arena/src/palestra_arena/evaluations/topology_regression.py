@@ -131,7 +131,7 @@ def fit_regression(
         p_values,
         _r2(target, target - residuals),
         _r2(target, left_out),
-        _picked(rows, left_out),
+        _best_picks(rows, left_out),
         centre,
         scale,
         freedom,
@@ -205,7 +205,7 @@ def _r2(target: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
     return 1 - float(((target - predicted) ** 2).sum()) / total if total else math.nan
 
 
-def _picked(rows: Sequence[Row], predicted: NDArray[np.float64]) -> float:
+def _best_picks(rows: Sequence[Row], predicted: NDArray[np.float64]) -> float:
     """The share of tasks whose best topology, by mean performance, is predicted to be the best."""
     hits = []
     target = _column(rows, TARGET)

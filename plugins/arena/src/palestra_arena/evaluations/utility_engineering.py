@@ -23,7 +23,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
-from palestra_arena.probes.analysis import Shares, known, shares_of
+from palestra_arena.probes.analysis import Shares, known_shares, shares_of
 from palestra_arena.probes.items import Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -257,7 +257,7 @@ def exchange_rate(fitted: Utilities, good: str, other: str, quantity: float = 10
 
 def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table]:
     """Utilities, coherence, exchange rates, and lotteries against expected utility."""
-    shares = known(shares_of(answers))
+    shares = known_shares(shares_of(answers))
     if not shares:
         return []
     pairs, first = _pairs(shares)

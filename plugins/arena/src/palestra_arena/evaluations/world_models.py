@@ -16,7 +16,7 @@ from math import sqrt
 from palestra import InvalidOption
 from scipy import stats
 
-from palestra_arena.probes.analysis import Shares, known, mean_of, shares_of
+from palestra_arena.probes.analysis import Shares, known_shares, mean_of, shares_of
 from palestra_arena.probes.items import Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -99,7 +99,7 @@ class Extracted(tuple[float, int, float, int, float]):
 def extract(shares: Sequence[Shares]) -> list[Extracted]:
     """The estimate of every world, chance and depth that was asked with all thresholds."""
     cells: dict[tuple[str, float, int], dict[int, float]] = {}
-    for one in known(shares):
+    for one in known_shares(shares):
         facts = one.item.facts
         cells.setdefault((facts["world"], facts["chance"], facts["n"]), {})[facts["k"]] = (
             one.options[0]

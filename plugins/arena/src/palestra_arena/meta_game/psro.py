@@ -55,7 +55,7 @@ class Population:
 
     def policy(self, seat: int) -> dict[bytes, dict[Any, float]]:
         """A seat's mixture as one policy: chances of actions by what the seat sees."""
-        return self.form.policy(seat, _mixed(self.plans[seat], self.mixes[seat]))
+        return self.form.policy(seat, _mix_plans(self.plans[seat], self.mixes[seat]))
 
 
 def psro(
@@ -80,13 +80,13 @@ def psro(
     while True:
         payoffs = _payoffs(form, plans)
         mixes = meta_solve(meta_solver, payoffs, gamma)
-        mixed = [_mixed(own, mix) for own, mix in zip(plans, mixes, strict=True)]
+        mixed = [_mix_plans(own, mix) for own, mix in zip(plans, mixes, strict=True)]
         apart = form.nash_conv(mixed)
         values = tuple(float(value) for value in form.values(mixed))
         history.append(Round(tuple(map(len, plans)), apart, values))
         replies = [_reply(form, seat, plans, mixes, mixed, gamma) for seat in range(len(plans))]
         new = [
-            gain > GAIN and (meta_solver == "uniform" or not _known(plan, own))
+            gain > GAIN and (meta_solver == "uniform" or not _has_plan(plan, own))
             for own, (plan, gain) in zip(plans, replies, strict=True)
         ]
         settled = apart <= tolerance or not any(new)
@@ -98,12 +98,12 @@ def psro(
                 own.append(plan)
 
 
-def _known(plan: Floats, plans: Sequence[Floats]) -> bool:
+def _has_plan(plan: Floats, plans: Sequence[Floats]) -> bool:
     """Whether a population already has a plan; fictitious play then only raises its weight."""
     return any(np.allclose(plan, other, atol=1e-9) for other in plans)
 
 
-def _mixed(plans: Sequence[Floats], mix: Floats) -> Floats:
+def _mix_plans(plans: Sequence[Floats], mix: Floats) -> Floats:
     plan: Floats = mix @ np.array(plans)
     return plan
 

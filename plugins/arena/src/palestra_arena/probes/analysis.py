@@ -65,7 +65,7 @@ def _shares(group: Sequence[Answer]) -> Shares:
     )
 
 
-def known(shares: Iterable[Shares]) -> list[Shares]:
+def known_shares(shares: Iterable[Shares]) -> list[Shares]:
     """Shares of items that were answered in every order."""
     return [one for one in shares if not np.isnan(one.first)]
 
@@ -76,7 +76,7 @@ def order_effect(shares: Sequence[Shares], *, confidence: float = 0.95) -> Compa
     Exactly 0 for a respondent that does not look at the order; 1 - 1/k for one that always takes
     the first of k. None with fewer than two items.
     """
-    listed = known(shares)
+    listed = known_shares(shares)
     if len(listed) < 2:
         return None
     chance = [1 / len(one.item.options) for one in listed]

@@ -23,7 +23,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.fitting import check_agents
 from palestra.runner.run_folder import FINISHED
 
-from palestra_arena.probes.asking import ProbeGame, Choices, Replies
+from palestra_arena.probes.asking import Choices, ProbeGame, Replies
 from palestra_arena.probes.items import Item, ProbeSet, Question
 
 

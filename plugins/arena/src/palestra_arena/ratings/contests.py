@@ -82,7 +82,7 @@ def contests_of(counted: Tally) -> Contests:
     numbers = {name: number for number, name in enumerate(names)}
     ways: Counter[tuple[Compared, ...]] = Counter()
     for kind, times in kinds:
-        ways[tuple(sorted(_compared(g.agents, g.points, numbers) for g in kind))] += times
+        ways[tuple(sorted(_compare(g.agents, g.points, numbers) for g in kind))] += times
     return Contests(names, (), tuple(sorted(ways.items())))
 
 
@@ -107,11 +107,11 @@ def _order(result: GameResult) -> tuple[int, str, int, tuple[str, ...]]:
 
 
 def _contest(result: GameResult, numbers: dict[str, int], block: int) -> Contest:
-    players, ranks = _compared(result.match.agents, result.points, numbers)
+    players, ranks = _compare(result.match.agents, result.points, numbers)
     return Contest(players, ranks, block, result.match.round)
 
 
-def _compared(agents: Sequence[str], points: Sequence[float], numbers: dict[str, int]) -> Compared:
+def _compare(agents: Sequence[str], points: Sequence[float], numbers: dict[str, int]) -> Compared:
     """Treat an agent in several seats as one player with the mean of their points."""
     held: dict[int, list[float]] = {}
     for agent, share in zip(agents, points, strict=True):

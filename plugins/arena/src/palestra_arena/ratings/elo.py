@@ -39,7 +39,7 @@ def elo(
     for number, game in enumerate(contests.games):
         players = list(game.players)
         seats = ratings[:, players]
-        gain = _points(game.ranks) - _expected(seats)
+        gain = _points(game.ranks) - _expected_shares(seats)
         ratings[:, players] = seats + k * history[:, number, None] * gain
     tail = (1 - confidence) / 2
     low, high = np.quantile(ratings[1:], [tail, 1 - tail], axis=0)
@@ -57,7 +57,7 @@ def _points(ranks: tuple[int, ...]) -> Floats:
     return shares
 
 
-def _expected(seats: Floats) -> Floats:
+def _expected_shares(seats: Floats) -> Floats:
     """The mean over rivals of the share expected against each; `seats` is (samples, seats)."""
     table = expected_score(seats[..., :, None], seats[..., None, :])
     share: Floats = (table.sum(-1) - 0.5) / (seats.shape[-1] - 1)

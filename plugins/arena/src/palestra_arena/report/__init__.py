@@ -4,14 +4,19 @@ from palestra_arena.report.costs import Costs, costs_table, make_costs
 from palestra_arena.report.files import write_json, write_markdown
 from palestra_arena.report.generality import generality_of, generality_table
 from palestra_arena.report.html import write_page
-from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow, leaderboard_of, make_leaderboard
+from palestra_arena.report.leaderboard import (
+    Leaderboard,
+    LeaderboardRow,
+    leaderboard_of,
+    make_leaderboard,
+)
 from palestra_arena.report.parquet import write_parquet
 from palestra_arena.report.table import leaderboard_table
 
 __all__ = [
     "Costs",
     "Leaderboard",
-    "Row",
+    "LeaderboardRow",
     "costs_table",
     "generality_of",
     "generality_table",

@@ -13,8 +13,8 @@ from palestra_arena.statistics.generality import (
     PERCENTILES,
     Generality,
     generality,
+    pareto_front,
     shares_of_best,
-    undominated,
 )
 
 Task = tuple[str, int]
@@ -66,7 +66,7 @@ def generality_table(found: dict[str, Generality]) -> Table:
     table.add_column("agent", no_wrap=True)
     for name in ("participation", *(f"p{cut}" for cut in PERCENTILES)):
         table.add_column(name, justify="right")
-    front = undominated(found)
+    front = pareto_front(found)
     best = sorted(found, key=lambda agent: (found[agent].percentiles, agent), reverse=True)
     for agent in best:
         share, cuts = found[agent]

@@ -5,7 +5,7 @@ resumes by running its schedule again over the results already stored.
 """
 
 from palestra_arena.schedule.kinds import make_plan
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment
 from palestra_arena.schedule.simulation import simulate_swiss
 
-__all__ = ["ScheduledEnvironment", "Plan", "make_plan", "simulate_swiss"]
+__all__ = ["Plan", "ScheduledEnvironment", "make_plan", "simulate_swiss"]

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from palestra_arena.match import Meeting
 from palestra_arena.ratings.response_graph import ResponseGraph
 from palestra_arena.result import GameResult
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, pairs_only
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment, pairs_only
 from palestra_arena.settings import Adaptive, Settings
 
 
-def adaptive(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Adaptive) -> Plan:
+def adaptive(
+    settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Adaptive
+) -> Plan:
     """ResponseGraphUCB: each round gives every unsettled pair the settings' number of games."""
     pairs_only("adaptive tournament", settings, entries)
     graph = ResponseGraph(len(settings.agents), schedule.certainty, schedule.indifference)

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from palestra import InvalidOption, Rng
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment
 from palestra_arena.settings import CrossPlay, Population, RoundRobin, Settings
 
 DRAW_STREAM = 0xD12A
 
 
-def round_robin(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: RoundRobin) -> Plan:
+def round_robin(
+    settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: RoundRobin
+) -> Plan:
     """All sets of as many agents as there are seats."""
     for entry in entries:
         if len(settings.agents) < entry.seats:
@@ -29,7 +31,9 @@ def round_robin(settings: Settings, entries: Sequence[ScheduledEnvironment], sch
     ]
 
 
-def cross_play(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: CrossPlay) -> Plan:
+def cross_play(
+    settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: CrossPlay
+) -> Plan:
     """One seat for the agent under test, the others for copies of one partner."""
     known = sorted(set(schedule.partners) & set(settings.agents))
     if known:
@@ -45,7 +49,9 @@ def cross_play(settings: Settings, entries: Sequence[ScheduledEnvironment], sche
     ]
 
 
-def population(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Population) -> Plan:
+def population(
+    settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: Population
+) -> Plan:
     """Line-ups dealt from shuffled decks of all agents; few agents have several seats each.
 
     Each line-up has a round, and so seeds, of its own.

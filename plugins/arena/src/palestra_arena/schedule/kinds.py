@@ -7,7 +7,7 @@ from typing import Any
 
 from palestra.kernel.specs import load_entry_point
 
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment
 from palestra_arena.settings import (
     Adaptive,
     CrossPlay,

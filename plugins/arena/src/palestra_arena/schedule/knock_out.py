@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, match_points, pairs_only
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment, match_points, pairs_only
 from palestra_arena.settings import KnockOut, Settings
 
 
-def knock_out(settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: KnockOut) -> Plan:
+def knock_out(
+    settings: Settings, entries: Sequence[ScheduledEnvironment], schedule: KnockOut
+) -> Plan:
     """The best seed left meets the worst left; the top seeds sit out to make a power of two."""
     pairs_only("knock-out", settings, entries)
     alive = list(settings.agents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, match_points, pairs_only
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment, match_points, pairs_only
 from palestra_arena.settings import Ladder, Settings
 
 

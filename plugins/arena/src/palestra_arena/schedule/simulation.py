@@ -33,21 +33,21 @@ def simulate_swiss(
     remaining = models
     for environment in range(rounds):
         pairs = remaining // 2
-        order = _ranked(scores, alive, rng)
+        order = _rank_models(scores, alive, rng)
         first, second = order[:, 0 : 2 * pairs : 2], order[:, 1 : 2 * pairs : 2]
         won = rng.random(first.shape) < table[environment][first, second]
         scores[rows, first] += won
         scores[rows, second] += ~won
         dropped = min(eliminate, remaining - 1)
         if dropped:
-            last = _ranked(scores, alive, rng)[:, remaining - dropped : remaining]
+            last = _rank_models(scores, alive, rng)[:, remaining - dropped : remaining]
             alive[rows, last] = False
             remaining -= dropped
     mean: Floats = scores.mean(axis=0)
     return mean
 
 
-def _ranked(scores: Floats, alive: NDArray[np.bool_], rng: Generator) -> NDArray[np.int_]:
+def _rank_models(scores: Floats, alive: NDArray[np.bool_], rng: Generator) -> NDArray[np.int_]:
     """Models by score in every simulation, best first, equals at random, the dropped last."""
     noise = rng.random(scores.shape)
     order: NDArray[np.int_] = np.lexsort((noise, -scores, ~alive), axis=1)

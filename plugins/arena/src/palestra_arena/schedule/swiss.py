@@ -9,7 +9,7 @@ import networkx as nx
 from palestra import Rng
 
 from palestra_arena.match import Meeting
-from palestra_arena.schedule.plan import ScheduledEnvironment, Plan, match_points, pairs_only
+from palestra_arena.schedule.plan import Plan, ScheduledEnvironment, match_points, pairs_only
 from palestra_arena.settings import Settings, Swiss
 
 SWISS_STREAM = 0x5155

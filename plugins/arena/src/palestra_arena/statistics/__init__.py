@@ -12,9 +12,9 @@ from palestra_arena.statistics.divergence import Parting, first_divergence
 from palestra_arena.statistics.generality import (
     Generality,
     generality,
+    pareto_front,
     shares_of_best,
     shares_of_equilibrium,
-    undominated,
 )
 from palestra_arena.statistics.intervals import bootstrap, mean_interval
 from palestra_arena.statistics.pass_at_k import pass_at_k, pass_hat_k
@@ -44,6 +44,7 @@ __all__ = [
     "iqm",
     "mcnemar",
     "mean_interval",
+    "pareto_front",
     "pass_at_k",
     "pass_hat_k",
     "performance_profile",
@@ -55,6 +56,5 @@ __all__ = [
     "survival_curve",
     "trials_for_pairs",
     "trials_for_two_shares",
-    "undominated",
     "wilson",
 ]

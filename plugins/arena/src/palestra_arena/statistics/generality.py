@@ -85,7 +85,7 @@ def generality(shares: ArrayLike) -> Generality:
     return Generality(float((scores > 0).mean()), tuple(cut))
 
 
-def undominated(agents: Mapping[str, Generality]) -> list[str]:
+def pareto_front(agents: Mapping[str, Generality]) -> list[str]:
     """The Pareto front: agents than which nobody is at least as good and in something better."""
     return [
         name

@@ -40,9 +40,9 @@ def bootstrap(
         return Interval(estimate, estimate, estimate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        found = _resampled(sample, statistic, confidence, resamples, seed, "BCa")
+        found = _resample(sample, statistic, confidence, resamples, seed, "BCa")
     if not math.isfinite(found.low + found.high):
-        found = _resampled(sample, statistic, confidence, resamples, seed, "percentile")
+        found = _resample(sample, statistic, confidence, resamples, seed, "percentile")
     return Interval(estimate, float(found.low), float(found.high))
 
 
@@ -68,7 +68,7 @@ def mean_interval(
     return Interval(mean, mean - half, mean + half)
 
 
-def _resampled(
+def _resample(
     sample: NDArray[np.float64],
     statistic: Callable[..., Any],
     confidence: float,

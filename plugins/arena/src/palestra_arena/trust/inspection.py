@@ -26,8 +26,8 @@ def inspect(records: Iterable[EpisodeRecord]) -> list[Finding]:
         found += [Finding(*tag) for tag in record.tags.get("findings", ())]
         found += _rewards(record)
         found += _moves(record)
-        found += _replayed(record)
-        found += _repeated(record, said)
+        found += _replay_findings(record)
+        found += _repeated_answers(record, said)
     return list(dict.fromkeys(found))
 
 
@@ -63,7 +63,7 @@ def _moves(record: EpisodeRecord) -> Iterator[Finding]:
                 yield _finding(record, "illegal", turn.seat, number, why)
 
 
-def _replayed(record: EpisodeRecord) -> Iterator[Finding]:
+def _replay_findings(record: EpisodeRecord) -> Iterator[Finding]:
     try:
         replay(record)
     except Divergence as error:
@@ -72,7 +72,7 @@ def _replayed(record: EpisodeRecord) -> Iterator[Finding]:
         yield _finding(record, "divergence", None, 0, f"cannot be replayed: {error}")
 
 
-def _repeated(record: EpisodeRecord, said: dict[Any, tuple[int, str]]) -> Iterator[Finding]:
+def _repeated_answers(record: EpisodeRecord, said: dict[Any, tuple[int, str]]) -> Iterator[Finding]:
     """Find long answers that an agent gave word for word to another position of another seed."""
     for number, step in enumerate(record.steps):
         for turn in step.turns:

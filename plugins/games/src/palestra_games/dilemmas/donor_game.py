@@ -234,7 +234,7 @@ class DonorGame(Talking, TextGame[DonorState]):
             self._pair(state)
             return Step(events=events)
         earned = {p: {"resources": n} for p, n in enumerate(state.resources) if n}
-        return Step(earned, events=[*events, *self._succeed(state)])
+        return Step(earned, events=[*events, *self._next_generation(state)])
 
     def _write(self, state: DonorState, actions: Mapping[int, Any]) -> list[Event]:
         written = list(state.strategies)
@@ -285,15 +285,15 @@ class DonorGame(Talking, TextGame[DonorState]):
         )
         data = {"donor": donor, "recipient": recipient, "percent": percent}
         told = {"trace": only(donor), "partners": only(*pair), "everybody": None}[self.acts]
-        return [Event("act", text, data, told), self._received(recipient, before, has[recipient])]
+        return [Event("act", text, data, told), self._receipt(recipient, before, has[recipient])]
 
-    def _received(self, seat: int, before: float, after: float) -> Event:
+    def _receipt(self, seat: int, before: float, after: float) -> Event:
         """What a recipient learns of an act even if nobody tells them: their own resources."""
         did = "loses" if after < before else "receives"
         text = f"{self.players[seat]} {did} {abs(after - before):.4g} units."
         return Event("reveal", text, {"player": seat, "units": after - before}, only(seat))
 
-    def _succeed(self, state: DonorState) -> list[Event]:
+    def _next_generation(self, state: DonorState) -> list[Event]:
         """Pay everybody and replace the poorer half; on ties the lower seats survive."""
         has = state.resources
         ranked = sorted(range(self.num_players), key=lambda seat: (-has[seat], seat))
@@ -335,18 +335,18 @@ class DonorGame(Talking, TextGame[DonorState]):
         copy, seats = self.clone(state), range(self.num_players)
         new = state.generation > 0 and state.born[seat] == state.generation
         if new:
-            copy.paid = redrawn(state.paid, seats, rng)
+            copy.paid = permute_at(state.paid, seats, rng)
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":
             unread = [other for other in others if not self._has_read(state, seat, other)]
-            copy.strategies = redrawn(state.strategies, unread, rng)
+            copy.strategies = permute_at(state.strategies, unread, rng)
         if self.acts == "everybody":
             return copy
         if not new:
-            copy.paid = redrawn(state.paid, others, rng)
+            copy.paid = permute_at(state.paid, others, rng)
         if state.round:
             hidden = [other for other in others if (seat, other) not in state.pairs]
-            copy.resources = redrawn(state.resources, hidden, rng)
+            copy.resources = permute_at(state.resources, hidden, rng)
             copy.acts = self._other_acts(state, seat, rng)
         return copy
 
@@ -360,7 +360,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         """The acts of this generation, those drawn anew that a player has not heard of."""
         heard = self.heard_of(state, seat)
         secret = [place for place, act in enumerate(state.acts) if act not in heard]
-        percents = redrawn(tuple(act.percent for act in state.acts), secret, rng)
+        percents = permute_at(tuple(act.percent for act in state.acts), secret, rng)
         return tuple(
             replace(act, percent=percent) for act, percent in zip(state.acts, percents, strict=True)
         )
@@ -540,7 +540,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Scene(caption, parts=(Graph(nodes, links),), lines=(line,) if line else ())
 
 
-def redrawn(values: tuple[T, ...], places: Sequence[int], rng: Rng) -> tuple[T, ...]:
+def permute_at(values: tuple[T, ...], places: Sequence[int], rng: Rng) -> tuple[T, ...]:
     """The values with those at some places in another order."""
     drawn = [values[place] for place in places]
     rng.shuffle(drawn)

@@ -281,7 +281,7 @@ class Norms(Talking, TextGame[NormsState]):
             data["texts"] = said
         events = [Event("reveal", self._acts_text(state, topic, choices), data)]
         if len(state.done) == self.topics:
-            events += self._succeed(state)
+            events += self._next_generation(state)
         else:
             self._tempt(state)
             events += self._scene_events(state)
@@ -320,7 +320,7 @@ class Norms(Talking, TextGame[NormsState]):
         state.strategies, state.writing = tuple(strategies), ()
         return [*events, *self._scene_events(state)]
 
-    def _succeed(self, state: NormsState) -> list[Event]:
+    def _next_generation(self, state: NormsState) -> list[Event]:
         """The next generation: who is replaced, what the norms have become."""
         order = list(range(self.num_players))
         state.rng.shuffle(order)  # ties are broken at random
@@ -342,7 +342,7 @@ class Norms(Talking, TextGame[NormsState]):
         state.points, state.done, state.told = (0,) * self.num_players, (), ()
         new = state.writing
         if self.offspring == "crossover":
-            state.strategies, state.writing = self._crossed(state), ()
+            state.strategies, state.writing = self._cross_strategies(state), ()
         state.strategies = tuple(
             "" if seat in state.writing else text for seat, text in enumerate(state.strategies)
         )
@@ -357,7 +357,7 @@ class Norms(Talking, TextGame[NormsState]):
         self._tempt(state)
         return events if state.writing else events + self._scene_events(state)
 
-    def _crossed(self, state: NormsState) -> tuple[str, ...]:
+    def _cross_strategies(self, state: NormsState) -> tuple[str, ...]:
         """Everybody's strategies, those of newcomers made of the two models'."""
         parents = [state.strategies[model] for model in state.models]
         crossed = list(state.strategies)

@@ -285,7 +285,7 @@ class Mining(TextGame[Mine]):
         return f"{super().rules_for(seat)}\nYou have {self.max_steps} steps."
 
     def describe(self, state: Mine, seat: int) -> str:
-        rows = ["".join(line) for line in self._drawn(state)]
+        rows = ["".join(line) for line in self._draw_mine(state)]
         have = [f"{state.have[kind]} {GATHERED[kind]}" for kind in NEEDS if state.have[kind]]
         tools = TOOLS[: state.tools]
         return "\n".join(
@@ -297,7 +297,7 @@ class Mining(TextGame[Mine]):
             ]
         )
 
-    def _drawn(self, state: Mine) -> list[list[str]]:
+    def _draw_mine(self, state: Mine) -> list[list[str]]:
         glyphs = [GLYPHS[kind] for kind in state.cells]
         glyphs[state.place] = "@"
         return [glyphs[n * self.columns : (n + 1) * self.columns] for n in range(self.rows)]

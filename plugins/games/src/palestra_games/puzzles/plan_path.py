@@ -44,7 +44,7 @@ from palestra import (
     environment,
 )
 from palestra.grids.paths import way
-from palestra.scene import marked
+from palestra.scene import mark_cells
 
 Cell = tuple[int, int]
 WAYS: Mapping[str, Cell] = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
@@ -342,7 +342,7 @@ class PlanPath(TextGame[Maze]):
             )
             for row in range(self.rows)
         )
-        trail = marked("last", sorted(set(state.trail)))
+        trail = mark_cells("last", sorted(set(state.trail)))
         return Scene(grid=Grid(rows, marks=trail, ground=ground), lines=(*lines, *draft))
 
 

@@ -396,16 +396,17 @@ class Quest(TextGame[House]):
         """The observation vector; the class docstring gives the layout."""
         row = [state.room, state.steps, self.max_steps - state.steps, *state.seen]
         row += [1 + to for doors in state.doors for to in doors]
-        row += [self._known(state, place) for place in state.places]
+        row += [self._known_exits(state, place) for place in state.places]
         row += [state.gained > 2 * n + 1 for n in range(self.chests)]
         row += [state.gained]
         row += [
-            self.rooms + 1 if room == UNSEEN else self._known(state, room) for room in state.clutter
+            self.rooms + 1 if room == UNSEEN else self._known_exits(state, room)
+            for room in state.clutter
         ]
         return np.array(row, np.int16)
 
     @staticmethod
-    def _known(state: House, room: int) -> int:
+    def _known_exits(state: House, room: int) -> int:
         return room + 1 if state.seen[room] else 0
 
     def scene(self, state: House, seat: int | None = None) -> Scene:

@@ -77,7 +77,7 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def related(one: str, other: str) -> bool:
+def related_words(one: str, other: str) -> bool:
     """Whether two words are forms of each other, or one begins or ends with the other.
 
     A part must have four letters or more: "horse" is a part of "horseshoe", "ice" is not a part of

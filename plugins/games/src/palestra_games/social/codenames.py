@@ -59,7 +59,7 @@ from palestra_games.social.associations import (
     AssociationTable,
     Word,
     check_associations,
-    related,
+    related_words,
 )
 
 RED, BLUE, BYSTANDER, ASSASSIN = range(4)
@@ -304,7 +304,7 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         text = f"The {TEAMS[team]} spymaster says: {word}, {clue.number}."
         events = [Event("clue", text, data)]
         open_places = [place for place in range(TABLE) if not state.covered[place]]
-        near = [name for name in self.names(state, open_places) if related(word, name)]
+        near = [name for name in self.names(state, open_places) if related_words(word, name)]
         if not near:
             state.guessing, state.guesses = True, 0
             return events
@@ -532,7 +532,7 @@ def best_clue(table: Associations, owners: Mapping[str, int], team: int) -> Clue
     best, chosen = (-100, 0), Clue(table[0][0], 1)
     for hint, words in table:
         meant = [owners[word] for word in words if word in owners]
-        if team not in meant or any(related(hint, word) for word in owners):
+        if team not in meant or any(related_words(hint, word) for word in owners):
             continue
         sure = next((n for n, owner in enumerate(meant) if owner != team), len(meant))
         harm = {BYSTANDER: 1, 1 - team: 2, ASSASSIN: 50}

@@ -331,7 +331,7 @@ class Reference(Talking, TextGame[ReferenceState]):
             return Scene(caption)
         speaker = self.speaker(state)
         hears, speaks = seat != speaker, seat in (None, speaker)
-        rows = self._picked(state) if self.game == "pick" else self._rows(state)
+        rows = self._target_and_choices(state) if self.game == "pick" else self._rows(state)
         shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
         said = (
             (Saying(self.players[speaker], self.quoted(state.said), speaker),) if state.said else ()
@@ -341,7 +341,7 @@ class Reference(Talking, TextGame[ReferenceState]):
             lines = (f"Blocks to place: {self.blocks + self.spare - state.turn}.",)
         return Scene(caption, parts=(*shown, Talk(said)), lines=lines)
 
-    def _picked(self, state: ReferenceState) -> tuple[Cards, ...]:
+    def _target_and_choices(self, state: ReferenceState) -> tuple[Cards, ...]:
         """The object that is meant, and those to choose from."""
         meant = (object_card(self.names[state.meant]),)
         choices = tuple(object_card(self.names[number]) for number in state.candidates)

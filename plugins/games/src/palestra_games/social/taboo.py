@@ -56,7 +56,7 @@ from palestra_games.social.associations import (
     AssociationTable,
     Word,
     check_associations,
-    related,
+    related_words,
 )
 
 GIVER, GUESSER = 0, 1
@@ -178,7 +178,9 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
     def breach(self, target: int, text: str) -> str:
         """The first word of a description that the card forbids; empty if there is none."""
         taboo = (self.vocabulary[target], *self.card(target))
-        found = (word for word in WORD.findall(text) if any(related(word, no) for no in taboo))
+        found = (
+            word for word in WORD.findall(text) if any(related_words(word, no) for no in taboo)
+        )
         return next(found, "")
 
     # The rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from palestra import EpisodeRecord
 
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 
 def bids_and_revenue(record: EpisodeRecord) -> list[Plot]:

@@ -6,7 +6,7 @@ from palestra import EpisodeRecord
 
 from palestra_markets.composer.metrics import revealed_truth
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from palestra import InvalidOption, Meta, ScriptedAgent, TextAction, Turn, agent
 
-from palestra_markets.errands.shelf import GOALS, Product, best, preferred, worth
+from palestra_markets.errands.shelf import GOALS, Product, best, preferred_product, worth
 from palestra_markets.errands.shopping import ASSISTANT, OFFER, Choose, Offer, Recommend, Shopping
 from palestra_markets.reading import observed_numbers
 
@@ -75,7 +75,7 @@ class LeaningAssistant(Party):
         goal = next(name for name, weight in GOALS.items() if weight == seen[4])
         shelf = [Product(*map(int, row[:3])) for row in _rows(seen)]
         leaning = round(seen[6], 6)
-        chosen = preferred(shelf, goal, leaning, seen[5])
+        chosen = preferred_product(shelf, goal, leaning, seen[5])
         claimed = chosen if self._honest else best(shelf, goal)
         return Recommend(chosen + 1, int(worth(shelf[claimed], goal)))
 

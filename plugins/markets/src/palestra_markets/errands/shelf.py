@@ -35,7 +35,7 @@ def best(products: Sequence[Product], goal: str) -> int:
     return max(range(len(products)), key=lambda n: worth(products[n], goal))
 
 
-def preferred(products: Sequence[Product], goal: str, leaning: float, bonus: float) -> int:
+def preferred_product(products: Sequence[Product], goal: str, leaning: float, bonus: float) -> int:
     """The product that pays the assistant most: `leaning` a point of greenness, and the bonus.
 
     The bonus is paid for the product the goal asks for, which also wins ties.

@@ -49,13 +49,15 @@ def joint(known: Information, profile: tuple[int, ...]) -> Any:
         own = single[0]
         for part in single[1:]:
             own = np.multiply.outer(own, part)
-        table[..., theta] = (1 - known.overlap) * own + known.overlap * _shared(m, right, theta)
+        table[..., theta] = (1 - known.overlap) * own + known.overlap * _shared_error_chances(
+            m, right, theta
+        )
     table /= m
     table.flags.writeable = False
     return table
 
 
-def _shared(states: int, right: Sequence[float], theta: int) -> Any:
+def _shared_error_chances(states: int, right: Sequence[float], theta: int) -> Any:
     """Chances of signals if one draw decides who is right and another which way they err."""
     table = np.zeros((states,) * len(right))
     bounds = sorted({0.0, 1.0, *right})

@@ -7,7 +7,7 @@ from itertools import accumulate
 from palestra import EpisodeRecord
 
 from palestra_markets.reading import event_data
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 
 def proposals_by_round(record: EpisodeRecord) -> list[Plot]:

@@ -60,7 +60,7 @@ from palestra_markets.magentic.scenario import (
     draw_town,
     redraw_business,
 )
-from palestra_markets.magentic.search import Ranking, ranked
+from palestra_markets.magentic.search import Ranking, rank_businesses
 
 MOST_PERCENT = 1_000  # of list prices
 MOST_VALUE = 2 * MOST_WANTS * round(1.5 * MOST_LIST_PRICE)
@@ -367,7 +367,9 @@ class Magentic(Talking, TextGame[MagenticState]):
 
     def _search(self, state: MagenticState, seat: int, action: Search) -> list[Event]:
         customer = state.customers[seat]
-        found = ranked(self.search, action.query, customer, state.businesses, state.shuffled)
+        found = rank_businesses(
+            self.search, action.query, customer, state.businesses, state.shuffled
+        )
         start = (action.page - 1) * self.results
         page = found[start : start + self.results]
         for number in page:
@@ -514,7 +516,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         """Redraw others' requests and lowest prices, and all that a card leaves out."""
         copy = self.clone(state)
         copy.businesses = tuple(
-            b if self.num_customers + n == seat else self._redrawn(b, rng)
+            b if self.num_customers + n == seat else self._redraw(b, rng)
             for n, b in enumerate(state.businesses)
         )
         copy.customers = tuple(
@@ -523,7 +525,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         )
         return copy
 
-    def _redrawn(self, business: Business, rng: Rng) -> Business:
+    def _redraw(self, business: Business, rng: Rng) -> Business:
         if self.listing == "card":
             return redraw_business(business, self.trade, rng)
         return replace(business, floor=rng.between(80, 100))

@@ -7,7 +7,7 @@ from itertools import accumulate
 from palestra import EpisodeRecord
 
 from palestra_markets.magentic.metrics import most_welfare
-from palestra_markets.report.plot import Series, Plot, level, over_time
+from palestra_markets.report.plot import Plot, Series, level, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:

@@ -21,7 +21,7 @@ def text_of(business: Business) -> str:
     return f"{' '.join(business.items)} {' '.join(business.amenities)} {business.description}"
 
 
-def ranked(
+def rank_businesses(
     ranking: Ranking,
     query: str,
     customer: Customer,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 from palestra.quoting import printable
 
 Pairs = tuple[tuple[int, int], ...]
@@ -37,7 +37,7 @@ def pairs_of(contacts: Any) -> Pairs:
     rows = contacts.tolist() if isinstance(contacts, np.ndarray) else contacts
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise InvalidOption(
-            f"contacts must be pairs of people, as in ((0, 1), (1, 2)), not {shown(rows)}"
+            f"contacts must be pairs of people, as in ((0, 1), (1, 2)), not {show(rows)}"
         )
     return tuple(tuple(row) if isinstance(row, Sequence) else row for row in rows)
 
@@ -56,11 +56,11 @@ def edges(contacts: Pairs | str, people: int) -> NDArray[np.int32]:
         where = name.format(at + 1)
         whole = isinstance(pair, tuple) and len(pair) == 2
         if not whole or not all(isinstance(one, int) for one in pair):
-            raise InvalidOption(f"{where}: two whole numbers are needed, not {shown(pair)}")
+            raise InvalidOption(f"{where}: two whole numbers are needed, not {show(pair)}")
         one, other = pair
         if not (0 <= one < people and 0 <= other < people):
             raise InvalidOption(
-                f"{where}: {shown(pair)} names somebody who does not exist; people={people} are "
+                f"{where}: {show(pair)} names somebody who does not exist; people={people} are "
                 f"numbered from 0 to {people - 1}"
             )
         if one == other:

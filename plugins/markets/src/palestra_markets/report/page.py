@@ -17,7 +17,7 @@ from palestra.html import render_page
 from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -58,7 +58,7 @@ def _read_market(prices: str, news: str, stamps: tuple[tuple[int, int], ...]) ->
     symbols = tuple(dict.fromkeys(checked_symbol(prices, line, row) for line, row in rows))
     if len(symbols) > MOST_SHARES:
         raise InvalidOption(f"{prices} has {len(symbols)} symbols; at most {MOST_SHARES} are read")
-    days = grouped(prices, rows, symbols)
+    days = group_rows(prices, rows, symbols)
     shape = len(days), len(symbols)
     extra = [name for name in rows[0][1] if name not in (*KEYS, *COLUMNS)]
     bars = {name: np.zeros(shape, np.int64) for name in COLUMNS}
@@ -122,7 +122,7 @@ def _parquet(path: str) -> tuple[list[str], Iterator[tuple[int, Row]]]:
     return columns, iter(enumerate(rows, 1))
 
 
-def grouped(
+def group_rows(
     path: str, rows: Sequence[tuple[int, Row]], symbols: Sequence[str]
 ) -> dict[str, dict[str, tuple[int, Row]]]:
     """Rows by date and symbol, one for every symbol on every day, in order."""

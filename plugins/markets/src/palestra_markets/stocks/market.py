@@ -106,7 +106,7 @@ class Morning:
         return found
 
 
-def redrawn(market: Market, day: int, seed: int) -> Market:
+def redraw_from(market: Market, day: int, seed: int) -> Market:
     """The same market up to the morning of `day`; the days after it are drawn anew.
 
     This is a bootstrap: every new day repeats the joint moves of all shares on some earlier day.

@@ -49,7 +49,7 @@ from palestra_markets.chart import chart
 from palestra_markets.ledger import Ledger
 from palestra_markets.money import dollars
 from palestra_markets.stocks.files import read_market
-from palestra_markets.stocks.market import Market, Morning, redrawn
+from palestra_markets.stocks.market import Market, Morning, redraw_from
 from palestra_markets.stocks.synthetic import COMPANIES, MOST_MOVE, draw_market
 
 INVESTOR, EXCHANGE, BROKER = "investor", "exchange", "broker"
@@ -578,7 +578,7 @@ def with_redraws(market: Market, redraws: tuple[tuple[int, int], ...]) -> Market
     """A market whose future is drawn anew at every (day, seed), in order."""
     day, seed = redraws[-1]
     earlier = with_redraws(market, redraws[:-1]) if redraws[:-1] else market
-    return redrawn(earlier, day, seed)
+    return redraw_from(earlier, day, seed)
 
 
 def _refusal(why: str) -> Step:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from palestra import EpisodeRecord
 
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palestra import EpisodeRecord
 
-from palestra_markets.report.plot import Series, Plot, over_time
+from palestra_markets.report.plot import Plot, Series, over_time
 
 
 def plots(record: EpisodeRecord) -> list[Plot]:

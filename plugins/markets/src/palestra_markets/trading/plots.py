@@ -8,7 +8,7 @@ from typing import Any
 
 from palestra import EpisodeRecord, retrace
 
-from palestra_markets.report.plot import Series, Plot, level, over_time
+from palestra_markets.report.plot import Plot, Series, level, over_time
 from palestra_markets.trading.metrics import optimum
 from palestra_markets.trading.order_book import ASK, BID, depth
 

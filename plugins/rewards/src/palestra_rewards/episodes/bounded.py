@@ -35,7 +35,7 @@ def clip(
 
     Each turn gets `alpha` times the game's rewards plus `min(score - eta, 0)`.
     """
-    return alpha * turn_rewards(record) + clipped(scores_of(record, scores, "clip"), eta)
+    return alpha * turn_rewards(record) + clip_scores(scores_of(record, scores, "clip"), eta)
 
 
 @reward(
@@ -81,14 +81,14 @@ def clip_delta(
     alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
     """Clipped scores, each minus the next; the sum is bounded and extra steps never raise it."""
-    found = clipped(scores_of(record, scores, "clip-delta"), eta)
+    found = clip_scores(scores_of(record, scores, "clip-delta"), eta)
     paid = np.empty(found.size)
     for turns in lines_of(record):
         paid[turns] = differences(found[turns])
     return alpha * turn_rewards(record) + paid
 
 
-def clipped(scores: Floats, eta: float) -> Floats:
+def clip_scores(scores: Floats, eta: float) -> Floats:
     return floats(np.minimum(scores - eta, 0.0))
 
 

@@ -19,7 +19,7 @@ from palestra.kernel.game import Game
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.intents import Triplet, near_miss, trajectory
 from palestra_rewards.episodes.turns import at_last, won
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 from palestra_rewards.learnt.texts import Scorer, StoryNetwork
 from palestra_rewards.people import Person, last_at
 from palestra_rewards.reading import task_name
@@ -90,7 +90,7 @@ class Cooper:
         if self._spoil is not None and self._wrong is not None:
             answer = trajectory(record, self.seat)
             order = SPOIL.format(reference=self.reference(record), answer=answer)
-            (text,) = opened(self._spoil).ask([ask(order, max_tokens=512)])
+            (text,) = open_judge(self._spoil).ask([ask(order, max_tokens=512)])
             return text if text != answer and self._wrong(text) else None
         for attempt in range(8):
             seed = (self._batches * 1009 + number) * 8 + attempt

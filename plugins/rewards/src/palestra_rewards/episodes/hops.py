@@ -18,7 +18,7 @@ from palestra import EpisodeRecord, InvalidOption, Meta, retrace, reward
 from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 from palestra_rewards.options import Discount
 from palestra_rewards.people import people_of
 from palestra_rewards.reading import turn_rewards
@@ -70,12 +70,12 @@ def hop(before: float, after: float) -> float:
     return (after - before) / (1 - before if after > before else before)
 
 
-def advanced(progress: float, by: float) -> float:
+def advance(progress: float, by: float) -> float:
     """Progress after a hop: a share of what is left, or of what was reached."""
     return progress + by * (1 - progress if by >= 0 else progress)
 
 
-def fused(steps: Any, forward: Any, backward: Any) -> Floats:
+def fuse_progress(steps: Any, forward: Any, backward: Any) -> Floats:
     """Progress after each of n steps, from 0 to 1: the mean of three estimates of it.
 
     All of shape (n,): `steps` are hops from each state to the next, which are chained; `forward`
@@ -89,7 +89,7 @@ def fused(steps: Any, forward: Any, backward: Any) -> Floats:
         raise InvalidOption("hops must be from -1 to 1")
     progress, now = np.empty(chained.size), 0.0
     for place, one in enumerate(chained):
-        progress[place] = now = advanced(now, float(one))
+        progress[place] = now = advance(now, float(one))
     whole = (progress + np.clip(ahead, 0, 1) + np.clip(1 + back, 0, 1)) / 3
     return floats(whole)
 
@@ -98,7 +98,7 @@ class JudgedHops:
     """A hop model that asks a language model, as the paper does; unreadable answers count as 0."""
 
     def __init__(self, judge: Judge | str, *, task: str) -> None:
-        self.judge, self.task = opened(judge), task
+        self.judge, self.task = open_judge(judge), task
 
     def __call__(self, pairs: Sequence[Pair]) -> list[float]:
         asked = [
@@ -226,4 +226,4 @@ def progress_along(states: Sequence[str], goal: str, model: HopModel) -> Floats:
     pairs += [Pair(start, goal, start, state) for state in later]
     pairs += [Pair(start, goal, goal, state) for state in later]
     hops = floats(list(model(pairs))).reshape(3, len(later))
-    return fused(*hops)
+    return fuse_progress(*hops)

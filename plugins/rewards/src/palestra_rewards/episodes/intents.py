@@ -23,7 +23,7 @@ from palestra.quoting import disarm
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import at_last
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 from palestra_rewards.learnt.texts import Scorer
 
 STREAM = 0xA12A
@@ -70,7 +70,7 @@ def write_intents(
         )
         for record in records
     ]
-    return [" ".join(text.split()) for text in opened(judge).ask(asked)]
+    return [" ".join(text.split()) for text in open_judge(judge).ask(asked)]
 
 
 def near_miss(

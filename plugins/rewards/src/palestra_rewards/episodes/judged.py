@@ -15,7 +15,7 @@ from palestra_rewards.judges.metrics import Metric, rate
 from palestra_rewards.judges.panel import judge_by
 from palestra_rewards.judges.rubrics import Rubric
 from palestra_rewards.judges.scale import Scale, grade, prefer
-from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.judges.service import Judge, open_judge
 from palestra_rewards.judges.showing import as_text, turn_texts
 
 WELL = Scale("Was the task done well?")
@@ -50,7 +50,7 @@ def judge(
 
     `form` is "single", "corrected", "debate" or "vote": the pipelines of DialogGuard (2025).
     """
-    (found,) = judge_by(form, opened(judge), scale, [as_text(record)])
+    (found,) = judge_by(form, open_judge(judge), scale, [as_text(record)])
     return at_last(record, lambda _: found.score)
 
 
@@ -70,7 +70,7 @@ def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STE
     All turns are asked in one batch. Bind the judge to pass it as `scores=` to other shapers.
     """
     shown = [as_text(record, until=turn + 1) for turn in range(len(record.turns))]
-    return floats([one.score for one in grade(opened(judge), scale, shown)])
+    return floats([one.score for one in grade(open_judge(judge), scale, shown)])
 
 
 @reward(
@@ -104,7 +104,7 @@ def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Me
 
     The mean of the metrics' ratings (1, 0, -1) is paid on the last turn of each seat. "AutoLibra".
     """
-    score = float(rate(opened(judge), metrics, [record]).mean())
+    score = float(rate(open_judge(judge), metrics, [record]).mean())
     return at_last(record, lambda _: score)
 
 
@@ -137,7 +137,7 @@ def webarbiter(
         for before in [as_text(record, until=place)]
         for other in others[place]
     ]
-    won = iter(prefer(opened(judge), task, pairs, principles=True))
+    won = iter(prefer(open_judge(judge), task, pairs, principles=True))
     return floats([np.mean([next(won) for _ in row]) if row else 0.5 for row in others])
 
 
@@ -173,7 +173,7 @@ def smartsnap(
     if not formed or any(one not in range(len(turns)) for one in cited):
         return np.zeros(len(turns))
     shown = "\n".join([f"Task: {task}", *(turns[one] for one in cited)])
-    (found,) = grade(opened(judge), PROVEN, [shown])
+    (found,) = grade(open_judge(judge), PROVEN, [shown])
     paid = found.score - price * (len(cited) - 1) if found.score else 0.0
     return at_last(record, lambda _: paid)
 
@@ -189,7 +189,7 @@ def compare_lines(judge: Judge | str, records: Sequence[EpisodeRecord], question
     texts, size = [as_text(record) for record in records], len(records)
     above = list(zip(*np.triu_indices(size, 1), strict=True))
     table = np.full((size, size), 0.5)
-    won = prefer(opened(judge), question, [(texts[i], texts[j]) for i, j in above])
+    won = prefer(open_judge(judge), question, [(texts[i], texts[j]) for i, j in above])
     for (i, j), chance in zip(above, won, strict=True):
         table[i, j], table[j, i] = chance, 1 - chance
     return table

@@ -167,10 +167,10 @@ def design(
         ran = (run_over(program, one, function=function, single=single) for one in records)
         return next((why for _, why in ran if why), "")
 
-    return corrected(judge, order, fault, lessons=lessons, tries=tries)
+    return correct_program(judge, order, fault, lessons=lessons, tries=tries)
 
 
-def corrected(
+def correct_program(
     judge: Judge, order: str, fault: Callable[[str], str], *, lessons: str = "", tries: int = 3
 ) -> str:
     """The first program without a fault that a model writes to `order`; it is told each fault.

@@ -123,7 +123,7 @@ def recourse_path(
     for length in range(1, len(layers)):
         edit = near / max(length, len(original))
         best = max(best, _longest(layers, original, length, goal, edit, own / length))
-    return _played(start, best[1], original, goal, near, own, habits)
+    return _play_path(start, best[1], original, goal, near, own, habits)
 
 
 def _layers(start: Episode, steps: int, habits: Habits | None) -> list[list[Node]]:
@@ -207,7 +207,7 @@ def _longest(
     return worth[0][0], texts
 
 
-def _played(
+def _play_path(
     start: Episode,
     texts: Sequence[str],
     original: Sequence[str],

@@ -39,10 +39,10 @@ def red_team(
     attacked = float(bool(tag_of(record, "executed", "red-team", "attacks")))
     roles, task = _roles(record), float(sum(tag_of(record, "process", "red-team", "scores")))
 
-    def earned(person: Person) -> float:
+    def person_return(person: Person) -> float:
         return attacked if roles[person.seat] == ATTACKER else task - price * attacked
 
-    return at_last(record, earned)
+    return at_last(record, person_return)
 
 
 def attack_figures(records: Sequence[EpisodeRecord]) -> dict[str, float]:

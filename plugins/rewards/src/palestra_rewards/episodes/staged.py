@@ -40,16 +40,16 @@ def prs(
 
     The tag "stages" has one score from 0 to 1 per stage (a parseable call, all fields, the quality
     of the answer, such as `short_bleu`); a stage counts only if all before it passed in full. With
-    `rates` the weights anneal: see `annealed`; `StageRates` tracks the rates during training.
+    `rates` the weights anneal: see `anneal`; `StageRates` tracks the rates during training.
     "Enhancing Agentic RL with Progressive Reward Shaping"; the form of the annealing is this
     package's own.
     """
     stages = tag_of(record, "stages", "prs", "stage scores")
-    value = gated(stages, annealed(weights, rates) if rates else weights)
+    value = gated_score(stages, anneal(weights, rates) if rates else weights)
     return at_last(record, lambda _: value)
 
 
-def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
+def gated_score(stages: Sequence[float], weights: Sequence[float]) -> float:
     """Weighted stage scores up to and including the first that is not 1."""
     if len(stages) != len(weights):
         raise InvalidOption(f"{len(stages)} stages cannot have {len(weights)} weights")
@@ -63,7 +63,7 @@ def gated(stages: Sequence[float], weights: Sequence[float]) -> float:
     return total
 
 
-def annealed(weights: Sequence[float], rates: Sequence[float]) -> list[float]:
+def anneal(weights: Sequence[float], rates: Sequence[float]) -> list[float]:
     """Weights moved to later stages: each stage hands on a share equal to its pass rate.
 
     The sum stays the same. If no stage is passed yet, the weights are as given; if all early
@@ -165,11 +165,11 @@ def planner_r1(
     sum is paid on the last turn of each seat. "Planner-R1" (2025).
     """
     checks = tag_of(record, "checks", "planner-r1", "constraint checks")
-    value = float(np.dot(dial, graded(checks)))
+    value = float(np.dot(dial, grade_checks(checks)))
     return at_last(record, lambda _: value)
 
 
-def graded(checks: Mapping[str, Sequence[bool]]) -> tuple[float, float, float]:
+def grade_checks(checks: Mapping[str, Sequence[bool]]) -> tuple[float, float, float]:
     """Share of checks met, of categories met in full, and whether everything is met."""
     every = [bool(check) for category in checks.values() for check in category]
     if not every:

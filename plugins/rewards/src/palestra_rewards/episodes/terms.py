@@ -35,10 +35,10 @@ def direction(
     length = sum(value**2 for value in towards.values()) ** 0.5
     if abs(length - 1) > 1e-6:
         raise InvalidOption(f"a direction must have length 1; this one has {length:.4g}")
-    return weighted(record, towards)
+    return weighted_sum(record, towards)
 
 
-def weighted(record: EpisodeRecord, weights: Mapping[str, float]) -> Floats:
+def weighted_sum(record: EpisodeRecord, weights: Mapping[str, float]) -> Floats:
     """The sum of a turn's named terms, each times its weight; terms not named weigh 0."""
     names, table = named_terms(record)
     return floats(table @ floats([weights.get(name, 0.0) for name in names]))
@@ -141,7 +141,7 @@ class Lagrangian:
             self.multipliers[name] = min(max(moved, -self.bound), self.bound)
 
     def __call__(self, record: EpisodeRecord) -> Floats:
-        return weighted(record, self.weights)
+        return weighted_sum(record, self.weights)
 
     def state(self) -> dict[str, float]:
         return dict(self.multipliers)
@@ -195,4 +195,4 @@ def lagrangian(record: EpisodeRecord, *, weights: Lagrangian | Mapping[str, floa
 
     `weights` is a `Lagrangian`, whose current weights are used, or a mapping of weights by term.
     """
-    return weighted(record, weights.weights if isinstance(weights, Lagrangian) else weights)
+    return weighted_sum(record, weights.weights if isinstance(weights, Lagrangian) else weights)

@@ -11,7 +11,7 @@ from palestra import EpisodeRecord, InvalidOption
 from palestra_rewards.arrays import Floats, Ints, floats
 from palestra_rewards.facts import fact, of_person
 from palestra_rewards.needs import NEEDS, Lacking
-from palestra_rewards.people import Person, people_of, replaced
+from palestra_rewards.people import Person, newcomer_seats, people_of
 
 Scores = Callable[[EpisodeRecord], Sequence[float]]
 
@@ -35,10 +35,10 @@ def tag_of(record: EpisodeRecord, tag: str, name: str, what: str) -> Any:
         raise Lacking(name, what, NEEDS[what].how)
     if not isinstance(found, list) or all(f is not None for f in found):
         return found
-    return _filled(record, found, name, what)
+    return _fill_gaps(record, found, name, what)
 
 
-def _filled(record: EpisodeRecord, found: list[Any], name: str, what: str) -> list[Any]:
+def _fill_gaps(record: EpisodeRecord, found: list[Any], name: str, what: str) -> list[Any]:
     """A fact over turns, with 0 or an empty list for the turns of seats that never report it."""
     missing = [turn.seat for turn, f in zip(record.turns, found, strict=True) if f is None]
     told = {turn.seat for turn, f in zip(record.turns, found, strict=True) if f is not None}
@@ -108,6 +108,6 @@ def named_terms(record: EpisodeRecord) -> tuple[list[str], Floats]:
                 for name, value in terms.items():
                     if seat in latest:
                         table[latest[seat], place[name]] += sign * value
-        for seat in replaced(step):
+        for seat in newcomer_seats(step):
             latest.pop(seat, None)
     return names, table

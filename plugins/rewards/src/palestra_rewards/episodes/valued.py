@@ -14,7 +14,7 @@ from palestra_rewards.episodes.judged import step_scores
 from palestra_rewards.episodes.progress import ProgressModel
 from palestra_rewards.episodes.turns import Scores, fitting, lines_of, scores_of, tag_of
 from palestra_rewards.judges.scale import Scale
-from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.judges.service import Judge, open_judge
 from palestra_rewards.reading import turn_rewards
 
 HOPE = Scale("Will the task be done well, going on from here?", ("no", "maybe", "yes"))
@@ -73,7 +73,7 @@ def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None
     if scores is None:
         return so_far(record, scores_of(record, _implicit, "agentrm"))
     if isinstance(scores, Judge | str):
-        return step_scores(record, judge=opened(scores), scale=HOPE)
+        return step_scores(record, judge=open_judge(scores), scale=HOPE)
     return scores_of(record, scores, "agentrm")
 
 

@@ -20,7 +20,7 @@ from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.expert import Expert
 from palestra_rewards.episodes.programs import FENCED
 from palestra_rewards.episodes.turns import fitting
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 
 TASK = (
     "An environment for computer use:\n{rules}\n\nIts position now:\n{position}\n\nWrite a task "
@@ -65,7 +65,7 @@ def verified_tasks(
     """
     if tries < 1 or most < 1:
         raise InvalidOption(f"tries and most must be at least 1, not {tries} and {most}")
-    judge = opened(judge)
+    judge = open_judge(judge)
     found: list[Verified] = []
     for seed in seeds:
         start = make(env, view="episode", seed=seed, **options)
@@ -78,12 +78,12 @@ def verified_tasks(
         task = " ".join(reply.split())
         if not task or task in known:
             continue
-        one = _solved(judge, start, task, shown, tries, most, limits)
+        one = _solve_task(judge, start, task, shown, tries, most, limits)
         found += [one] if one is not None else []
     return found
 
 
-def _solved(
+def _solve_task(
     judge: Judge,
     start: Episode,
     task: str,

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, together
+from palestra_rewards.arrays import Floats, centre, together
 from palestra_rewards.group import Group
 from palestra_rewards.options import Discount
 
@@ -25,7 +25,7 @@ def turn_relative(group: Group, *, gamma: Discount = 1.0) -> Floats:
     (2025), in which siblings replace a critic. Turns are counted per seat.
     """
     like = together((group.turn_peers, group.seat, group.ordinal))
-    return centred(group.to_go(gamma=gamma), like)
+    return centre(group.to_go(gamma=gamma), like)
 
 
 @reward(

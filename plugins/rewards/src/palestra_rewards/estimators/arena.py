@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.arrays import Floats, standardise
 from palestra_rewards.group import Group
 
 Judge = Callable[[int, int], float]
@@ -153,4 +153,4 @@ def arena(
         if len(entrants) > 1:
             ranking = FORMS[form](entrants, matches)
             scores[ranking] = np.linspace(1.0, 0.0, len(ranking))
-    return group.spread(standardised(scores, group.peers))
+    return group.spread(standardise(scores, group.peers))

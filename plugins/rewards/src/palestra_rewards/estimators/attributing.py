@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import NO_SPREAD, Floats, floats, standardised
+from palestra_rewards.arrays import NO_SPREAD, Floats, floats, standardise
 from palestra_rewards.group import Group
 
 
@@ -36,13 +36,13 @@ def agentevolver(
     """
     marks = np.where(group.turn_fact("verdicts") > 0.5, 1.0, -1.0)
     size = 1.0 / group.length[group.line] if equal else np.ones(group.size)
-    paid = weight * weighted(marks, group.turn_peers, size)
+    paid = weight * weighted_standardise(marks, group.turn_peers, size)
     last = group.ordinal == group.length[group.line] - 1
-    paid[last] += standardised(group.returns, group.peers)[group.line[last]]
+    paid[last] += standardise(group.returns, group.peers)[group.line[last]]
     return group.to_go(paid)
 
 
-def weighted(values: Floats, ids: np.ndarray, weights: Floats) -> Floats:
+def weighted_standardise(values: Floats, ids: np.ndarray, weights: Floats) -> Floats:
     """Values standardised by the weighted mean and spread of their bucket; 0 without spread."""
     total = np.bincount(ids, weights)
     mean = np.bincount(ids, weights * values) / total

@@ -59,12 +59,12 @@ def upper_half(values: Floats, ids: Ints) -> Floats:
     """How much of every element belongs to the upper half of its bucket, from 0 to 1."""
     below = ranks(values, ids)
     size = count(ids)[ids]
-    ties = _tied(values, ids)
+    ties = _tie_counts(values, ids)
     first = below - (ties - 1) / 2  # place of the first of its ties
     return np.clip((first + ties - size / 2) / ties, 0.0, 1.0)
 
 
-def _tied(values: Floats, ids: Ints) -> Floats:
+def _tie_counts(values: Floats, ids: Ints) -> Floats:
     order = np.lexsort((values, ids))
     fresh = np.ones(order.size, dtype=bool)
     fresh[1:] = (np.diff(ids[order]) != 0) | (np.diff(values[order]) != 0)

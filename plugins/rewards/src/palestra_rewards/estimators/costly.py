@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Bools, Floats, Ints, floats, standardised
+from palestra_rewards.arrays import Bools, Floats, Ints, floats, standardise
 from palestra_rewards.group import Group
 
 
@@ -31,7 +31,7 @@ def hc_grpo(
     assert group.success is not None
     assert group.cost is not None
     score = bonus * group.success - price * group.line_sum(group.cost)
-    return group.spread(standardised(score, group.peers))
+    return group.spread(standardise(score, group.peers))
 
 
 @reward(
@@ -67,7 +67,7 @@ def a2fm(
     score = group.success * np.where(wasteful, 1 - rate**alpha, 1.0)
     if "format" in group.facts:
         score = score * floats(group.line_fact("format"))
-    return group.spread(standardised(score, group.peers))
+    return group.spread(standardise(score, group.peers))
 
 
 def _rate(success: Floats, chosen: Bools, ids: Ints) -> Floats:

@@ -236,7 +236,7 @@ def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
     states, actions = _keys(group)
     state = together((group.turn_seating, states))
     following, known = next_turn(group), learnable_turns(group)
-    value = _solved(group, state, following, known, gamma)
+    value = _solve_values(group, state, following, known, gamma)
     after = np.where(following >= 0, value[state[following]], 0.0)
     played = together((state, actions))
     often = np.bincount(played, known)
@@ -245,7 +245,7 @@ def turn_critic(group: Group, *, gamma: float) -> tuple[Floats, Floats, Ints]:
     return floats(quality), value, state
 
 
-def _solved(group: Group, state: Ints, following: Ints, known: Bools, gamma: float) -> Floats:
+def _solve_values(group: Group, state: Ints, following: Ints, known: Bools, gamma: float) -> Floats:
     from scipy.sparse import coo_array, eye_array
     from scipy.sparse.linalg import spsolve
 

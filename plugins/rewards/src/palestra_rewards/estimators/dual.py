@@ -6,7 +6,7 @@ from typing import Annotated
 
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.arrays import Floats, standardise
 from palestra_rewards.group import Group
 from palestra_rewards.options import Discount
 
@@ -31,6 +31,6 @@ def dual_level(
     The fact "process" is one reward per turn, such as the episode shaper `matchtir` computes by
     matching calls with a reference trace. "MatchTIR".
     """
-    outcome = group.spread(standardised(group.returns, group.peers))
+    outcome = group.spread(standardise(group.returns, group.peers))
     process = group.to_go(group.turn_fact("process"), gamma)
-    return outcome + weight * standardised(process, group.turn_peers)
+    return outcome + weight * standardise(process, group.turn_peers)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, standardised, together
+from palestra_rewards.arrays import Floats, centre, standardise, together
 from palestra_rewards.group import Group
 from palestra_rewards.options import Discount, Divide
 
@@ -33,7 +33,7 @@ def gigpo(
     the same seat faced the same state key; a state seen once adds nothing. `divide=False` only
     centres both parts. Feng et al., "Group-in-Group Policy Optimization" (2025).
     """
-    normal = standardised if divide else centred
+    normal = standardise if divide else centre
     return group.spread(normal(group.returns, group.peers)) + weight * step_part(
         group, gamma=gamma, divide=divide
     )
@@ -42,5 +42,5 @@ def gigpo(
 def step_part(group: Group, *, gamma: float = 0.95, divide: bool = True) -> Floats:
     """Reward to go, standardised (or only centred) among turns at the same state."""
     assert group.state is not None
-    normal = standardised if divide else centred
+    normal = standardise if divide else centre
     return normal(group.to_go(gamma=gamma), together((group.turn_peers, group.seat, group.state)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from palestra import InvalidOption, reward
 
-from palestra_rewards.arrays import Floats, Ints, standardised
+from palestra_rewards.arrays import Floats, Ints, standardise
 from palestra_rewards.group import Group
 from palestra_rewards.options import Ddof, Epsilon
 
@@ -30,7 +30,7 @@ def matpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
     top = root == np.arange(group.episodes)
     outcome = group.team_returns
     scores = np.zeros(group.episodes)
-    scores[top] = standardised(outcome[top], group.task[top], ddof=ddof, epsilon=epsilon)
+    scores[top] = standardise(outcome[top], group.task[top], ddof=ddof, epsilon=epsilon)
     return scores[root][group.episode]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, means, standardised, without_self
+from palestra_rewards.arrays import Floats, centre, means, standardise, without_self
 from palestra_rewards.group import Group
 from palestra_rewards.options import Ddof, Discount, Epsilon
 
@@ -31,7 +31,7 @@ def reinforce(
     the same seat. Williams (1992).
     """
     to_go = group.to_go(gamma=gamma)
-    return to_go if baseline == "none" else centred(to_go, group.turn_peers)
+    return to_go if baseline == "none" else centre(to_go, group.turn_peers)
 
 
 @reward(
@@ -68,7 +68,7 @@ def grpo(group: Group, *, ddof: Ddof = 0, epsilon: Epsilon = 0.0) -> Floats:
     `(return - mean) / (spread + epsilon)`, over lines of the same seat and agent (Shao et al.,
     2024). A task without spread gives 0. TRL's numbers are those of `ddof=1, epsilon=1e-4`.
     """
-    scores = standardised(group.returns, group.peers, ddof=ddof, epsilon=epsilon)
+    scores = standardise(group.returns, group.peers, ddof=ddof, epsilon=epsilon)
     return group.spread(scores)
 
 
@@ -83,7 +83,7 @@ def dr_grpo(group: Group) -> Floats:
 
     The other half of Dr. GRPO, a loss not divided by response length, is left to the trainer.
     """
-    return group.spread(centred(group.returns, group.peers))
+    return group.spread(centre(group.returns, group.peers))
 
 
 @reward(

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, floats, means, standardised, together
+from palestra_rewards.arrays import Floats, centre, floats, means, standardise, together
 from palestra_rewards.estimators.tree import prefix_tree
 from palestra_rewards.group import Group
 from palestra_rewards.learnt.features import ACTION, STATE
-from palestra_rewards.learnt.implicit import ImplicitPrm, PrmSettings, keyed_ratios, named
+from palestra_rewards.learnt.implicit import ImplicitPrm, PrmSettings, keyed_ratios, load_models
 from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
 from palestra_rewards.needs import Lacking
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
@@ -102,7 +102,7 @@ class Oprl:
         self.models: dict[str, ImplicitPrm] = {}
 
     def __call__(self, group: Group) -> Floats:
-        normal = standardised if self.divide else centred
+        normal = standardise if self.divide else centre
         outcome = group.spread(normal(group.returns, group.peers))
         return outcome + self.alpha * normal(self.step_rewards(group), group.turn_peers)
 
@@ -125,7 +125,7 @@ class Oprl:
         return {"models": {name: model.state() for name, model in self.models.items()}}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self.models = named(state["models"], self.settings)
+        self.models = load_models(state["models"], self.settings)
 
 
 @reward(
@@ -162,7 +162,7 @@ def optima(
     score = group.returns - price * tokens / np.maximum(longest, 1)[group.peers]
     if readability:
         score = score + readability / np.maximum(_losses(group), LEAST_LOSS)
-    return group.spread(standardised(score, group.peers, ddof=ddof, epsilon=epsilon))
+    return group.spread(standardise(score, group.peers, ddof=ddof, epsilon=epsilon))
 
 
 def _losses(group: Group) -> Floats:

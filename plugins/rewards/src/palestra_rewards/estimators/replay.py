@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import Meta, reward
 
-from palestra_rewards.arrays import Floats, means, ranks, spreads, standardised
+from palestra_rewards.arrays import Floats, means, ranks, spreads, standardise
 from palestra_rewards.group import Group
 
 
@@ -45,11 +45,11 @@ class ReplayRank:
         flat = (spreads(group.returns, task) <= 0)[task]
         failed = flat & (means(group.success, task) <= 0)[task]
         stored = np.array([self._best.get(name, np.nan) for name in group.peer_names])[task]
-        scores = standardised(group.returns, task)
+        scores = standardise(group.returns, task)
         replay = failed & ~np.isnan(stored)
         scores[replay] = self._against(group, stored)[replay]
         unsure = -group.line_sum(group.logprob) / group.length
-        ranked = self.rank * standardised(-ranks(unsure, task), task)
+        ranked = self.rank * standardise(-ranks(unsure, task), task)
         scores = np.where(failed & ~replay, ranked, scores)
         self._remember(group)
         return group.spread(scores)

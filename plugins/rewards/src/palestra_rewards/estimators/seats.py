@@ -10,7 +10,7 @@ from typing import Annotated
 
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, standardised, together
+from palestra_rewards.arrays import Floats, centre, standardise, together
 from palestra_rewards.group import Group
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
 
@@ -30,7 +30,7 @@ def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Float
     the whole batch. Yuan et al., "MARS" (2025).
     """
     to_go, seat = group.to_go(gamma=gamma), group.turn_seating
-    return standardised(to_go, seat) if divide else centred(to_go, seat)
+    return standardise(to_go, seat) if divide else centre(to_go, seat)
 
 
 @reward(
@@ -47,7 +47,7 @@ def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
     """
     of_turn = group.spread(group.returns)
     agent = together((group.turn_task, group.role, group.agent))
-    return standardised(of_turn, agent) if divide else centred(of_turn, agent)
+    return standardise(of_turn, agent) if divide else centre(of_turn, agent)
 
 
 @reward(
@@ -62,7 +62,7 @@ def advevo(group: Group) -> Floats:
     Functional groups (attackers, defenders) are roles. "AdvEvo-MARL" (2025).
     """
     functional = together((group.line_task, group.line_role))
-    return group.spread(centred(group.returns, functional))
+    return group.spread(centre(group.returns, functional))
 
 
 @reward(
@@ -95,4 +95,4 @@ def at_grpo(
     outcome = group.team_returns[group.episode]
     score = team * outcome + local * group.rewards
     like = together((group.turn_task, group.role, group.agent, group.ordinal, group.state))
-    return standardised(score, like, ddof=ddof, epsilon=epsilon)
+    return standardise(score, like, ddof=ddof, epsilon=epsilon)

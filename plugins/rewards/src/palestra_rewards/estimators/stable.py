@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.arrays import Floats, standardise
 from palestra_rewards.group import Group
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def stable_reinforce(
     rewards are equal, standardising makes the few others huge; the filter leaves them out of the
     update. Zhang et al., "R1-Reward" (2025).
     """
-    scores = standardised(base, group.side[group.line])
+    scores = standardise(base, group.side[group.line])
     return np.where(np.abs(scores) <= most, scores, 0.0)
 
 

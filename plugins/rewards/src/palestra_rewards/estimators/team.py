@@ -14,7 +14,7 @@ from palestra_rewards.arrays import (
     Bools,
     Floats,
     Ints,
-    centred,
+    centre,
     firsts,
     floats,
     means,
@@ -231,12 +231,12 @@ def comam(
     weight = (agreement if by == "rank" else gain)(local, team, agent)
     total = np.bincount(group.line_task[firsts(agent)], weight)[group.line_task]
     share = np.divide(weight[agent], total, out=np.zeros(group.lines), where=total > 0)
-    return group.spread(centred(local + share * team, agent))
+    return group.spread(centre(local + share * team, agent))
 
 
 def agreement(local: Floats, team: Floats, ids: Ints) -> Floats:
     """Spearman's rank correlation in every bucket, scaled to [0, 1]; one half without spread."""
-    a, b = centred(ranks(local, ids), ids), centred(ranks(team, ids), ids)
+    a, b = centre(ranks(local, ids), ids), centre(ranks(team, ids), ids)
     scale = np.sqrt(means(a * a, ids) * means(b * b, ids))
     found = np.zeros(scale.size)
     np.divide(means(a * b, ids), scale, out=found, where=scale > 0)
@@ -302,5 +302,5 @@ def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
     total = importance(ratings, final).mean(axis=0)
     if total.size <= int(group.seat.max(initial=0)):
         raise InvalidOption(f"ratings cover {total.size} agents, but the rollouts have more seats")
-    centre = group.spread(centred(group.returns, group.peers))
-    return floats(centre * total[group.seat] * total.size)
+    deviation = group.spread(centre(group.returns, group.peers))
+    return floats(deviation * total[group.seat] * total.size)

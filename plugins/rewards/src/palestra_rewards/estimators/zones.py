@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, standardised
+from palestra_rewards.arrays import Floats, standardise
 from palestra_rewards.group import Group
 
 ROUNDING = 1e-9
@@ -30,7 +30,7 @@ def ssl(
     It replaces a binary reward; the paper found four zones best. "SSL: Sweet Spot Learning".
     """
     score = zone(group.line_fact("progress"), zones)
-    return group.spread(standardised(score, group.peers))
+    return group.spread(standardise(score, group.peers))
 
 
 def zone(progress: Any, zones: int = 4) -> Floats:

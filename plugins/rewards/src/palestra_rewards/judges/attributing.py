@@ -12,7 +12,7 @@ import numpy as np
 from palestra import EpisodeRecord
 
 from palestra_rewards.arrays import Bools
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 from palestra_rewards.judges.showing import as_text
 from palestra_rewards.people import people_of
 
@@ -33,7 +33,7 @@ def marks(records: Sequence[EpisodeRecord], judge: Judge | str) -> Bools:
     leaves out counts as good if what the person was paid is above 0.
     """
     asked, where = [], []
-    judge = opened(judge)
+    judge = open_judge(judge)
     for number, record in enumerate(records):
         for person in people_of(record):
             numbers = [int(turn) for turn in person.turns]

@@ -17,7 +17,7 @@ from palestra import EpisodeRecord, InvalidOption, Meta, reward
 from palestra.agents.models import Message, Request
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 
 KINDS = ("value", "right", "duty")
 GENERATE = (
@@ -68,7 +68,7 @@ class Kaleidoscope:
     ) -> None:
         if number < 1:
             raise InvalidOption(f"number must be at least 1, not {number}")
-        self.judge, self.number = opened(judge), number
+        self.judge, self.number = open_judge(judge), number
         self.relevant, self.likeness = relevant, likeness
 
     def see(self, actions: Sequence[str]) -> list[list[Pillar]]:

@@ -15,7 +15,7 @@ from palestra.agents.models import Message, Model, Request
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last
-from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.judges.service import Judge, open_judge
 from palestra_rewards.judges.showing import as_text
 
 ANSWERS = ("yes", "no")
@@ -31,7 +31,7 @@ def chance_of_yes(judge: Judge | str, texts: Sequence[str]) -> list[float]:
     Raises `InvalidOption` for a model without `score` in its abilities, which cannot score
     continuations.
     """
-    model: Model = opened(judge).model
+    model: Model = open_judge(judge).model
     if "score" not in model.abilities:
         raise InvalidOption(
             f"{model.name} cannot say how likely a word is; use local: or vllm:, or step-judge"

@@ -23,7 +23,7 @@ RISKS = {
 }  # DialogGuard's five, three levels each
 
 
-def corrected(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
+def correct_judgements(judge: Judge, scale: Scale, texts: Sequence[str]) -> list[Judgement]:
     """A judge gives a level and a reason; a corrector reads both and gives the final level.
 
     Agreement is 1 if the corrector kept the level, else 1/2.
@@ -100,7 +100,7 @@ def _reasons(judge: Judge, scale: Scale, texts: Sequence[str], levels: Sequence[
 
 FORMS: dict[str, Pipeline] = {
     "single": grade,
-    "corrected": corrected,
+    "corrected": correct_judgements,
     "debate": debate,
     "vote": vote,
 }

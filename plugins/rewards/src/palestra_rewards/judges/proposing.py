@@ -25,7 +25,7 @@ from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.intents import trajectory
 from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.judges.scale import Scale, grade
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 
 LINE = re.compile(r"^[^\S\n]*+(?:[-*]|\d+[.)])[^\S\n]*+(.+)", re.MULTILINE)
 DONE = Scale("Is the task done, by what was seen last?", ("no", "yes"))
@@ -67,7 +67,7 @@ class Proposer:
     def __init__(self, judge: Judge | str, *, likeness: float = 0.8) -> None:
         if not 0 <= likeness <= 1:
             raise InvalidOption(f"likeness must be from 0 to 1, not {likeness}")
-        self.judge, self.likeness = opened(judge), likeness
+        self.judge, self.likeness = open_judge(judge), likeness
         self.tasks: list[Task] = []
 
     def propose(
@@ -181,7 +181,7 @@ def evaluate(
         start = marks[-last] if len(marks) >= last > 0 else 0
         end = [f"At the end:\n{seen[number]}"] if seen else []
         texts.append("\n".join([f"Task: {task}", "", *own[start:], *end]))
-    return np.array([found.score for found in grade(opened(judge), DONE, texts)])
+    return np.array([found.score for found in grade(open_judge(judge), DONE, texts)])
 
 
 @reward(

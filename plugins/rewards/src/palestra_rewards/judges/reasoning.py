@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from palestra import InvalidOption
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 
 FORM = re.compile(r"<think>.*?</think><answer>.*?</answer>", re.DOTALL)
 ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
@@ -78,7 +78,7 @@ def judge_rewards(
             )
             for place in right
         ]
-        said = opened(consistency).ask(asked)
+        said = open_judge(consistency).ask(asked)
         agreed = {
             place: 1 if reply == "yes" else -1 for place, reply in zip(right, said, strict=True)
         }

@@ -105,7 +105,7 @@ def _by_uri(uri: str) -> Judge:
     return Judge(uri)
 
 
-def opened(judge: Judge | str) -> Judge:
+def open_judge(judge: Judge | str) -> Judge:
     """The judge itself, or one for a model's URI; the same URI gives the same judge."""
     return _by_uri(judge) if isinstance(judge, str) else judge
 

@@ -20,7 +20,7 @@ from palestra.kernel.game import Game
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.expert import AskedExpert
 from palestra_rewards.episodes.turns import lines_of
-from palestra_rewards.judges.service import Judge, ask, opened
+from palestra_rewards.judges.service import Judge, ask, open_judge
 from palestra_rewards.judges.showing import turn_texts
 from palestra_rewards.training_rows import Row, prompts_of
 
@@ -82,7 +82,7 @@ def review(
                 )
             )
             number += 1
-    said = opened(judge).ask([ask(one, choices=("yes", "no"), max_tokens=8) for one in asked])
+    said = open_judge(judge).ask([ask(one, choices=("yes", "no"), max_tokens=8) for one in asked])
     return [
         Review(
             place,

@@ -22,7 +22,7 @@ from palestra.sandbox import Limits, run_program
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last
-from palestra_rewards.judges.service import Judge, opened
+from palestra_rewards.judges.service import Judge, open_judge
 from palestra_rewards.judges.showing import as_text
 
 CALL = re.compile(r"^Action:\s*(\w+)\s*\[(.*)\]\s*$", re.MULTILINE | re.DOTALL)
@@ -194,7 +194,7 @@ class ToolJudge:
     ) -> None:
         if most < 0 or top < 1 or patience < 1:
             raise InvalidOption("most must be 0 or more, and top and patience 1 or more")
-        self.judge, self.tools = opened(judge), dict(tools)
+        self.judge, self.tools = open_judge(judge), dict(tools)
         self.most, self.top, self.patience, self._tokens = most, top, patience, max_tokens
         listed = "\n".join(f"- {name}: {tool.about}" for name, tool in self.tools.items())
         self._order = ORDER.format(top=top, tools=listed or "(none)", most=most)

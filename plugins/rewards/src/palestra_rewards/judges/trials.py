@@ -86,7 +86,7 @@ def over_optimisation(proxy: Any, true: Any) -> Floats:
     )
 
 
-def inherited(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int]:
+def inherit_faults(labels: Sequence[int], needs: Sequence[Sequence[int]]) -> list[int]:
     """Labels of steps, -1 passed on to every step that builds on a bad one.
 
     `labels` are 1 (good), 0 (exploring) or -1 (bad), and `needs` lists the earlier steps each one

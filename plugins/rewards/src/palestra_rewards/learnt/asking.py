@@ -40,7 +40,7 @@ class TaughtRewardModel:
 
     user: who compares; `at_terminal()` asks the person there. task: what the user wants, in words,
     which the model reads with every trajectory. helpers: functions of a record that return a text
-    for the user, such as another `TaughtRewardModel`'s score of a part of the task (recursive reward
+    for the user, such as another `TaughtRewardModel`'s score of part of the task (recursive reward
     modelling). members: networks of the ensemble, which differ by their seeds. steps, rate: of the
     gradient steps on all comparisons after each batch. `state` is plain JSON.
     """

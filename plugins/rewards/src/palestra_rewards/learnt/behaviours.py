@@ -16,7 +16,7 @@ import numpy as np
 from palestra import Episode, InvalidOption, Rng
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.learnt.networks import asked, descend, network, tensor
+from palestra_rewards.learnt.networks import descend, network, predict_rows, tensor
 
 STREAM = 0x57A7  # keeps the random numbers of searches apart from those of agents
 Evaluate = Callable[[Floats], tuple[Floats, float]]
@@ -44,7 +44,7 @@ class Autoencoder:
         """
         self._centre = seen.mean(axis=0)
         self._scale = float(max(np.abs(seen - self._centre).max(initial=0.0), 1e-9))
-        rows = tensor(self._scaled(seen))
+        rows = tensor(self._scale_rows(seen))
 
         def loss(step: int) -> Any:
             return ((self._decode(self._encode(rows)) - rows) ** 2).mean()
@@ -54,9 +54,9 @@ class Autoencoder:
 
     def encode(self, seen: Floats) -> Floats:
         """The behaviours, shape (rows, size)."""
-        return asked(self._encode, self._scaled(seen))
+        return predict_rows(self._encode, self._scale_rows(seen))
 
-    def _scaled(self, seen: Floats) -> Floats:
+    def _scale_rows(self, seen: Floats) -> Floats:
         return floats((np.atleast_2d(seen) - self._centre) / self._scale)
 
 
@@ -162,7 +162,9 @@ class Stax:
                 self._emitters.append(_Emitter(genome.copy(), self._spread, reward))
         return policy
 
-    def _explore(self, parents: list[BehaviourPolicy], found: Found, budget: int) -> list[BehaviourPolicy]:
+    def _explore(
+        self, parents: list[BehaviourPolicy], found: Found, budget: int
+    ) -> list[BehaviourPolicy]:
         drawn = [
             self._play(one.genome + self._spread * self._normal(), found)
             for one in [one for one in parents for _ in range(self._children)][:budget]
@@ -174,7 +176,9 @@ class Stax:
         order = sorted(range(len(every)), key=lambda place: -novel[place])
         return [every[place] for place in order[: self._population]]
 
-    def _novelty(self, every: Sequence[BehaviourPolicy], repertoire: Sequence[BehaviourPolicy]) -> Floats:
+    def _novelty(
+        self, every: Sequence[BehaviourPolicy], repertoire: Sequence[BehaviourPolicy]
+    ) -> Floats:
         """The novelty of each policy, after the autoencoder has learnt from what all saw."""
         seen = np.array([one.seen for one in [*every, *repertoire]])
         if self._coder is None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from palestra_rewards.arrays import Bools, Floats, Ints, floats
 from palestra_rewards.learnt.networks import (
-    asked,
     descend,
     load_weights,
     network,
+    predict_rows,
     tensor,
     torch_module,
     weights_of,
@@ -125,10 +125,10 @@ class TurnCritic:
                     one.lerp_(other, self.settings.tau)
 
     def quality(self, state: Floats, action: Floats) -> Floats:
-        return asked(self.networks[0], np.concatenate([state, action], axis=1))[:, 0]
+        return predict_rows(self.networks[0], np.concatenate([state, action], axis=1))[:, 0]
 
     def value(self, state: Floats) -> Floats:
-        return asked(self.networks[1], state)[:, 0]
+        return predict_rows(self.networks[1], state)[:, 0]
 
     def _open(self, states: int, actions: int) -> None:
         if self.networks:

@@ -18,17 +18,17 @@ STATE, ACTION = "state features", "action features"
 Features = Callable[[Any, Any, int], Any]
 
 
-def described(game: Any, state: Any, seat: int) -> str:
+def describe_state(game: Any, state: Any, seat: int) -> str:
     """The game's description of a state to a seat."""
     return str(game.describe(state, seat))
 
 
-def observed(game: Any, state: Any, seat: int) -> Floats:
+def observation_row(game: Any, state: Any, seat: int) -> Floats:
     """The observation of a seat as one row of numbers."""
     return np.asarray(game.observe(state, seat), dtype=np.float64).ravel()
 
 
-KNOWN: dict[str, Features] = {"words": described, "observation": observed}
+KNOWN: dict[str, Features] = {"words": describe_state, "observation": observation_row}
 
 
 def made_features(of: str | Features) -> Features:

@@ -57,7 +57,7 @@ def task_line(episode: Episode) -> str:
     return episode.describe(0).splitlines()[0]
 
 
-def spelled(episode: Episode, text: str) -> str:
+def spell_out(episode: Episode, text: str) -> str:
     """An action with the line of the page that its `element=` names in place of the number."""
     found = ELEMENT.search(text)
     if found is None:
@@ -70,7 +70,7 @@ def spelled(episode: Episode, text: str) -> str:
 def step_story(episode: Episode, before: Sequence[str], text: str, last: int = 4) -> str:
     """What the model reads of one action: the latest actions, the position, and the action."""
     told = [f"> {one}" for one in before[-last:]]
-    return "\n".join([STEP, *told, episode.describe(0), f"> {spelled(episode, text)}"])
+    return "\n".join([STEP, *told, episode.describe(0), f"> {spell_out(episode, text)}"])
 
 
 def whole_story(end: Episode, actions: Sequence[str]) -> str:
@@ -93,7 +93,7 @@ class Course:
         if positions[0].game.num_players != 1:
             raise InvalidOption("UI-Genie reads episodes of one player")
         actions = [turn.text for turn in record.turns]
-        words = [spelled(at, text) for at, text in zip(positions, actions, strict=False)]
+        words = [spell_out(at, text) for at, text in zip(positions, actions, strict=False)]
         return cls(task_line(positions[0]), positions, actions, words)
 
     def step(self, place: int, text: str | None = None) -> str:
@@ -275,7 +275,7 @@ def explore(
         grown = []
         for place in order:
             worth, at, words, text = options[place]
-            after, spoken = at.fork(), [*words, spelled(at, text)]
+            after, spoken = at.fork(), [*words, spell_out(at, text)]
             after.act({0: after.parse(0, text)})
             grown.append((worth + float(chances[place]), after, spoken))
         ended = [(task, whole_story(at, words)) for _, at, words in grown if at.over]

@@ -178,6 +178,6 @@ class ImplicitPrm:
         return self
 
 
-def named(state: Mapping[str, Any], settings: PrmSettings) -> dict[str, ImplicitPrm]:
+def load_models(state: Mapping[str, Any], settings: PrmSettings) -> dict[str, ImplicitPrm]:
     """The models saved by `ImplicitPrm.state`, by name."""
     return {name: ImplicitPrm(settings).load(kept) for name, kept in state.items()}

@@ -88,7 +88,7 @@ def tensor(values: Any) -> Any:
     return torch_module().as_tensor(np.ascontiguousarray(values, dtype=np.float64))
 
 
-def asked(net: Any, rows: Any) -> Floats:
+def predict_rows(net: Any, rows: Any) -> Floats:
     """The network's outputs for these rows, as an array."""
     torch = torch_module()
     with torch.no_grad(), _one_thread(torch):

@@ -14,11 +14,11 @@ from palestra_rewards.estimators.tree import prefix_tree
 from palestra_rewards.group import Group
 from palestra_rewards.learnt.features import SIZE, Features, made_features
 from palestra_rewards.learnt.networks import (
-    asked,
     descend,
     hashed_words,
     load_weights,
     network,
+    predict_rows,
     tensor,
     weights_of,
 )
@@ -69,7 +69,7 @@ class PositionModel:
                 f"values must be one for each of {group.size} turns, not {targets.shape}"
             )
         ends = [self._ends(record) for record in records]
-        rows = np.array([row for record in records for row in self._faced(record)])
+        rows = np.array([row for record in records for row in self._position_rows(record)])
         rows = np.array([*rows, *(row for some in ends for row, _ in some)])
         targets = np.array([*targets, *(paid for some in ends for _, paid in some)])
         self.low, self.high = float(targets.min()), float(targets.max())
@@ -84,7 +84,7 @@ class PositionModel:
         )
         return self
 
-    def _faced(self, record: EpisodeRecord) -> list[Floats]:
+    def _position_rows(self, record: EpisodeRecord) -> list[Floats]:
         """A row for the position that each turn after the branch faced."""
         places = enumerate(zip(retrace(record), record.steps, strict=False))
         return [
@@ -109,7 +109,7 @@ class PositionModel:
     def worth(self, rows: Any) -> Floats:
         if self.net is None:
             raise InvalidOption("this model is not fitted yet; call fit(records) first")
-        return self.low + asked(self.net, rows)[:, 0]
+        return self.low + predict_rows(self.net, rows)[:, 0]
 
     def __call__(self, of: Any) -> Any:
         """The score of a position, from 0 to 1; for a record, the value after each turn."""

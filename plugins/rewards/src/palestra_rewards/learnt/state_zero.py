@@ -82,7 +82,7 @@ class StateZero:
         if not history.tasks:
             return np.full(len(tasks), 0.5)
         alike = hashed_words(tasks, SIZE) @ hashed_words(history.tasks, SIZE).T
-        return expected(alike, floats(history.success), self.sharpness, self.prior)
+        return expected_success(alike, floats(history.success), self.sharpness, self.prior)
 
     def fit(self, histories: Sequence[History]) -> StateZero:
         """Choose both numbers so that each task is predicted best from the policy's other tasks.
@@ -106,7 +106,7 @@ class StateZero:
                 for place in range(success.size):
                     rest = np.arange(success.size) != place
                     near = alike[place : place + 1, rest]
-                    (chance,) = expected(near, success[rest], sharpness, prior)
+                    (chance,) = expected_success(near, success[rest], sharpness, prior)
                     chance, own = np.clip(chance, 1e-6, 1 - 1e-6), success[place]
                     total -= own * np.log(chance) + (1 - own) * np.log(1 - chance)
             return float(total)
@@ -228,7 +228,7 @@ class ContextNetwork:
             load_weights(part, kept)
 
 
-def expected(alike: Floats, success: Floats, sharpness: float, prior: float) -> Floats:
+def expected_success(alike: Floats, success: Floats, sharpness: float, prior: float) -> Floats:
     """Weighted means of past successes, from likeness of shape (tasks, past tasks)."""
     weights = np.exp(sharpness * (alike - 1))
     mean = success.mean() if success.size else 0.5

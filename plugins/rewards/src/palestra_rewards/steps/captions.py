@@ -17,10 +17,10 @@ from palestra_rewards.judges.scale import Scale, grade, prefer
 from palestra_rewards.judges.service import Judge
 from palestra_rewards.learnt.networks import (
     Seed,
-    asked,
     descend,
     hashed_words,
     network,
+    predict_rows,
     tensor,
     torch_module,
 )
@@ -107,7 +107,7 @@ class CaptionModel:
 
     def scores(self, captions: Iterable[str]) -> np.ndarray:
         """The network's outputs, shape (captions,): log-odds of a label, or ranking strength."""
-        return asked(self.net, hashed_words(captions, FEATURES))[:, 0]
+        return predict_rows(self.net, hashed_words(captions, FEATURES))[:, 0]
 
     def worth(self, caption: str) -> float:
         """For a classifier, 1 if the caption is probably useful, else 0; for a ranking, strength.

@@ -20,7 +20,7 @@ from palestra.kernel.game import Game
 from palestra.records.record import as_json
 from palestra.sandbox import MODULES, Limits, run_program
 
-from palestra_rewards.episodes.programs import ProgramFailed, corrected, finite, source_of
+from palestra_rewards.episodes.programs import ProgramFailed, correct_program, finite, source_of
 from palestra_rewards.judges.service import Judge
 from palestra_rewards.options import Weight
 
@@ -170,4 +170,4 @@ def design_step(
         said = f"reward must return finite numbers; one is {wrong[0]!r}" if wrong else ""
         return ran.error or said
 
-    return corrected(judge, order, fault, lessons=lessons, tries=tries)
+    return correct_program(judge, order, fault, lessons=lessons, tries=tries)

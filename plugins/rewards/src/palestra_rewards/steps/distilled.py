@@ -14,11 +14,11 @@ from palestra_rewards.learnt.networks import (
     Hidden,
     Rate,
     Seed,
-    asked,
     descend,
     hashed_words,
     load_weights,
     network,
+    predict_rows,
     tensor,
     weights_of,
 )
@@ -98,13 +98,13 @@ class RandomDistillation:
     def error(self, row: Floats) -> float:
         """Mean squared difference between the trained network and the random one."""
         self._open(row.size)
-        wanted, found = (asked(net, row[None]) for net in self.nets)
+        wanted, found = (predict_rows(net, row[None]) for net in self.nets)
         return float(((wanted - found) ** 2).mean())
 
     def learn(self, row: Floats) -> None:
         """Take one gradient step of the trained network towards the random one."""
         self._open(row.size)
-        seen, wanted = tensor(row[None]), tensor(asked(self.nets[0], row[None]))
+        seen, wanted = tensor(row[None]), tensor(predict_rows(self.nets[0], row[None]))
         descend(
             [self.nets[1]],
             lambda _: ((self.nets[1](seen) - wanted) ** 2).mean(),

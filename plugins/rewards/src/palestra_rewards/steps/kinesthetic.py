@@ -85,7 +85,7 @@ def heat_map(of: Callable[[float, float], float], columns: int, rows: int) -> Fl
     return floats([[of(x + 0.5, y + 0.5) for x in range(columns)] for y in range(rows)])
 
 
-def shaded(values: Floats) -> str:
+def shade_heat_map(values: Floats) -> str:
     """A heat map as text, from the least value (a space) to the greatest (a full block)."""
     low, high = float(values.min()), float(values.max())
     share = (values - low) / (high - low or 1.0)

@@ -124,7 +124,7 @@ class Advisors:
                     turn = Turn(episode, seat)
                     seen = self.sees(turn)
                     if seat in held:
-                        yield _moved(held.pop(seat), seen, _open(turn))
+                        yield _transition(held.pop(seat), seen, _open(turn))
                     chosen = [] if step is None else [t for t in step.turns if t.seat == seat]
                     if chosen:
                         paid = np.zeros(len(self.terms))
@@ -133,7 +133,7 @@ class Advisors:
                 if seat in held:
                     held[seat][2][:] += [named.get(term, 0.0) for term in self.terms]
         for last in held.values():
-            yield _moved(last, None, ())
+            yield _transition(last, None, ())
 
     def _sweep(self) -> bool:
         """Update all values once; returns whether any has changed."""
@@ -202,7 +202,7 @@ class Advisors:
         return found
 
 
-def _moved(
+def _transition(
     held: tuple[tuple[str, ...], str, np.ndarray],
     after: tuple[str, ...] | None,
     actions: Sequence[str],

@@ -65,7 +65,7 @@ class Mdp:
                 visits += zip(keys, moved, [*keys[1:], ""], paid[places], strict=True)
         if not visits or not all(before for before, *_ in visits):
             raise InvalidOption(f"these records hold no turns of seat {seat} with a state_key")
-        return _counted(visits, first, gamma)
+        return _count_mdp(visits, first, gamma)
 
     def table(self, values: Any) -> dict[str, float]:
         """Values of open state-action pairs by name, in the form that step shapers read."""
@@ -128,7 +128,7 @@ def action_key(action: Any) -> str:
     return msgspec.json.encode(action).decode()
 
 
-def _counted(visits: list[tuple[str, str, str, float]], first: list[str], gamma: float) -> Mdp:
+def _count_mdp(visits: list[tuple[str, str, str, float]], first: list[str], gamma: float) -> Mdp:
     before, moved, after, paid = (list(column) for column in zip(*visits, strict=True))
     states, actions = tuple(dict.fromkeys(before)), tuple(dict.fromkeys(moved))
     place = {name: row for row, name in enumerate(states)}

@@ -174,7 +174,9 @@ def changes(before: Apps, after: Apps) -> Counter[AppChange]:
         old = {row.id: row for row in getattr(before, table)}
         new = {row.id: row for row in getattr(after, table)}
         found.update(AppChange("removed", table, (n,)) for n in old.keys() - new.keys())
-        found.update(AppChange("added", table, new[n].checked_values) for n in new.keys() - old.keys())
+        found.update(
+            AppChange("added", table, new[n].checked_values) for n in new.keys() - old.keys()
+        )
         found.update(
             AppChange("changed", table, (n, *new[n].checked_values))
             for n in old.keys() & new.keys()

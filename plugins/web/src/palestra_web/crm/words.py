@@ -59,7 +59,9 @@ class DeskRule(NamedTuple):
 
 
 POLICIES = (
-    DeskRule("Refunds", "A refund is given within {} days of the order, never later.", (20, 30, 45)),
+    DeskRule(
+        "Refunds", "A refund is given within {} days of the order, never later.", (20, 30, 45)
+    ),
     DeskRule("Replacements", "A part is replaced free within {} days of the order.", (60, 90, 120)),
     DeskRule("Discounts", "An agent may offer a discount of up to {} percent.", (10, 15, 20)),
     DeskRule(

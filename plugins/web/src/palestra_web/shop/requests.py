@@ -82,7 +82,7 @@ ASIDES = (
 )
 
 
-def worded(goal: PurchaseGoal, rng: Rng, *, known: bool) -> str:
+def word_request(goal: PurchaseGoal, rng: Rng, *, known: bool) -> str:
     """A request for what a goal asks for.
 
     known: whether the shopper is known, so that the first attribute is left to their account.

@@ -41,7 +41,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
-from palestra_web.shop.requests import worded
+from palestra_web.shop.requests import word_request
 from palestra_web.shop.reward import Grade, PurchaseGoal, grade, matches
 from palestra_web.website import (
     Landing,
@@ -153,7 +153,7 @@ class Shop(Website):
         known = profile is not None
         task, *parts = instruction_phrases(goal, known=known)
         if self.phrasing == "varied":
-            task = worded(goal, rng, known=known)
+            task = word_request(goal, rng, known=known)
         return ShoppingErrand(goal, (task, *parts), profile)
 
     def _profile(self, rng: Rng, wish: str) -> Profile:
@@ -225,7 +225,7 @@ class Shop(Website):
         raise NotFound
 
     def _results(self, data: ShoppingErrand, query: str, number: str) -> Page:
-        found = self._ranked(data, query)
+        found = self._rank_results(data, query)
         page = int(number) if number.isdecimal() and len(number) < 4 else 1
         start = (page - 1) * PER_PAGE
         shown = [self.catalogue.products[n] for n in found[start : start + PER_PAGE]]
@@ -239,7 +239,7 @@ class Shop(Website):
         items = listing(*map(card, shown)) if shown else paragraph("Nothing was found.")
         return Page("/search", title, (*body, items))
 
-    def _ranked(self, data: ShoppingErrand, query: str) -> tuple[int, ...]:
+    def _rank_results(self, data: ShoppingErrand, query: str) -> tuple[int, ...]:
         """Results in the order of the search; for a known shopper, brands bought before first."""
         found = self.catalogue.search(query)
         if data.profile is None:

@@ -11,7 +11,7 @@ from typing import Any
 from palestra import Grammar, InvalidAction, TextAction
 from palestra.kernel.actions import FORM, stated_action
 from palestra.kernel.answers import LONGEST_ANSWER, said
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 
 from palestra_web.tools.declare import Call, Program, Tool, call
 
@@ -34,7 +34,7 @@ def read_tool_action(
     names = {tool.name for tool in tools} | set(known)
     found, why = _fenced_program(text, grammar), ""
     if found is None and len(text) <= LONGEST_ANSWER:
-        found, why = _stated(text, names, known)
+        found, why = _stated_action(text, names, known)
     if found is not None:
         why = grammar.problem(found) or ""
         if not why:
@@ -54,7 +54,7 @@ def _rest(block: re.Match[str]) -> str:
     return block.string[block.end() :].strip()
 
 
-def _stated(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None, str]:
+def _stated_action(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None, str]:
     """The stated action, or the reason why it cannot be parsed."""
     written = stated_action(text, names)
     if not written:
@@ -67,7 +67,7 @@ def _stated(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction | None
     try:
         return _build(ast.parse(written, mode="eval").body, kinds), ""
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        return None, f"{shown(written)} cannot be read: {error}"
+        return None, f"{show(written)} cannot be read: {error}"
 
 
 def _build(node: ast.expr, kinds: Kinds) -> TextAction:

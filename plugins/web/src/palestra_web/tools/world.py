@@ -458,7 +458,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
         if state.task.kind == READ:
             said = state.closing.text if isinstance(state.closing, Answer) else ""
             utility = said.strip().casefold() == self.answer(state).casefold()
-        repeated = self._repeated(state)
+        repeated = self._repeated_calls(state)
         failed = [made.failed for made in state.calls_made]
         return {
             "success": utility and state.changes == due,
@@ -474,7 +474,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
         }
 
     def needless(self, state: ToolWorldState) -> int:
-        return sum(self._repeated(state))
+        return sum(self._repeated_calls(state))
 
     def record_facts(self, state: ToolWorldState) -> dict[str, Any]:
         """Facts for the record: progress in the task, and the stages of doing it well.
@@ -499,7 +499,7 @@ class ToolWorld(ToolGame[ToolWorldState]):
             "stages": [self.well_formed(state), float(report["utility"]), float(report["success"])],
         }
 
-    def _repeated(self, state: ToolWorldState) -> list[bool]:
+    def _repeated_calls(self, state: ToolWorldState) -> list[bool]:
         """For each call, whether it had been made before and nothing had changed since."""
         functions = self.library(state).functions
         since: set[Call] = set()

@@ -73,7 +73,7 @@ class OfferOption(Option):
     def sample(self, rng: Rng) -> TextAction:
         give, want = self._sides
         given = give.sample(rng)
-        return self.action(give=given, want=rng.choice(self._wanted(give.sets[given], want)))
+        return self.action(give=given, want=rng.choice(self._wanted_texts(give.sets[given], want)))
 
     def pattern(self, chars: int) -> str:
         """A regular expression with one alternative for each group of kinds given together."""
@@ -82,13 +82,13 @@ class OfferOption(Option):
         for text, cards in give.sets.items():
             groups.setdefault(tuple(int(n > 0) for n in cards), []).append(text)
         sides = (
-            f"give={any_of(texts)}, want={any_of(self._wanted(kinds, want))}"
+            f"give={any_of(texts)}, want={any_of(self._wanted_texts(kinds, want))}"
             for kinds, texts in groups.items()
         )
         return "(" + "|".join(rf"{self.name}\({side}\)" for side in sides) + ")"
 
     @staticmethod
-    def _wanted(given: Cards, want: CardSet) -> list[str]:
+    def _wanted_texts(given: Cards, want: CardSet) -> list[str]:
         return [text for text, cards in want.sets.items() if disjoint(given, cards)]
 
 

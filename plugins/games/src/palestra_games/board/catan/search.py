@@ -149,13 +149,13 @@ class CatanAlphaBeta(CatanValue):
         self, game: Catan, state: CatanState, seat: int, moves: list[TextAction]
     ) -> TextAction:
         best, lower = moves[0], -inf
-        for move, child in self._ordered(game, state, seat, seat):
+        for move, child in self._order_moves(game, state, seat, seat):
             value = self._value(game, child, seat, self._depth - 1, lower, inf)
             if value > lower:
                 best, lower = move, value
         return best
 
-    def _ordered(
+    def _order_moves(
         self, game: Catan, state: CatanState, mover: int, seat: int
     ) -> list[tuple[TextAction, CatanState]]:
         """Moves and where they lead, the best for the mover by `seat`'s value first."""
@@ -171,7 +171,7 @@ class CatanAlphaBeta(CatanValue):
         mover = game.to_act(state)[0]
         sign = 1 if mover == seat else -1
         best = -inf
-        for _, child in self._ordered(game, state, mover, seat):
+        for _, child in self._order_moves(game, state, mover, seat):
             value = sign * self._value(game, child, seat, depth - 1, lower, upper)
             best = max(best, value)
             if sign > 0:

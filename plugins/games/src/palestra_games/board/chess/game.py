@@ -52,9 +52,9 @@ from palestra import (
     constant,
     environment,
 )
-from palestra.kernel.answers import stated
+from palestra.kernel.answers import stated_moves
 from palestra.rules import draw, mover, truncate, turn_to, win
-from palestra.scene import Cell, marked
+from palestra.scene import Cell, mark_cells
 
 from palestra_games.board.chess.fen import (
     MEN,
@@ -388,7 +388,7 @@ class Chess(ArrayGame[ChessState]):
         try:
             return super().parse(state, seat, text)
         except InvalidAction as error:
-            for word in stated(text):
+            for word in stated_moves(text):
                 found = list(self.read_algebraic(state, seat, word.rstrip("!")))
                 if len(found) == 1:
                     return found[0]
@@ -430,7 +430,7 @@ class Chess(ArrayGame[ChessState]):
             row_labels=tuple("87654321"),
             column_labels=tuple("abcdefgh"),
             style="checkered",
-            marks=marked("changed", checked),
+            marks=mark_cells("changed", checked),
         )
         caption = "" if state.over else f"{COLOURS[side]} is to move"
         return Scene(caption + (", in check" if caption and state.checked else ""), grid=grid)

@@ -42,7 +42,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import all_act, finish, randint, uniform
-from palestra.scene import marked
+from palestra.scene import mark_cells
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -243,7 +243,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
         if state.last[0] < 0:
             return lines[0]
         paid = self.pay(*state.last.tolist())
-        (own, other), totals = ordered(state.last.tolist(), seat), state.totals.tolist()
+        (own, other), totals = order_by_seat(state.last.tolist(), seat), state.totals.tolist()
         counts = [self._frequencies(row) for row in state.played.tolist()]
         return "\n".join(
             [
@@ -302,7 +302,7 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
             rows.append((Piece(move[:2], 0, "word", move), *cells))
         first, second = state.last.tolist()
         last = [(first + 1, second + 1)] if first >= 0 else []
-        return Grid(tuple(rows), marks=marked("selected", last))
+        return Grid(tuple(rows), marks=mark_cells("selected", last))
 
 
 def noisy_move(config: MatrixGame, state: MatrixState, move: int) -> int:
@@ -317,6 +317,6 @@ def breaks_off(config: MatrixGame, state: MatrixState) -> bool:
     return bool(config.continuation < 1 and uniform(state) >= config.continuation)
 
 
-def ordered(pair: Sequence[int], seat: int) -> tuple[int, int]:
+def order_by_seat(pair: Sequence[int], seat: int) -> tuple[int, int]:
     """A pair by seat, reordered as one's own and the other's."""
     return pair[seat], pair[1 - seat]

@@ -35,13 +35,13 @@ class Equilibrium:
 
 def best_reply(game: SimulationGame, commitment: int) -> int:
     """The best move after a simulation; ties go to the move best for the simulatee."""
-    own, other = expected(game)
+    own, other = expected_payoffs(game)
     most = own[:, commitment].max()
     good = np.flatnonzero(own[:, commitment] >= most - TOLERANCE)
     return int(good[other[good, commitment].argmax()])
 
 
-def expected(game: SimulationGame) -> tuple[Floats, Floats]:
+def expected_payoffs(game: SimulationGame) -> tuple[Floats, Floats]:
     """Expected payoffs of both players, each of shape (moves, commitments)."""
     cells = np.array(game.table).reshape(len(game.moves), len(game.answers), 2)
     shares = np.array(game.commitments).T / game.grain
@@ -49,8 +49,8 @@ def expected(game: SimulationGame) -> tuple[Floats, Floats]:
 
 
 def normal_form(game: SimulationGame, *, simulation: bool = True) -> tuple[Floats, Floats]:
-    """`expected`, with a last row for "simulate, then reply best" unless it is left out."""
-    own, other = expected(game)
+    """`expected_payoffs`, with a last row for "simulate, then reply best" unless it is left out."""
+    own, other = expected_payoffs(game)
     if not simulation:
         return own, other
     columns = range(own.shape[1])

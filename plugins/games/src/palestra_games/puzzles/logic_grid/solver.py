@@ -78,7 +78,9 @@ def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
         before = could.copy()
         for clue in clues:
             one, other = could[clue.one], could[clue.other]
-            could[clue.one], could[clue.other] = _allowed(clue.kind, one, other, (1 << houses) - 1)
+            could[clue.one], could[clue.other] = _possible_houses(
+                clue.kind, one, other, (1 << houses) - 1
+            )
         for first in range(0, len(could), houses):
             could[first : first + houses] = _differing(tuple(could[first : first + houses]))
         if 0 in could:
@@ -87,7 +89,7 @@ def _narrow(could: list[Houses], clues: Sequence[Clue], houses: int) -> bool:
 
 
 @lru_cache(maxsize=65_536)  # a deal asks 1,000 times, mostly the same
-def _allowed(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[Houses, Houses]:
+def _possible_houses(kind: int, one: Houses, other: Houses, full: Houses) -> tuple[Houses, Houses]:
     """The possible houses of two values that a clue leaves."""
     if kind == SAME:
         return one & other, one & other

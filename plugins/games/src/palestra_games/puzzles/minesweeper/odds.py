@@ -72,12 +72,12 @@ def components(board: VisibleBoard) -> tuple[list[Component], Cells]:
     unknown = tuple(alike.pop((), []))
     parts = [
         Component(tuple(tuple(alike[key]) for key in keys), spreads(board, flat, keys, alike))
-        for keys in connected(list(alike))
+        for keys in connected_keys(list(alike))
     ]
     return parts, unknown
 
 
-def connected(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+def connected_keys(keys: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
     """Keys grouped into connected components: keys that share a number are together."""
     parts: list[list[tuple[int, ...]]] = []
     left = list(keys)

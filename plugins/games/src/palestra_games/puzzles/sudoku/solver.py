@@ -14,12 +14,12 @@ def peers(side: int) -> tuple[tuple[int, ...], ...]:
     """For every cell, the others of its row, column and box."""
     box = isqrt(side)
 
-    def related(one: int, two: int) -> bool:
+    def share_house(one: int, two: int) -> bool:
         (r, c), (s, d) = divmod(one, side), divmod(two, side)
         return r == s or c == d or (r // box == s // box and c // box == d // box)
 
     cells = range(side * side)
-    return tuple(tuple(b for b in cells if b != a and related(a, b)) for a in cells)
+    return tuple(tuple(b for b in cells if b != a and share_house(a, b)) for a in cells)
 
 
 def solutions(cells: Sequence[int]) -> Iterator[Cells]:

@@ -49,7 +49,7 @@ class Telltale(Villager):
             return self._tell(seen, players)
         if seen[0] != VOTE:
             return chance
-        wolves = known_wolves(seen, players) or accused(seen, players)
+        wolves = known_wolves(seen, players) or accused_seats(seen, players)
         own = seen[3 + len(players) + seen[2]] - 1
         return Vote(players[wolves[0]]) if wolves and own != WEREWOLF else chance
 
@@ -80,7 +80,7 @@ def known_wolves(seen: Sequence[int], players: Sequence[str]) -> list[int]:
     return [s for s in living(seen, players) if codes(seen, players)[s] == 1 + WEREWOLF]
 
 
-def accused(seen: Sequence[int], players: tuple[str, ...]) -> list[int]:
+def accused_seats(seen: Sequence[int], players: tuple[str, ...]) -> list[int]:
     """Living seats that somebody who calls themselves the seer has called werewolves today."""
     canned = program_lines(players)
     n, rounds = len(players), len(players) - 2
