@@ -62,6 +62,7 @@ def test_a_row_says_what_a_seat_used_and_refused() -> None:
     [
         ("tensorbord:x", UnknownName, "did you mean 'tensorboard'"),
         ("wandb", InvalidOption, "needs a place, as in wandb:project,mode=offline"),
+        ("wandb:chess,offline", InvalidOption, "'offline' is not of the form option=value"),
         ("tensorboard:x,colour=red", InvalidOption, "colour"),
     ],
 )

@@ -16,15 +16,24 @@ def parse_agent(text: str) -> tuple[str, dict[str, Any], str]:
     it, the option `model.seed` is for the model, see `palestra.open_model`.
     """
     name, _, tail = text.partition(":")
+    options, rest = split_options(tail)
+    return name, options, rest
+
+
+def split_options(text: str) -> tuple[dict[str, Any], str]:
+    """Split a list such as `simulations=200,rollouts=true` into options and all that is not one.
+
+    Values are read as `parse_agent` reads them; what is not `key=value` is joined by commas.
+    """
     options: dict[str, Any] = {}
     rest = []
-    for part in tail.split(",") if tail else []:
+    for part in text.split(",") if text else []:
         if _OPTION.match(part):
             key, _, value = part.partition("=")
             options[key] = _value(value)
         else:
             rest.append(part)
-    return name, options, ",".join(rest)
+    return options, ",".join(rest)
 
 
 def _value(text: str) -> Any:

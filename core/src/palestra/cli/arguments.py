@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from palestra.agents.naming import parse_agent
+from palestra.agents.naming import split_options
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.registry import registry
 
@@ -42,7 +42,7 @@ def read_options(pairs: list[str]) -> dict[str, Any]:
         name, equals, _ = pair.partition("=")
         if not equals or not name.isidentifier():
             raise InvalidOption(f"option {pair!r} is not of the form name=value")
-        options |= parse_agent(f"options:{pair}")[1]
+        options |= split_options(pair)[0]
     return options
 
 

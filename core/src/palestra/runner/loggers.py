@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from palestra.agents.budget import Usage
-from palestra.agents.naming import parse_agent
+from palestra.agents.naming import split_options
 from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName
 from palestra.kernel.hooks import hookimpl
 from palestra.records.metrics import measure
@@ -40,10 +40,12 @@ def open_logger(text: str, run: str) -> Logger:
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
         raise UnknownName("logger", kind, KINDS)
-    place, *given = rest.split(",") if rest else [""]
+    place, _, given = rest.partition(",")
     if not place:
         raise InvalidOption(f"logger {kind!r} needs a place, as in {EXAMPLES[kind]}; got {text!r}")
-    options: dict[str, Any] = parse_agent(f"x:{','.join(given)}")[1] if given else {}
+    options, unread = split_options(given)
+    if unread:
+        raise InvalidOption(f"logger {text!r}: {unread!r} is not of the form option=value")
     try:
         return KINDS[kind](place, run, **options)
     except ImportError as error:
