@@ -74,8 +74,7 @@ class TaskFilter:
 
     def accept(self, agent: ArrayLike, control: ArrayLike) -> Array:
         """Which tasks are kept, by returns (tasks, episodes, …) of the agent and the control."""
-        kept: Array = np.all(list(self.criteria(agent, control).values()), axis=0)
-        return kept
+        return np.all(list(self.criteria(agent, control).values()), axis=0)
 
 
 def filter_tasks(

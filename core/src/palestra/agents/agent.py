@@ -135,8 +135,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def scene(self) -> Scene:
         """What to draw for this seat."""
-        scene: Scene = self._episode.scene(self.seat)
-        return scene
+        return self._episode.scene(self.seat)
 
     @property
     def transcript(self) -> Sequence[Event]:

@@ -216,8 +216,7 @@ def export(
 ) -> Path:
     """Write records in one mode ("gif", "mp4", "strip" or "html") with an installed renderer."""
     spec = registry().environments.get(records[0].env)
-    written: Path = renderer(spec, kind)(records, path, seat, progress)
-    return written
+    return renderer(spec, kind)(records, path, seat, progress)
 
 
 def replay_command(

@@ -162,14 +162,14 @@ class ArraySimulator(Simulator):
             self._rewards = self._timesteps["rewards"][0]
         rewards = self._rewards
         if rewards.shape[1] == 1:
-            return rewards[:, 0].tolist()  # type: ignore[no-any-return]
-        return rewards.sum(axis=1).tolist()  # type: ignore[no-any-return]
+            return rewards[:, 0].tolist()
+        return rewards.sum(axis=1).tolist()
 
     @property
     def returns(self) -> Sequence[float]:
         if self._returns is None:
             self._returns = self._timesteps["returns"][0]
-        return self._returns.tolist()  # type: ignore[no-any-return]
+        return self._returns.tolist()
 
     def set_returns(self, returns: Sequence[float]) -> None:
         self._timesteps["returns"][0] = returns

@@ -248,8 +248,7 @@ class CudaBatch:
 
     def save(self, lanes: Sequence[int] | Array | slice = slice(None)) -> Array:
         """A copy of some lanes on the host, which `Batch.load` takes too."""
-        copied: Array = self.lanes.copy_to_host()[lanes].copy()
-        return copied
+        return self.lanes.copy_to_host()[lanes].copy()
 
     def load(self, saved: Array, lanes: Sequence[int] | Array | slice = slice(None)) -> None:
         """Load saved lanes into these lanes: one for each, or a single one into all."""

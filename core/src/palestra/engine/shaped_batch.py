@@ -284,8 +284,7 @@ class ShapedBatch(Batch):
         if self._limit is None:
             return live[:0]
         going = ~self.finished[live] & (self.lanes["over"][live] == 0)
-        past: Array = live[going & (self.lanes["length"][live] >= self._limit)]
-        return past
+        return live[going & (self.lanes["length"][live] >= self._limit)]
 
     def _cut(self, cut: Array) -> None:
         """Truncate lanes at the batch's own limit, as the driver does: no seat acts any more."""

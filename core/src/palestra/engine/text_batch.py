@@ -141,8 +141,7 @@ class TextBatch:
 
     def _numbers(self, lanes: Lanes) -> list[int]:
         """The numbers of the lanes that an index names."""
-        numbers: list[int] = np.atleast_1d(np.arange(self.num_envs)[lanes]).tolist()
-        return numbers
+        return np.atleast_1d(np.arange(self.num_envs)[lanes]).tolist()
 
     def _reset_lane(self, lane: int) -> None:
         self.episodes[lane].reset(episode_seed(self.seeds[lane], self._resets[lane]))

@@ -49,8 +49,7 @@ def neighbour(config: OnGrid, cell: int, action: int) -> int:
     column = cell % config.columns + EASTWARD[action]
     if not (0 <= row < config.rows and 0 <= column < config.columns):
         return NOWHERE
-    there: int = row * config.columns + column
-    return there
+    return row * config.columns + column
 
 
 def holder(config: OnGrid, state: Standing, cell: int) -> int:

@@ -13,8 +13,7 @@ def sees(config: Any, state: Any, seat: int, cell: int) -> bool:
     """Whether a player's window, `config.sight` cells in every direction, covers a cell."""
     own = state.cell[seat]
     down = abs(cell // config.columns - own // config.columns)
-    seen: bool = max(down, abs(cell % config.columns - own % config.columns)) <= config.sight
-    return seen
+    return max(down, abs(cell % config.columns - own % config.columns)) <= config.sight
 
 
 def clear_line(config: Any, state: Any, one: int, other: int) -> bool:

@@ -27,8 +27,7 @@ MAX_SIGHT = 30
 
 def ahead_of(facing: int, south: int, east: int) -> int:
     """How far ahead an offset is for a player who faces that way."""
-    far: int = south * FACING_SOUTHWARD[facing] + east * FACING_EASTWARD[facing]
-    return far
+    return south * FACING_SOUTHWARD[facing] + east * FACING_EASTWARD[facing]
 
 
 def right_of(facing: int, south: int, east: int) -> int:
@@ -39,8 +38,7 @@ def right_of(facing: int, south: int, east: int) -> int:
 def window_row(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
     """The row of a cell of a player's window."""
     side = (facing + 1) % 4
-    row: int = state.row[seat] + ahead * FACING_SOUTHWARD[facing] + right * FACING_SOUTHWARD[side]
-    return row
+    return state.row[seat] + ahead * FACING_SOUTHWARD[facing] + right * FACING_SOUTHWARD[side]
 
 
 def window_column(state: Any, seat: int, facing: int, ahead: int, right: int) -> int:
@@ -53,21 +51,18 @@ def window_column(state: Any, seat: int, facing: int, ahead: int, right: int) ->
 
 def on_map(config: Any, row: int, column: int) -> bool:
     """Whether a place is on the map."""
-    inside: bool = 0 <= row < config.rows and 0 <= column < config.columns
-    return inside
+    return 0 <= row < config.rows and 0 <= column < config.columns
 
 
 def in_sight(config: Any, state: Any, seat: int, row: int, column: int) -> bool:
     """Whether a player's window covers a cell."""
     far = max(abs(row - state.row[seat]), abs(column - state.column[seat]))
-    seen: bool = far <= config.sight
-    return seen
+    return far <= config.sight
 
 
 def has_bit(masks: Any, row: int, column: int) -> bool:
     """Whether a cell is in a set of cells, given as one integer a row."""
-    found: bool = masks[row] >> int(column) & 1 == 1
-    return found
+    return masks[row] >> int(column) & 1 == 1
 
 
 # Windows, read and put into words
@@ -104,8 +99,7 @@ def window_mask(rows: int, columns: int, place: tuple[int, int], sight: int) -> 
     """Which cells of a map, by row and column, the window of a player at a place covers."""
     near_rows = abs(np.arange(rows) - place[0]) <= sight
     near_columns = abs(np.arange(columns) - place[1]) <= sight
-    seen: NDArray[np.bool_] = near_rows[:, None] & near_columns[None, :]
-    return seen
+    return near_rows[:, None] & near_columns[None, :]
 
 
 def unseen_mask(game: ArrayGame, state: Any, seat: int) -> NDArray[np.bool_]:

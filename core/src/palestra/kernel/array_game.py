@@ -358,8 +358,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return int(rng.choice(allowed_actions(self.legal(state, seat))))
 
     def clone(self, state: StateT) -> StateT:
-        copied: StateT = np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]
-        return copied
+        return np.frombuffer(bytearray(state.tobytes()), self.state_dtype)[0]
 
     def state_key(self, state: StateT, seat: int | None = None) -> bytes:
         if seat is not None:

@@ -306,8 +306,7 @@ def allowed_actions(mask: Mask) -> list[int]:
     """The action numbers a mask of int8 allows; numpy finds them eight times faster in booleans."""
     if len(mask) <= FEW:
         return list(compress(range(len(mask)), mask.tobytes()))
-    numbers: list[int] = mask.view(np.bool_).nonzero()[0].tolist()
-    return numbers
+    return mask.view(np.bool_).nonzero()[0].tolist()
 
 
 def zeroed(count: Any) -> Any:

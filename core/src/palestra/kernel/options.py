@@ -56,7 +56,7 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
         of = f" of {what}" if what else ""
         wide = type(value) is int and abs(value) >= WIDEST
         raise InvalidOption(
-            f"{name}{of} must be {describe_accepted(hint)}, not {show(value)}"
+            f"{name}{of} must be {in_words(hint)}, not {show(value)}"
             + (", which has more than 64 bits" if wide else "")
             + (f" ({name}: {meaning})" if meaning else "")
         ) from None
@@ -98,7 +98,7 @@ def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
     unit = (_meta(hint, "extra") or {}).get("unit", "")
     return OptionSpec(
         name=name,
-        accepts=describe_accepted(hint),
+        accepts=in_words(hint),
         default="" if default is MISSING else repr(default),
         description=_meta(hint, "description") or "",
         unit=unit,
@@ -262,28 +262,26 @@ def _constrain(meta: Meta, value: Any) -> None:
 _NAMES = {int: "an integer", float: "a number", str: "a text", bool: "True or False", None: "None"}
 
 
-def describe_accepted(hint: Any) -> str:
+def in_words(hint: Any) -> str:
     """What an annotation accepts, in words: 'an integer from 1 to 127'."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         words = [w for m in _metas(hint) for w in _limits(m)]
         if get_origin(inner[0]) in (Union, types.UnionType):
             return _either(get_args(inner[0]), words)
-        return " ".join([describe_accepted(inner[0]), *words])
+        return " ".join([in_words(inner[0]), *words])
     if origin is Literal:
         return " or ".join(repr(choice) for choice in inner)
     if origin in (Union, types.UnionType):
-        return " or ".join(describe_accepted(choice) for choice in inner)
+        return " or ".join(in_words(choice) for choice in inner)
     if origin is tuple:
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return f"a list (each item {describe_accepted(inner[0])})"
-        return (
-            f"a list of {len(inner)} items: {', '.join(describe_accepted(item) for item in inner)}"
-        )
+            return f"a list (each item {in_words(inner[0])})"
+        return f"a list of {len(inner)} items: {', '.join(in_words(item) for item in inner)}"
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a mapping from {describe_accepted(inner[0])} to {describe_accepted(inner[1])}"
+        return f"a mapping from {in_words(inner[0])} to {in_words(inner[1])}"
     if origin is not None and isinstance(origin, type) and issubclass(origin, Iterable) and inner:
-        return f"a list (each item {describe_accepted(inner[0])})"
+        return f"a list (each item {in_words(inner[0])})"
     if hint is type(None):
         return "None"
     if hint in (Any, object):
@@ -293,11 +291,7 @@ def describe_accepted(hint: Any) -> str:
 
 def _either(choices: tuple[Any, ...], words: list[str]) -> str:
     """The description of a union; the limits in `words` apply to the members other than None."""
-    named = [
-        " ".join([describe_accepted(choice), *words])
-        for choice in choices
-        if choice is not type(None)
-    ]
+    named = [" ".join([in_words(choice), *words]) for choice in choices if choice is not type(None)]
     return " or ".join([*named, *(["None"] if type(None) in choices else [])])
 
 

@@ -95,7 +95,7 @@ class Registry:
                 own = " A plugin of your own is installed with: pip install -e ."
                 hint = where_from("namespaces", namespace) or hint + own
             raise UnknownName("environment", name, self.environments, hint + self._broken())
-        return spec  # type: ignore[no-any-return]
+        return spec
 
     def _broken(self) -> str:
         failures = self.plugins.failures
@@ -105,7 +105,7 @@ class Registry:
         if (spec := self.agents.get(name)) is None:
             hint = where_from("agents", name) + self._broken()
             raise UnknownName("agent", name, self.agents, hint)
-        return spec  # type: ignore[no-any-return]
+        return spec
 
 
 @lru_cache(maxsize=1)

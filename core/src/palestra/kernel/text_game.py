@@ -89,8 +89,7 @@ class TextGame(Game[State, TextAction]):
         return repr(action)
 
     def clone(self, state: State) -> State:
-        copied: State = _copy(state)
-        return copied
+        return _copy(state)
 
     def state_key(self, state: State, seat: int | None = None) -> bytes:
         if seat is not None:

@@ -90,8 +90,7 @@ def plain_text(tokenizer: Any, text: str) -> str:
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
-    ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
-    return ids
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 _SAID = "\ufff0said\ufff1"  # stands for a reply, so that what a template puts after it can be found

@@ -91,8 +91,7 @@ class Disguised(ArrayGame):
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
         options.pop("disguise")
         options.pop("wording", None)
-        made: ArrayGame = self.extended_from[0](**options)
-        return made
+        return self.extended_from[0](**options)
 
     @cached_property
     def translator(self) -> Translator:
@@ -158,8 +157,7 @@ class Disguised(ArrayGame):
         return found and replace(found, reason=self.translator(found.reason))
 
     def scene(self, state: Any, seat: int | None = None) -> Scene:
-        scene: Scene = self._disguise_scene(self.plain.scene(state, seat))
-        return scene
+        return self._disguise_scene(self.plain.scene(state, seat))
 
     def _disguise_scene(self, value: Any) -> Any:
         """A scene, or part of one, with its texts translated."""

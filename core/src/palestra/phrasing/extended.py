@@ -34,8 +34,7 @@ def extend_game(kind: Kind, mixin: Any) -> Kind:
         "extended_from": (plain, (*mixins, mixin)),
         option: dataclass_field(kw_only=True, hash=False),  # it may be a mapping
     }
-    made: Kind = dataclass(frozen=True)(type(kind.__name__, (mixin, kind), body))
-    return made
+    return dataclass(frozen=True)(type(kind.__name__, (mixin, kind), body))
 
 
 def _reduce(game: Any) -> tuple[Any, ...]:

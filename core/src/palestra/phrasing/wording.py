@@ -189,8 +189,7 @@ def add_wording(kind: Kind) -> Kind:
 
 def wordings_of(game: Game[Any, Any]) -> Mapping[str, Mapping[str, str]]:
     """The wordings that a game offers of its own, by name."""
-    found: Mapping[str, Mapping[str, str]] = getattr(type(game), "wordings", {})
-    return found
+    return getattr(type(game), "wordings", {})
 
 
 def custom(texts: Mapping[str, str]) -> Wording:
@@ -308,8 +307,7 @@ class Worded(Game[Any, Any]):
         if self._for(seat).shuffled:
             rng = self._order(state, seat)
             moves = dict(_permute(rng, list(moves.items())))
-        text: str = super().legal_text(state, seat, moves)  # type: ignore[misc]
-        return text
+        return super().legal_text(state, seat, moves)  # type: ignore[misc]
 
     def parse(self, state: Any, seat: int, text: str) -> Any:
         try:

@@ -221,8 +221,7 @@ def facts_of(game: object, state: Any) -> dict[str, Any]:
     """A game's facts about a state (`palestra.records.facts`); empty if it reports none."""
     if not hasattr(game, "record_facts"):  # faster than isinstance(game, Reporting)
         return {}
-    found: dict[str, Any] = as_json(game.record_facts(state))
-    return found
+    return as_json(game.record_facts(state))
 
 
 def write_event(event: Event) -> EventRecord:
@@ -430,8 +429,7 @@ def _outcome(outcome: Outcome) -> OutcomeRecord:
 def options_of(game: Game[Any, Any]) -> dict[str, Any]:
     """A game's options as JSON."""
     taken: list[str] = [f.name for f in fields(game) if f.init] if is_dataclass(game) else []
-    options: dict[str, Any] = as_json({name: getattr(game, name) for name in taken})
-    return options
+    return as_json({name: getattr(game, name) for name in taken})
 
 
 def versions_for(game: Game[Any, Any]) -> dict[str, str]:

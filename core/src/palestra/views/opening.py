@@ -41,8 +41,7 @@ def check_settings(**given: Any) -> None:
 def check_seat(seat: Any, game: Game[Any, Any]) -> int:
     """The number of a seat of the game; raises `InvalidOption` for anything else."""
     allowed = Annotated[int, Meta(ge=0, le=game.num_players - 1)]
-    number: int = fit_option("seat", allowed, seat)
-    return number
+    return fit_option("seat", allowed, seat)
 
 
 def open_for(

@@ -40,5 +40,4 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
         for name, value in count.items():
             row[names[name]] = value
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = vectors / np.where(norms > 0, norms, 1.0)
-    return unit
+    return vectors / np.where(norms > 0, norms, 1.0)

@@ -12,8 +12,7 @@ from palestra.records.record import EventRecord
 
 def observed_numbers(turn: Turn) -> list[float]:
     """The observation of a turn as a flat list of Python floats."""
-    numbers: list[float] = np.asarray(turn.observation).astype(float).tolist()
-    return numbers
+    return np.asarray(turn.observation).astype(float).tolist()
 
 
 def event_data(events: Iterable[Event | EventRecord], kind: str) -> list[dict[str, Any]]:

@@ -72,8 +72,7 @@ class Advantages:
             )
         if counts is not None:
             return np.repeat(order, counts)
-        owners: Ints = order[np.cumsum(starts[chosen]) - 1]
-        return owners
+        return order[np.cumsum(starts[chosen]) - 1]
 
     def to_torch(self, mask: Any = None) -> Any:
         """A float32 tensor over turns, or over tokens if a mask is given, on the mask's device."""

@@ -14,8 +14,7 @@ Anchor = Callable[[Any, Any, int], object]
 
 def load_anchor(of: str | Anchor) -> Anchor:
     """A function of (game, state, seat), or the one that "module:function" names."""
-    found: Anchor = load_entry_point(of) if isinstance(of, str) else of
-    return found
+    return load_entry_point(of) if isinstance(of, str) else of
 
 
 def anchor_keys(records: Sequence[EpisodeRecord], of: str | Anchor) -> list[object]:

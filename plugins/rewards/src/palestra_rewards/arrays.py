@@ -43,8 +43,7 @@ def _number_integers(array: Ints) -> Ints:
     counts = np.bincount(array - low if low else array)
     if low == 0 and counts.all():
         return array
-    places: Ints = (np.cumsum(counts > 0) - 1)[array - low]
-    return places
+    return (np.cumsum(counts > 0) - 1)[array - low]
 
 
 def firsts(ids: Ints) -> Ints:
@@ -104,8 +103,7 @@ def without_self(values: Floats, ids: Ints) -> Floats:
     """For each element, the mean of the others in its bucket; its own value if there are none."""
     sizes = np.bincount(ids)[ids]
     totals = np.bincount(ids, values)[ids]
-    others: Floats = np.where(sizes > 1, (totals - values) / np.maximum(sizes - 1, 1), values)
-    return others
+    return np.where(sizes > 1, (totals - values) / np.maximum(sizes - 1, 1), values)
 
 
 def ranks(values: Floats, ids: Ints) -> Floats:

@@ -32,8 +32,7 @@ def whole_column(name: str, values: Any, size: int | None = None, default: Any =
     array = np.asarray(default if values is None else values)
     if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
         raise InvalidOption(f"{name} must hold whole numbers")
-    whole: Ints = _check_size(name, array, size).astype(np.int64, copy=False)
-    return whole
+    return _check_size(name, array, size).astype(np.int64, copy=False)
 
 
 def float_column(name: str, values: Any, size: int, default: Any = None) -> Floats:

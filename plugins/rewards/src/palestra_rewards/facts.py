@@ -141,8 +141,7 @@ def nested(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
 
 
 def _worker(turn: TurnRecord) -> int | None:
-    worker: int | None = turn.facts.get("worker")
-    return worker
+    return turn.facts.get("worker")
 
 
 def _part(record: EpisodeRecord, worker: int | None, **identity: Any) -> EpisodeRecord:

@@ -238,8 +238,7 @@ def _person_success(record: EpisodeRecord, person: Person) -> float | None:
         return known
     if "progress" in record.tags:
         return None  # a tag may be of any form
-    reached: float | None = of_person(record, "progress", person)
-    return reached
+    return of_person(record, "progress", person)
 
 
 def _role(record: EpisodeRecord, turn: TurnRecord) -> str:

@@ -41,8 +41,7 @@ class Server:
 
     def matches(self) -> list[dict[str, Any]]:
         """Public matches that are not over."""
-        listed: list[dict[str, Any]] = self._ask("GET", "/matches")["matches"]
-        return listed
+        return self._ask("GET", "/matches")["matches"]
 
     def create(self, env: str, seats: Sequence[str] | None = None, **settings: Any) -> str:
         """Open a match and return its name; `settings` are those of `messages.Create`."""
@@ -73,8 +72,7 @@ class Server:
 
     def record(self, token: str) -> dict[str, Any]:
         """The record of a match that is over, as JSON."""
-        record: dict[str, Any] = self._ask("GET", "/seat/record", token=token)
-        return record
+        return self._ask("GET", "/seat/record", token=token)
 
     def _ask(self, method: str, path: str, body: Any = None, token: str = "") -> Any:
         headers = {"Authorization": f"Bearer {token}"} if token else {}

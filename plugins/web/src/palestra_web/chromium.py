@@ -159,8 +159,7 @@ class BrowserTab:
 
     def picture(self) -> bytes:
         """What is in view, as a PNG."""
-        data: bytes = self.page.screenshot()
-        return data
+        return self.page.screenshot()
 
     def next(self, entrance: str) -> BrowserTab:
         """Open another session in a new tab of this profile, without its cookies; close this one.

@@ -116,8 +116,7 @@ class PersonSession:
 
     @property
     def tab(self) -> Tab:
-        tab: Tab = self.episode.state.tabs[self.seat]
-        return tab
+        return self.episode.state.tabs[self.seat]
 
     @property
     def home(self) -> str:

@@ -83,7 +83,7 @@ class Faulty(Agent):
                 raise _error(rest)
             if kind == "answer":
                 given: Any = value_of(rest, {"n": len(turns), "Decision": Decision})
-                return given  # type: ignore[no-any-return]
+                return given
             if kind == "hang":
                 time.sleep(2 * PATIENCE)
         return [Decision(turn.sample(turn.rng(self.case.seed, 7))) for turn in turns]

@@ -175,8 +175,7 @@ def position_names(episode: Any, seat: int) -> dict[str, Any]:
         return msgspec.structs.replace(action, **{name: value})
 
     def written(n: int) -> str:
-        text: str = episode.action_text(seat, legal(n))
-        return text
+        return episode.action_text(seat, legal(n))
 
     return {"legal": legal, "spoilt": spoilt, "written": written}
 

@@ -442,8 +442,7 @@ class Delivery(Walkers[DeliveryState]):
 
     def planes(self, observation: NDArray[Any]) -> NDArray[Any]:
         """The planes of an observation: obstacles, pedestrians, robots, steps to the address."""
-        planes: NDArray[Any] = observation[WINDOW:].reshape(4, self.side, self.side)
-        return planes
+        return observation[WINDOW:].reshape(4, self.side, self.side)
 
     def action_text(self, state: DeliveryState, seat: int, action: int) -> str:
         return ACTIONS[action]

@@ -519,8 +519,7 @@ def look_here(config: Fetch, state: FetchState, seat: int) -> None:
 def distance(config: Fetch, one: int, other: int) -> int:
     """Manhattan distance between two cells."""
     columns = config.columns
-    far: int = abs(one // columns - other // columns) + abs(one % columns - other % columns)
-    return far
+    return abs(one // columns - other // columns) + abs(one % columns - other % columns)
 
 
 def charge(out: Out, seat: int, term: int, price: float) -> None:

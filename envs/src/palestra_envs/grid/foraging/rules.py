@@ -149,8 +149,7 @@ def is_beside(state: ForagingState, seat: int, food: int) -> bool:
     """Whether a player stands north, south, west or east of a food that is left."""
     south = abs(state.food_row[food] - state.row[seat])
     beside = south + abs(state.food_column[food] - state.column[seat]) == 1
-    left: bool = beside & (state.food_level[food] > 0)
-    return left
+    return beside & (state.food_level[food] > 0)
 
 
 def show(obs: Any, at: int, row: int, column: int, level: int) -> None:

@@ -68,8 +68,7 @@ def lay_counter(state: KitchenState, cell: int, block: int) -> None:
 
 def turning(config: KitchenOptions, cell: int, way: int) -> int:
     """One of the eight cells around a cell inside, clockwise from the one in the north."""
-    there: int = cell + TURNING_SOUTH[way] * config.columns + TURNING_EAST[way]
-    return there
+    return cell + TURNING_SOUTH[way] * config.columns + TURNING_EAST[way]
 
 
 def fitting_block(config: KitchenOptions, state: KitchenState, cell: int, fresh: int) -> int:
@@ -116,8 +115,7 @@ def random_inside(config: KitchenOptions, state: KitchenState) -> int:
     """A random cell that is not on the edge."""
     width = config.columns - 2
     place = randint(state, (config.rows - 2) * width)
-    cell: int = (1 + place // width) * config.columns + 1 + place % width
-    return cell
+    return (1 + place // width) * config.columns + 1 + place % width
 
 
 def random_site(config: KitchenOptions, state: KitchenState) -> int:

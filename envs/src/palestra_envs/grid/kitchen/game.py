@@ -439,8 +439,7 @@ class Kitchen(KitchenOptions):
         out = Out(np.zeros((self.num_players, len(self.reward_terms))), np.zeros((1, 1)))
         self.apply_actions(self.config, state, [actions[seat] for seat in sorted(actions)], out)
         state.turn += 1
-        paid: list[float] = out.rewards[0].tolist()
-        return paid
+        return out.rewards[0].tolist()
 
     def _walk(self, before: KitchenState, after: KitchenState, seat: int, action: int) -> str:
         if action == REST:

@@ -28,8 +28,7 @@ SOUP_PAYS, ONION_PAYS, DISH_PAYS, PLATE_PAYS = 20.0, 3.0, 3.0, 5.0
 
 def ahead(config: KitchenOptions, cell: int, direction: int) -> int:
     """The next cell in a direction; the cell itself for REST and INTERACT."""
-    goal: int = cell + SOUTHWARD[direction] * config.columns + EASTWARD[direction]
-    return goal
+    return cell + SOUTHWARD[direction] * config.columns + EASTWARD[direction]
 
 
 def target(config: KitchenOptions, state: KitchenState, seat: int, action: int) -> int:

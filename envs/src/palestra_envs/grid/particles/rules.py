@@ -39,14 +39,12 @@ def in_sight(config: ParticlesOptions, state: ParticlesState, seat: int, thing: 
         return True
     if config.goal_is_known and seat > 0 and thing == config.num_players + state.goal:
         return True
-    near: bool = gap(state, seat, thing) <= config.sight
-    return near
+    return gap(state, seat, thing) <= config.sight
 
 
 def touch(config: ParticlesOptions, state: ParticlesState, one: int, other: int) -> bool:
     """Whether two things touch."""
-    together: bool = gap(state, one, other) < config.sizes[one] + config.sizes[other]
-    return together
+    return gap(state, one, other) < config.sizes[one] + config.sizes[other]
 
 
 def overlap(config: ParticlesOptions, state: ParticlesState, one: int, other: int) -> float:

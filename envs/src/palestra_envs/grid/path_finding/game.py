@@ -360,8 +360,7 @@ class PathFinding(Walkers[PathFindingState]):
 
     def planes(self, observation: NDArray[Any]) -> NDArray[Any]:
         """The planes of an observation: obstacles, other players, steps to the goal."""
-        planes: NDArray[Any] = observation[WINDOW:].reshape(3, self.side, self.side)
-        return planes
+        return observation[WINDOW:].reshape(3, self.side, self.side)
 
     def describe(self, state: PathFindingState, seat: int) -> str:
         """The observation in words, and how much time has passed."""

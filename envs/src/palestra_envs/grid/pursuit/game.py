@@ -414,12 +414,12 @@ class Pursuit(ArrayGame[PursuitState]):
     def walls(self, state: PursuitState) -> NDArray[np.bool_]:
         """Which cells are walls, by row and column."""
         if self.random:
-            return (state.walls == 1).reshape(self.rows, self.columns)  # type: ignore[no-any-return]
+            return (state.walls == 1).reshape(self.rows, self.columns)
         return np.array([[kind == "@" for kind in line] for line in self.layout.lines])
 
     def evaders(self, state: PursuitState) -> list[int]:
         """The evaders that have not been caught."""
-        return (state.caught_by == 0).nonzero()[0].tolist()  # type: ignore[no-any-return]
+        return (state.caught_by == 0).nonzero()[0].tolist()
 
     def determinize(self, state: PursuitState, seat: int, rng: Rng) -> PursuitState:
         """Put every pursuer and evader out of sight on another cell out of sight.
@@ -469,7 +469,7 @@ class Pursuit(ArrayGame[PursuitState]):
         row, column = state.row[seat], state.column[seat]
         far = np.maximum(abs(state.row - row), abs(state.column - column)) > self.sight
         far[self.num_players :] &= state.caught_by == 0
-        return far.nonzero()[0].tolist()  # type: ignore[no-any-return]
+        return far.nonzero()[0].tolist()
 
     # Words
 

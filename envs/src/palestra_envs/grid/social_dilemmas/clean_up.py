@@ -265,8 +265,7 @@ class CleanUp(SocialDilemma[DilemmaState]):
         }
 
     def beams_in(self, obs: NDArray[Any]) -> NDArray[Any]:
-        crossed: NDArray[Any] = obs[FINES] | obs[CLEANINGS]
-        return crossed
+        return obs[FINES] | obs[CLEANINGS]
 
 
 def deepest(across: int) -> int:
@@ -276,8 +275,7 @@ def deepest(across: int) -> int:
 
 def span(config: CleanUp, side: int) -> int:
     """How many lines of cells there are between a side's wall and the opposite one."""
-    across: int = (config.rows if side in (FACING_NORTH, FACING_SOUTH) else config.columns) - 2
-    return across
+    return (config.rows if side in (FACING_NORTH, FACING_SOUTH) else config.columns) - 2
 
 
 def line(config: CleanUp, side: int, row: int, column: int) -> int:
@@ -331,8 +329,7 @@ def apple_chance(config: CleanUp, waste: int, clean: int) -> float:
     """The chance that an apple grows on a free cell of the orchard."""
     covered = waste / max(1, waste + clean)
     left = (config.depletion - covered) / (config.depletion - config.restoration)
-    chance: float = config.apple_rate * min(1.0, max(0.0, left))
-    return chance
+    return config.apple_rate * min(1.0, max(0.0, left))
 
 
 def grow_and_pollute(config: CleanUp, state: DilemmaState) -> None:

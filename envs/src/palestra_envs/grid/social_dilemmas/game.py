@@ -419,5 +419,4 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
 
     def beams_in(self, obs: NDArray[Any]) -> NDArray[Any]:
         """Cells of a window that any beam has crossed."""
-        crossed: NDArray[Any] = obs[FINES]
-        return crossed
+        return obs[FINES]

@@ -113,8 +113,7 @@ def target(config: Options, state: DilemmaState, actions: Any, seat: int) -> int
     row, column = row + FACING_SOUTHWARD[way], column + FACING_EASTWARD[way]
     if not on_map(config, row, column) or state.cells[row, column] == WALL:
         return own
-    there: int = row * config.columns + column
-    return there
+    return row * config.columns + column
 
 
 def walk(config: Options, state: DilemmaState, actions: Any) -> None:
@@ -171,8 +170,7 @@ def is_blocked(config: Options, state: DilemmaState, actions: Any, seat: int, mo
     if holder < 0:
         return False
     own = state.row[seat] * config.columns + state.column[seat]
-    blocked: bool = moving >> holder & 1 == 0 or target(config, state, actions, holder) == own
-    return blocked
+    return moving >> holder & 1 == 0 or target(config, state, actions, holder) == own
 
 
 def eat(config: Options, state: DilemmaState, out: Any) -> None:

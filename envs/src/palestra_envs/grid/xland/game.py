@@ -321,8 +321,7 @@ class XLand(XLandOptions):
             imagined = self._imagine(state, seat, rng)
             if goal_holds(self.config, imagined, seat) == met:
                 return imagined
-        unchanged: XLandState = self.clone(state)
-        return unchanged
+        return self.clone(state)
 
     def _imagine(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
         """Redraw what is out of sight, whether or not the player's goal stays as it is."""

@@ -38,8 +38,7 @@ def cell_of(config: XLandOptions, state: XLandState, thing: int) -> int:
         cell: int = state.cell[thing]
         return cell
     held_by = state.held_by[thing - config.num_players]
-    lies: int = state.lies[thing - config.num_players] if held_by == FREE else state.cell[held_by]
-    return lies
+    return state.lies[thing - config.num_players] if held_by == FREE else state.cell[held_by]
 
 
 def held_item(config: XLandOptions, state: XLandState, seat: int) -> int:
@@ -54,8 +53,7 @@ def held_item(config: XLandOptions, state: XLandState, seat: int) -> int:
 def in_view(config: XLandOptions, state: XLandState, seat: int, cell: int) -> bool:
     """Whether a player sees what is on a cell."""
     near = sees(config, state, seat, cell)
-    seen: bool = near and clear_line(config, state, state.cell[seat], cell)
-    return seen
+    return near and clear_line(config, state, state.cell[seat], cell)
 
 
 def relates(config: XLandOptions, state: XLandState, kind: int, one: int, other: int) -> bool:
@@ -71,8 +69,7 @@ def relates(config: XLandOptions, state: XLandState, kind: int, one: int, other:
     if kind == SEE:
         return in_view(config, state, one, there)
     apart = abs(here // columns - there // columns) + abs(here % columns - there % columns)
-    near: bool = apart <= 1
-    return near
+    return apart <= 1
 
 
 def goal_holds(config: XLandOptions, state: XLandState, seat: int) -> bool:

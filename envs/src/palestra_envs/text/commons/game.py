@@ -211,13 +211,11 @@ class Commons(Talking, TextGame[CommonsState]):
     def words(self) -> Mapping[str, Any]:
         """Sentences and words of the language, with those of the scenario."""
         words = words_in(self.language)
-        merged: Mapping[str, Any] = words | words[self.scenario]
-        return merged
+        return words | words[self.scenario]
 
     def tell(self, sentence: str, **values: object) -> str:
         """A sentence of the language by name, with the scenario's words and these values."""
-        text: str = self.words[sentence].format(**{**self.words, **values})
-        return text
+        return self.words[sentence].format(**{**self.words, **values})
 
     @cached_property
     def lines(self) -> tuple[Say, ...]:

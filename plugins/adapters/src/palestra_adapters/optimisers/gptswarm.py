@@ -41,8 +41,7 @@ class Edges:
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = 1 / (1 + np.exp(-self.logits))
-        return found
+        return 1 / (1 + np.exp(-self.logits))
 
     def sample(self, rng: Rng) -> tuple[list[int], list[float]]:
         """The edges of one graph, in random order of drawing, and the score d log p / d logit.

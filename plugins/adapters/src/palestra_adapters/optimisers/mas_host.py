@@ -58,8 +58,7 @@ class HostPolicy:
         allowed[: self.roles] = size < self.most
         allowed[self.roles :] = size > 0
         weights = np.where(allowed, np.exp(self.nodes[size] - self.nodes[size].max()), 0.0)
-        found: NDArray[np.float64] = weights / weights.sum()
-        return found
+        return weights / weights.sum()
 
     def link_share(self, earlier: int, new: int) -> float:
         return 1 / (1 + exp(-float(self.links[earlier, new])))

@@ -80,8 +80,7 @@ def rename_step(step: Step, name: str, reads: tuple[str, ...]) -> Step:
     changed: dict[str, Any] = {"name": name}
     if not isinstance(step, ToolStep | RecallStep):
         changed["reads"] = reads
-    made: Step = msgspec.structs.replace(step, **changed)
-    return made
+    return msgspec.structs.replace(step, **changed)
 
 
 def _put(workflow: Workflow, place: int, *steps: Step) -> Workflow:

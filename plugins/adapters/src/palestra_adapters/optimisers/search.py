@@ -166,8 +166,7 @@ class Studio:
         """A model's answer to a question about the task."""
         seed = self.rng.word() % SEEDS if heat else 0
         about = "\n\n".join(filter(None, (self.task, system)))
-        told: Told = yield Question(about, prompt, heat, seed)
-        return told
+        return (yield Question(about, prompt, heat, seed))
 
     def propose(
         self,

@@ -136,5 +136,4 @@ def contributions(layers: Sequence[Sequence[Answer]], weights: Sequence[Weights]
 def normalise(values: Weights) -> Weights:
     """Values as shares of their sum; equal shares if it is 0."""
     total = values.sum()
-    shares: Weights = values / total if total > 0 else np.full(len(values), 1 / len(values))
-    return shares
+    return values / total if total > 0 else np.full(len(values), 1 / len(values))

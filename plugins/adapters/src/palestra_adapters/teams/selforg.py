@@ -82,8 +82,7 @@ def contribution(made: NDArray[np.float64]) -> NDArray[np.float64]:
     """How close each vector is to the mean of all, which approximates its Shapley value."""
     mean = made.mean(axis=0)
     length = float(np.linalg.norm(mean))
-    parts: NDArray[np.float64] = made @ mean / length if length else np.zeros(len(made))
-    return parts
+    return made @ mean / length if length else np.zeros(len(made))
 
 
 def edges(made: NDArray[np.float64], alike: float) -> NDArray[np.bool_]:
@@ -92,8 +91,7 @@ def edges(made: NDArray[np.float64], alike: float) -> NDArray[np.bool_]:
     order = np.argsort(-parts, kind="stable")
     rank = np.empty(len(order), int)
     rank[order] = np.arange(len(order))
-    sent: NDArray[np.bool_] = close & (rank[:, None] < rank[None, :])
-    return sent
+    return close & (rank[:, None] < rank[None, :])
 
 
 def levels(sent: NDArray[np.bool_]) -> list[list[int]]:

@@ -88,8 +88,7 @@ class Regression:
         """The predicted performance of configurations."""
         names = [term for term in self.terms[1:] if ":" not in term]
         design, *_ = _design(rows, names, _products(self.terms), self.centre, self.scale)
-        predicted: NDArray[np.float64] = design @ self.coefficients
-        return predicted
+        return design @ self.coefficients
 
     def table(self, confidence: float = 0.95) -> Table:
         """Coefficients with intervals, and how well the model predicts."""

@@ -77,8 +77,7 @@ class SequenceForm:
         reach = self.chances.copy()
         for seat, plan in enumerate(plans):
             reach *= plan[self.sequences[:, seat]]
-        values: Floats = reach @ self.returns
-        return values
+        return reach @ self.returns
 
     def slope(self, seat: int, plans: Sequence[Floats]) -> Floats:
         """What each of a seat's sequences adds to its return; the seat's own plan is not used."""

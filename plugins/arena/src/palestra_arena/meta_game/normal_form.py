@@ -52,8 +52,7 @@ def rivals_profiles(payoffs: Payoffs, mixes: Mixes, seat: int) -> tuple[Floats, 
 def strategy_values(payoffs: Payoffs, mixes: Mixes, seat: int) -> Floats:
     """The expected payoff of each of a player's strategies against the others' mixes."""
     table, chances = rivals_profiles(payoffs, mixes, seat)
-    values: Floats = table @ chances
-    return values
+    return table @ chances
 
 
 def normal_nash_conv(payoffs: Payoffs, mixes: Mixes) -> float:

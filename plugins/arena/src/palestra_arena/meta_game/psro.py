@@ -104,8 +104,7 @@ def _has_plan(plan: Floats, plans: Sequence[Floats]) -> bool:
 
 
 def _mix_plans(plans: Sequence[Floats], mix: Floats) -> Floats:
-    plan: Floats = mix @ np.array(plans)
-    return plan
+    return mix @ np.array(plans)
 
 
 def _payoffs(form: SequenceForm, plans: Sequence[Sequence[Floats]]) -> Payoffs:

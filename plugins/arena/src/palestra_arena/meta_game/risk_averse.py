@@ -116,8 +116,7 @@ def best_risk_averse(mean: ArrayLike, covariance: ArrayLike, gamma: float, floor
         options={"ftol": 1e-14, "maxiter": 200},
     )
     mix = np.maximum(found.x, floor)
-    reply: Floats = mix / mix.sum()
-    return reply
+    return mix / mix.sum()
 
 
 def utility(mean: Floats, covariance: Floats, mix: Floats, gamma: float) -> float:

@@ -38,8 +38,7 @@ def _maximin(table: Floats) -> Floats:
         bounds=[(0, None)] * rows + [(None, None)],
     )
     mix = np.clip(found.x[:rows], 0.0, None)
-    shares: Floats = mix / mix.sum()
-    return shares
+    return mix / mix.sum()
 
 
 def profile_mass(
@@ -76,8 +75,7 @@ def _fixation(gain: Floats, alpha: float, population: int) -> Floats:
     odds = np.clip(alpha * gain, -500 / population, 500)
     level = np.abs(odds) < 1e-12
     safe = np.where(level, 1.0, odds)
-    chance: Floats = np.where(level, 1 / population, np.expm1(-safe) / np.expm1(-population * safe))
-    return chance
+    return np.where(level, 1 / population, np.expm1(-safe) / np.expm1(-population * safe))
 
 
 def alpha_rank_mixes(payoffs: Payoffs) -> Mixes:

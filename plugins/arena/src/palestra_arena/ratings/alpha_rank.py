@@ -73,8 +73,7 @@ def _fixation(table: Floats, alpha: float, population: int) -> Floats:
     exponents = np.cumsum(-alpha * (mutant - resident), axis=0)
     top = np.maximum(exponents.max(0), 0.0)
     total = np.exp(-top) + np.exp(exponents - top).sum(0)
-    chance: Floats = np.exp(-top) / total
-    return chance
+    return np.exp(-top) / total
 
 
 def _local_fixation(table: Floats, alpha: float, population: int) -> Floats:
@@ -83,8 +82,7 @@ def _local_fixation(table: Floats, alpha: float, population: int) -> Floats:
     size = np.maximum(np.abs(lead), 1e-14)
     risen = np.expm1(-size) / np.expm1(-population * size)
     sunk = risen * np.exp(-(population - 1) * size)
-    chance: Floats = np.where(lead > 0, risen, sunk)
-    return chance
+    return np.where(lead > 0, risen, sunk)
 
 
 def stationary(chain: Floats) -> Floats:
@@ -92,15 +90,13 @@ def stationary(chain: Floats) -> Floats:
     equations = chain.T - np.eye(len(chain))
     equations[-1] = 1.0  # each of them follows from the others, so that one makes room for the sum
     mass = np.clip(np.linalg.solve(equations, np.eye(len(chain))[-1]), 0.0, None)
-    shares: Floats = mass / mass.sum()
-    return shares
+    return mass / mass.sum()
 
 
 def win_shares(wins: Floats) -> Floats:
     """Share of games the row won against the column; 1/2 for those that did not meet."""
     games = wins + wins.swapaxes(-1, -2)
-    shares: Floats = np.where(games > 0, wins / np.maximum(games, 1e-300), 0.5)
-    return shares
+    return np.where(games > 0, wins / np.maximum(games, 1e-300), 0.5)
 
 
 def alpha_rank(

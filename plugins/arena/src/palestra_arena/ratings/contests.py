@@ -158,8 +158,7 @@ def _games_per_block(contests: Contests) -> Floats:
     for block, times in contests.blocks:
         for i, j in {(i, j) for players, _ in block for i in players for j in players if i != j}:
             blocks[i, j] += times
-    games: Floats = (wins + wins.T) / np.maximum(blocks, 1)
-    return games
+    return (wins + wins.T) / np.maximum(blocks, 1)
 
 
 def _blocks(games: Sequence[Contest]) -> Iterable[list[Contest]]:

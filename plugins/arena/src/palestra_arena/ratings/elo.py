@@ -13,8 +13,7 @@ K = 32.0
 
 def expected_score(rating: Floats, opponent: Floats) -> Floats:
     """The share of points a rating is expected to take from another."""
-    expected: Floats = 1 / (1 + 10 ** ((opponent - rating) / 400))
-    return expected
+    return 1 / (1 + 10 ** ((opponent - rating) / 400))
 
 
 def elo(
@@ -53,12 +52,10 @@ def _points(ranks: tuple[int, ...]) -> Floats:
     """Share of rivals each seat beat, ties as half."""
     rank = np.array(ranks)
     beaten = (rank[:, None] < rank[None]).sum(1) + ((rank[:, None] == rank[None]).sum(1) - 1) / 2
-    shares: Floats = beaten / (len(ranks) - 1)
-    return shares
+    return beaten / (len(ranks) - 1)
 
 
 def _expected_shares(seats: Floats) -> Floats:
     """The mean over rivals of the share expected against each; `seats` is (samples, seats)."""
     table = expected_score(seats[..., :, None], seats[..., None, :])
-    share: Floats = (table.sum(-1) - 0.5) / (seats.shape[-1] - 1)
-    return share
+    return (table.sum(-1) - 0.5) / (seats.shape[-1] - 1)

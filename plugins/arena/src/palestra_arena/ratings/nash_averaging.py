@@ -50,8 +50,7 @@ def _maximum_entropy(table: Floats) -> Floats:
         return float((q * np.log(q)).sum())
 
     def gradient(p: Floats) -> Floats:
-        slope: Floats = np.log(np.maximum(p, 1e-12)) + 1
-        return slope
+        return np.log(np.maximum(p, 1e-12)) + 1
 
     found = optimize.minimize(
         negative_entropy,
@@ -66,8 +65,7 @@ def _maximum_entropy(table: Floats) -> Floats:
         options={"maxiter": 1000, "ftol": 1e-12},
     )
     mixture = np.clip(found.x if _is_equilibrium(table, found.x) else start, 0.0, None)
-    shares: Floats = mixture / mixture.sum()
-    return shares
+    return mixture / mixture.sum()
 
 
 def _is_equilibrium(table: Floats, p: Floats) -> bool:
@@ -86,8 +84,7 @@ def _some_equilibrium(table: Floats, favour: Floats | None = None) -> Floats:
         b_eq=[1.0],
         bounds=(0, 1),
     )
-    mixture: Floats = found.x
-    return mixture
+    return found.x
 
 
 def _possible_support(table: Floats) -> set[int]:
@@ -114,5 +111,4 @@ def nash_averaging(
 
 def _antisymmetric(wins: Floats) -> Floats:
     shares = win_shares(wins) - 0.5
-    table: Floats = (shares - shares.T) / 2
-    return table
+    return (shares - shares.T) / 2

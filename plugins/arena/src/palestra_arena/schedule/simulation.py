@@ -43,12 +43,10 @@ def simulate_swiss(
             last = _rank_models(scores, alive, rng)[:, remaining - dropped : remaining]
             alive[rows, last] = False
             remaining -= dropped
-    mean: Floats = scores.mean(axis=0)
-    return mean
+    return scores.mean(axis=0)
 
 
 def _rank_models(scores: Floats, alive: NDArray[np.bool_], rng: Generator) -> NDArray[np.int_]:
     """Models by score in every simulation, best first, equals at random, the dropped last."""
     noise = rng.random(scores.shape)
-    order: NDArray[np.int_] = np.lexsort((noise, -scores, ~alive), axis=1)
-    return order
+    return np.lexsort((noise, -scores, ~alive), axis=1)

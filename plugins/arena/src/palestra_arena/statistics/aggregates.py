@@ -32,8 +32,7 @@ def iqm(scores: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
 def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> Floats:
     """The share of all runs that score more than each threshold."""
     flat = np.sort(np.asarray(scores, dtype=float).ravel())
-    above: Floats = 1 - np.searchsorted(flat, np.asarray(thresholds, float), "right") / len(flat)
-    return above
+    return 1 - np.searchsorted(flat, np.asarray(thresholds, float), "right") / len(flat)
 
 
 def stratified_interval(

@@ -85,5 +85,4 @@ def correct(p_values: ArrayLike, how: Correction = "holm") -> NDArray[np.float64
     elif how == "holm":
         order = np.argsort(values)
         adjusted[order] = np.maximum.accumulate(values[order] * (count - np.arange(count)))
-    capped: NDArray[np.float64] = np.clip(adjusted, 0.0, 1.0)
-    return capped
+    return np.clip(adjusted, 0.0, 1.0)

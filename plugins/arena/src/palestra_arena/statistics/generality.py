@@ -72,8 +72,7 @@ def shares_of_equilibrium(payoffs: Sequence[ArrayLike]) -> tuple[Floats, Floats]
 
 def _share(scores: Floats, best: ArrayLike) -> Floats:
     reference = np.broadcast_to(best, scores.shape)
-    shares: Floats = np.divide(scores, reference, out=np.zeros_like(scores), where=reference > 0)
-    return shares
+    return np.divide(scores, reference, out=np.zeros_like(scores), where=reference > 0)
 
 
 def generality(shares: ArrayLike) -> Generality:

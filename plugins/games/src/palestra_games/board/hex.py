@@ -198,8 +198,7 @@ def remove_only_stone(config: Hex, state: HexState) -> int:
     state.board[cell] = 0
     state.joined[cell] = 0
     row, column = cell // config.board_size, cell % config.board_size
-    mirrored: int = column * config.board_size + row
-    return mirrored
+    return column * config.board_size + row
 
 
 def place(config: Hex, state: HexState, cell: int, seat: int) -> None:

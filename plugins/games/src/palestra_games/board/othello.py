@@ -235,8 +235,7 @@ def is_disc(config: Othello, state: OthelloState, seat: int, row: int, column: i
     """Whether a cell is on the board and holds a disc of `seat`."""
     if row < 0 or column < 0 or row >= config.size or column >= config.size:
         return False
-    held: bool = state.discs[seat, row] >> column & 1 == 1
-    return held
+    return state.discs[seat, row] >> column & 1 == 1
 
 
 def settle(config: Othello, state: OthelloState, out: Any) -> None:

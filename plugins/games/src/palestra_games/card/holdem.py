@@ -542,14 +542,12 @@ class Holdem(ArrayGame[HoldemState]):
 
     def hole(self, state: HoldemState, seat: int) -> list[int]:
         """The two cards of a seat."""
-        cards: list[int] = state.deck[HOLE * seat : HOLE * (seat + 1)].tolist()
-        return cards
+        return state.deck[HOLE * seat : HOLE * (seat + 1)].tolist()
 
     def board(self, state: HoldemState) -> list[int]:
         """All five board cards, also those not shown yet."""
         start = HOLE * self.num_players
-        cards: list[int] = state.deck[start : start + BOARD].tolist()
-        return cards
+        return state.deck[start : start + BOARD].tolist()
 
     def in_hand(self, state: HoldemState) -> list[int]:
         """Seats that have not folded."""

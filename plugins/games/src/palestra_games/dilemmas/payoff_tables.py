@@ -48,8 +48,7 @@ class PayoffTable:
     @property
     def replies(self) -> Sequence[str]:
         """The names of player_1's moves."""
-        moves: Sequence[str] = self.moves
-        return moves
+        return self.moves
 
     @constant
     def table(self) -> tuple[float, ...]:

@@ -72,8 +72,7 @@ def check_associations(table: Associations, least: int) -> None:
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """What the forms of an English word have in common, by Porter's second stemmer."""
-    stemmed: str = snowballstemmer.stemmer("english").stemWord(word.lower())
-    return stemmed
+    return snowballstemmer.stemmer("english").stemWord(word.lower())
 
 
 @lru_cache(maxsize=1 << 16)

@@ -363,8 +363,7 @@ class Population(TextGame[PopulationState]):
 
     def counts(self, state: PopulationState) -> list[int]:
         """People by stage; they sum to the population."""
-        counts: list[int] = np.bincount(state.folk.stage, minlength=len(STAGES)).tolist()
-        return counts
+        return np.bincount(state.folk.stage, minlength=len(STAGES)).tolist()
 
     def unemployment(self, state: PopulationState) -> float:
         """The share of all adults who have no job."""

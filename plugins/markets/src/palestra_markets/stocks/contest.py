@@ -125,8 +125,7 @@ class ContestTrader(Investor):
         book.prices, book.proposals = prices, proposals
         if holdings.day % self._every:
             return None
-        mixed: list[float] = (self.shares_of(book.scores) @ proposals).tolist()
-        return mixed
+        return (self.shares_of(book.scores) @ proposals).tolist()
 
     def shares_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The fraction of the portfolio that follows each researcher."""
@@ -138,8 +137,7 @@ class ContestTrader(Investor):
         followed[best] = np.maximum(0, scores[best])
         if followed.sum() <= 0:
             followed[list(RESEARCHERS).index("holding")] = 1.0
-        shares: NDArray[np.float64] = followed / followed.sum()
-        return shares
+        return followed / followed.sum()
 
     def _surprises(self, turn: Turn, asked: int, shares: int) -> NDArray[np.float64]:
         """Surprises by share, from the newest report in each of this morning's answers."""

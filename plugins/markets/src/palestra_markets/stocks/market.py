@@ -57,8 +57,7 @@ class Morning:
     @property
     def opens(self) -> NDArray[np.int64]:
         """This morning's opening prices in cents, by share."""
-        opens: NDArray[np.int64] = self.market.bars["open"][self.day]
-        return opens
+        return self.market.bars["open"][self.day]
 
     def past(self, column: str, share: int | None = None) -> NDArray[np.int64]:
         """A column for completed days, oldest first: of one share, or of shape (days, shares)."""
@@ -135,5 +134,4 @@ def redraw_from(market: Market, day: int, seed: int) -> Market:
 
 def cents(prices: NDArray[np.float64]) -> NDArray[np.int64]:
     """Prices in whole cents, at least one."""
-    rounded: NDArray[np.int64] = np.maximum(1, np.rint(prices)).astype(np.int64)
-    return rounded
+    return np.maximum(1, np.rint(prices)).astype(np.int64)

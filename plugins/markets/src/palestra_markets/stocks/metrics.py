@@ -23,8 +23,7 @@ def wealth(record: EpisodeRecord) -> NDArray[np.float64]:
 def held_values(record: EpisodeRecord) -> NDArray[np.float64]:
     """The value by morning of equal sums held in every share without costs; it starts at 1."""
     prices = np.array([data["prices"] for data in mornings(record)], float)
-    values: NDArray[np.float64] = (prices / prices[0]).mean(1)
-    return values
+    return (prices / prices[0]).mean(1)
 
 
 def drawdown(values: NDArray[np.float64]) -> float:

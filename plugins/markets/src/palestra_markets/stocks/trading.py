@@ -519,8 +519,7 @@ class Trading(TextGame[TradingState]):
             price = int(morning.opens[share])
             seen += [price / int(first[share]), count * price / wealth]
             seen += changes_of(morning, share)
-        obs: NDArray[np.float32] = np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
-        return obs
+        return np.clip(np.array(seen), -1.0, MOST_SEEN).astype(np.float32)
 
     def _prices(self, state: TradingState) -> Chart:
         """The last days of the first share, as candles; today's is not known yet."""

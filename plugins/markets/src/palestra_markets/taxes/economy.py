@@ -518,8 +518,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         seen += [mean / 1e5, utility]
         shown = self._sees_incomes(state, seat)
         seen += [cents / 1e5 if shown else -1.0 for cents in state.incomes]
-        obs: NDArray[np.float32] = np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
-        return obs
+        return np.clip(np.array(seen), -1e9, 1e9).astype(np.float32)
 
     def scene(self, state: TaxEconomyState, seat: int | None = None) -> Scene:
         """The tax schedule as steps, mean utility over time, and a spectator's view of incomes."""

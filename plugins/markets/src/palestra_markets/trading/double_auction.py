@@ -594,7 +594,7 @@ def draw_units(config: DoubleAuction, state: DoubleAuctionState) -> None:
 
 def units_left(state: DoubleAuctionState, seat: int) -> int:
     """Units a trader may still trade this period."""
-    return state.endowed[seat] - state.traded[seat]  # type: ignore[no-any-return]
+    return state.endowed[seat] - state.traded[seat]
 
 
 def side_left(state: DoubleAuctionState, side: int) -> int:

@@ -244,8 +244,7 @@ def compiled_run() -> Callable[[Any, Any, Any], int]:
     from palestra.engine.compiled import device_functions
 
     functions: Any = {"run": run}
-    made: Callable[[Any, Any, Any], int] = device_functions(functions, njit)["run"]
-    return made
+    return device_functions(functions, njit)["run"]
 
 
 # The book as an object

@@ -77,8 +77,7 @@ def _tie_counts(values: Floats, ids: Ints) -> Floats:
 def _half_mean(group: Group, share: Floats) -> Floats:
     ids = group.peers
     total = np.bincount(ids, share * group.returns)
-    means: Floats = (total / np.bincount(ids, share))[ids]
-    return means
+    return (total / np.bincount(ids, share))[ids]
 
 
 def _metric(group: Group, metric: str) -> Floats:

@@ -68,5 +68,4 @@ def stable_loss(
         raise InvalidOption(f"bounds must lie around 1, not {lowest} and {highest}")
     ratio = (now - then).clamp(log(lowest), log(highest)).exp()
     kept = ratio.clamp(1 - clip, 1 + clip)
-    loss: Tensor = -(ratio * advantages).minimum(kept * advantages).mean()
-    return loss
+    return -(ratio * advantages).minimum(kept * advantages).mean()

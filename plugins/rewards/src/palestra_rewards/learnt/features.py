@@ -35,8 +35,7 @@ def made_features(of: str | Features) -> Features:
     """A function of (game, state, seat): the one given, or that named in `KNOWN` or by module."""
     if not isinstance(of, str):
         return of
-    found: Features = KNOWN.get(of) or load_entry_point(of)
-    return found
+    return KNOWN.get(of) or load_entry_point(of)
 
 
 def feature_facts(records: Sequence[EpisodeRecord], of: str | Features) -> dict[str, Any]:

@@ -56,8 +56,7 @@ def best(scores: Mapping[str, Any], *, highest: bool = False) -> str:
 
 def product_id(name: str) -> Generator[TextAction, Any, str]:
     found = yield call("find_products", words=name)
-    key: str = next(product["id"] for product in found if product["name"] == name)
-    return key
+    return next(product["id"] for product in found if product["name"] == name)
 
 
 def period(given: Given) -> dict[str, str]:

@@ -13,8 +13,7 @@ DESKS = ("web/CRMCalls-v0", "web/CRMDesk-v0")
 def ticket_of(record: EpisodeRecord) -> Ticket:
     """The question, its right answer and what was answered."""
     state = replay(record).state
-    found: Ticket = state.ticket if record.env == "web/CRMCalls-v0" else state.data
-    return found
+    return state.ticket if record.env == "web/CRMCalls-v0" else state.data
 
 
 @metric("success-by-kind", measures=DESKS, bounds=(0.0, 1.0), better="higher")

@@ -257,8 +257,7 @@ class _Maker:
         self.talk(case, bought, owners[-1], opened, minutes)
 
     def user(self, number: int) -> str:
-        key: str = self.rows["users"][number][0]
-        return key
+        return self.rows["users"][number][0]
 
     def history(
         self, case: str, owners: list[int], opened: datetime, minutes: int, done: bool

@@ -106,8 +106,7 @@ class Catalogue:
 
     def search(self, query: str) -> tuple[int, ...]:
         """The numbers of at most 50 products, the best match first, ties by number."""
-        found: tuple[int, ...] = self._cached_rank(" ".join(tokens(query)[:50]))
-        return found
+        return self._cached_rank(" ".join(tokens(query)[:50]))
 
     @cached_property
     def _cached_rank(self) -> Any:

@@ -170,8 +170,7 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         mine, rows, columns = np.pad(state.mine, 1), self.rows, self.columns
         around = sum(mine[r : r + rows, c : c + columns] for r in range(3) for c in range(3))
         shown = np.where(state.mine, MINE, around)
-        obs: NDArray[Any] = np.where(state.open, shown, CLOSED).astype(self.observation_dtype)
-        return obs
+        return np.where(state.open, shown, CLOSED).astype(self.observation_dtype)
 
     def outcome(self, state: MinesweeperState) -> Outcome | None:
         ended = super().outcome(state)

@@ -53,8 +53,7 @@ class Trusting(ScriptedAgent[Avalon]):
             return Approve() if self.approves(seen, game.num_players) else Reject()
         if seen[0] == QUEST:
             return Fail() if is_evil(own) else Succeed()
-        action: TextAction = turn.sample(self.rng)
-        return action
+        return turn.sample(self.rng)
 
     def ranking(self, seen: Sequence[int], players: int) -> list[int]:
         """Seats in the order in which they are wanted on a team."""

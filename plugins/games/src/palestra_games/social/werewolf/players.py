@@ -29,8 +29,7 @@ class Villager(ScriptedAgent[Werewolf]):
     def choose(self, turn: Turn[Werewolf]) -> TextAction:
         if turn.observation[0] == TALK:
             return Pass()
-        action: TextAction = turn.sample(self.rng)
-        return action
+        return turn.sample(self.rng)
 
 
 @agent("telltale-seer", needs=("array",))
