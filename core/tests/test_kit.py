@@ -86,8 +86,8 @@ class ShowsOldPay(Village):
 class TellsThePast(Village):
     """The event that seats newcomers says how rich those before them were."""
 
-    def _succeed(self, state: Any) -> list[Event]:
-        over, rich, *events = super()._succeed(state)
+    def _next_generation(self, state: Any) -> list[Event]:
+        over, rich, *events = super()._next_generation(state)
         told = (msgspec.structs.replace(e, text=f"{rich.text} {e.text}") for e in events)
         return [over, rich, *told]
 
@@ -96,10 +96,10 @@ class TellsThePast(Village):
 class WelcomesLate(Village):
     """Newcomers may not read the event that seats them."""
 
-    def _succeed(self, state: Any) -> list[Event]:
+    def _next_generation(self, state: Any) -> list[Event]:
         return [
             msgspec.structs.replace(e, audience=only()) if e.kind == "newcomer" else e
-            for e in super()._succeed(state)
+            for e in super()._next_generation(state)
         ]
 
 

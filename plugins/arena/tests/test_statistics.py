@@ -244,7 +244,7 @@ def test_agents_are_compared_in_all_percentiles_and_the_front_is_undominated() -
     assert found["steady"].at_least(found["twin"])
     assert not found["steady"].at_least(found["specialist"])
     assert not found["specialist"].at_least(found["weak"])
-    assert st.undominated(found) == ["steady", "specialist", "twin"]
+    assert st.pareto_front(found) == ["steady", "specialist", "twin"]
 
 
 @pytest.mark.parametrize(
