@@ -13,6 +13,7 @@ from palestra.agents.budget import Budget, Usage
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent
 from palestra.catalogue.declare import agent, environment, metric, renderer, reward
+from palestra.catalogue.find import specs
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
 from palestra.kernel.array_game import ArrayGame, Out, constant
@@ -34,7 +35,7 @@ from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Outcome, Result, Seat, Step
 from palestra.kernel.hooks import hookimpl
 from palestra.kernel.options import check_choice, check_ranges
-from palestra.kernel.registry import game, specs
+from palestra.kernel.registry import game
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import (
     AgentSpec,
@@ -42,6 +43,7 @@ from palestra.kernel.specs import (
     MetricSpec,
     RendererSpec,
     RewardSpec,
+    ThemeSpec,
     load_entry_point,
 )
 from palestra.kernel.state import ArrayState, Shape
@@ -140,6 +142,7 @@ __all__ = [
     "Text",
     "TextAction",
     "TextGame",
+    "ThemeSpec",
     "Transition",
     "Turn",
     "UnknownName",

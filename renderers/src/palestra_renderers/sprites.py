@@ -10,13 +10,15 @@ import json
 from functools import cache
 from importlib.resources import files
 
+from palestra_renderers.theme_file import chosen_theme
+
 
 @cache
 def outlines() -> dict[str, str]:
     """Every sprite's path, in the letters of SVG."""
     text = files("palestra_renderers").joinpath("sprites.json").read_text("utf-8")
     data: dict[str, dict[str, str]] = json.loads(text)
-    return {**data["icons"], **data["drawn"]}
+    return {**data["icons"], **data["drawn"], **chosen_theme().sprites}
 
 
 def has_sprite(name: str) -> bool:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from palestra.kernel.errors import InvalidOption
 from palestra.scene import Colour
+
+from palestra_renderers.theme_file import ThemeFile, chosen_theme
 
 Rgb = tuple[int, int, int]
 
@@ -96,8 +99,31 @@ THINGS: dict[str, Rgb] = {
     "mountains": (132, 136, 148),
     "desert": (222, 202, 158),
 }
-LIGHT: dict[str, Rgb] = {**PAPER, **THINGS}
-DARK: dict[str, Rgb] = {**DARK_PAPER, **THINGS}
+
+
+def colour_of(code: str) -> Rgb:
+    """The colour that `hexcode` writes as `code`."""
+    red, green, blue = bytes.fromhex(code.removeprefix("#"))
+    return red, green, blue
+
+
+def colours(theme: ThemeFile) -> tuple[dict[str, Rgb], dict[str, Rgb]]:
+    """All colours by name, light and dark, with a theme's in place of our own.
+
+    Raises `InvalidOption` if the theme has a colour that no scene can ask for.
+    """
+    own = {name: colour_of(code) for name, code in theme.both.items()}
+    light = {**PAPER, **THINGS, **own, **{n: colour_of(c) for n, c in theme.light.items()}}
+    dark = {**DARK_PAPER, **THINGS, **own, **{n: colour_of(c) for n, c in theme.dark.items()}}
+    if unknown := sorted((light.keys() | dark.keys()) - {*PAPER, *THINGS}):
+        raise InvalidOption(
+            f"the theme has unknown colours: {', '.join(unknown)}; a theme may set "
+            f"{', '.join(sorted({*PAPER, *THINGS}))}"
+        )
+    return (dark if theme.always_dark else light), dark
+
+
+LIGHT, DARK = colours(chosen_theme())
 
 
 @lru_cache(maxsize=1024)
@@ -115,14 +141,14 @@ def hexcode(colour: Rgb) -> str:
 
 def seat_colour(index: int) -> Rgb:
     """The colour of a seat; neutral for -1."""
-    return THINGS[paint_of(index)]
+    return LIGHT[paint_of(index)]
 
 
 @lru_cache(maxsize=1024)
 def ink_on(paint: str) -> str:
     """Black or white, whichever contrasts more with a colour (WCAG 2.2, relative luminance)."""
     light = luminance(LIGHT[paint])
-    black, white = luminance(THINGS["black"]), 1.0
+    black, white = luminance(LIGHT["black"]), luminance(LIGHT["white"])
     dark_contrast = (light + 0.05) / (black + 0.05)
     return "black" if dark_contrast >= (white + 0.05) / (light + 0.05) else "white"
 

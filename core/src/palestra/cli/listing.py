@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from palestra.agents.fitting import unmet_needs
+from palestra.catalogue.find import specs
 from palestra.cli.arguments import complete_id
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.options import describe_options
-from palestra.kernel.registry import load_game, registry, specs, where_from
+from palestra.kernel.registry import load_game, registry, where_from
 from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
 from palestra.records.metrics import metrics_for
 

@@ -12,7 +12,14 @@ from typing import Any
 
 import pluggy
 
-from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
+from palestra.kernel.specs import (
+    AgentSpec,
+    EnvSpec,
+    MetricSpec,
+    RendererSpec,
+    RewardSpec,
+    ThemeSpec,
+)
 
 GROUP = "palestra"
 hookspec = pluggy.HookspecMarker(GROUP)
@@ -37,6 +44,11 @@ def palestra_rewards() -> Iterable[RewardSpec]:  # type: ignore[empty-body]
 @hookspec
 def palestra_renderers() -> Iterable[RendererSpec]:  # type: ignore[empty-body]
     """Return the renderers this plugin adds, by environment family and mode."""
+
+
+@hookspec
+def palestra_themes() -> Iterable[ThemeSpec]:  # type: ignore[empty-body]
+    """Return the themes this plugin adds; scenes are drawn with the one PALESTRA_THEME names."""
 
 
 @hookspec

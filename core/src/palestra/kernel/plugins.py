@@ -22,13 +22,21 @@ import pluggy
 
 from palestra.kernel import hooks
 from palestra.kernel.errors import PalestraError, PluginError, UnknownName
-from palestra.kernel.specs import AgentSpec, EnvSpec, MetricSpec, RendererSpec, RewardSpec
+from palestra.kernel.specs import (
+    AgentSpec,
+    EnvSpec,
+    MetricSpec,
+    RendererSpec,
+    RewardSpec,
+    ThemeSpec,
+)
 
 CATALOGUES: dict[str, type] = {
     "palestra_environments": EnvSpec,
     "palestra_agents": AgentSpec,
     "palestra_rewards": RewardSpec,
     "palestra_renderers": RendererSpec,
+    "palestra_themes": ThemeSpec,
     "palestra_metrics": MetricSpec,
 }
 

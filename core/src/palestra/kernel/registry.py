@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 from palestra.kernel.errors import InvalidOption, MissingExtra, UnknownName, show
 from palestra.kernel.game import Game
 from palestra.kernel.naming import construct
 from palestra.kernel.plugins import Plugins
-from palestra.kernel.specs import (
-    AgentSpec,
-    EnvSpec,
-    MetricSpec,
-    RendererSpec,
-    RewardSpec,
-    load_entry_point,
-)
-
-Spec = TypeVar("Spec", EnvSpec, AgentSpec, RewardSpec, RendererSpec, MetricSpec)
-
+from palestra.kernel.specs import AgentSpec, EnvSpec, load_entry_point
 
 # modes that palestra-renderers draws for every environment
 DRAWN = ("human", "rgb_array", "ansi", "terminal", "gif", "mp4", "strip", "html")
@@ -52,6 +42,7 @@ class Registry:
         self.rewards = self._collect("palestra_rewards", lambda s: s.name)
         self.renderers = self._collect("palestra_renderers", lambda s: f"{s.family} {s.mode}")
         self.metrics = self._collect("palestra_metrics", lambda s: s.name)
+        self.themes = self._collect("palestra_themes", lambda s: s.name)
 
     def _collect(self, hook: str, key: Any) -> dict[str, Any]:
         """Merge one catalogue; a name declared twice belongs to the plugin that was first."""
@@ -114,29 +105,6 @@ def registry() -> Registry:
     plugins = Plugins.from_environment()
     plugins.load()
     return Registry(plugins)
-
-
-def specs(
-    *,
-    family: str | None = None,
-    namespace: str | None = None,
-    players: int | None = None,
-    moves: str | None = None,
-    payoffs: str | None = None,
-    tags: Iterable[str] = (),
-) -> list[EnvSpec]:
-    """Every installed environment whose declared facts match, in order of id."""
-    wanted = set(tags)
-    return [
-        spec
-        for _, spec in sorted(registry().environments.items())
-        if (family is None or spec.family == family)
-        and (namespace is None or spec.namespace == namespace)
-        and (players is None or spec.players[0] <= players <= spec.players[1])
-        and (moves is None or spec.moves == moves)
-        and (payoffs is None or spec.payoffs == payoffs)
-        and wanted <= set(spec.tags)
-    ]
 
 
 # Options that any game accepts besides its own, and the functions that extend its class

@@ -188,6 +188,15 @@ class RendererSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ThemeSpec:
+    """Colours and pictures for all scenes: a JSON file in a package, as in "package:night.json"."""
+
+    name: str
+    file: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MetricSpec:
     """A number of one `EpisodeRecord`; `measures` lists ids, namespaces (`"text/*"`) or `"*"`."""
 
