@@ -11,6 +11,7 @@ from palestra.files import whole_file
 from PIL import Image
 
 from palestra_renderers.picture import SIZE, Frame, Painter, paint_episode
+from palestra_renderers.theme import LIGHT
 
 Progress = Callable[[int, int], None]
 FRAME_MS, LAST_MS = 500, 2_500
@@ -53,7 +54,7 @@ def save_strip(path: Path, frames: Sequence[Frame], *, columns: int = 4) -> Path
     """Write frames side by side as one PNG."""
     height, width, _ = frames[0].shape
     rows = (len(frames) + columns - 1) // columns
-    strip = Image.new("RGB", (width * min(columns, len(frames)), height * rows), "white")
+    strip = Image.new("RGB", (width * min(columns, len(frames)), height * rows), LIGHT["paper"])
     for number, frame in enumerate(frames):
         place = (number % columns * width, number // columns * height)
         strip.paste(Image.fromarray(frame), place)

@@ -50,22 +50,33 @@ def with_changes(scene: Scene, before: Scene | None) -> Scene:
 def mark_changes(part: Part, old: Part) -> Part:
     """A board with its changed cells marked; other parts, and boards with many, as they are."""
     if isinstance(part, Grid) and isinstance(old, Grid):
-        if [len(row) for row in part.cells] != [len(row) for row in old.cells]:
-            return part
-        cells = [
-            (r, c)
-            for r, row in enumerate(part.cells)
-            for c, piece in enumerate(row)
-            if piece != old.cells[r][c]
-        ]
-        known = {cell for _, cell in part.marks}
-        if not 0 < len(cells) <= MOST:
-            return part
-        fresh = mark_cells("last", [cell for cell in cells if cell not in known])
-        return replace(part, marks=(*fresh, *part.marks))
+        return _mark_cells(part, old)
     if isinstance(part, Hexes) and isinstance(old, Hexes) and len(part.tiles) == len(old.tiles):
-        pairs = enumerate(zip(part.tiles, old.tiles, strict=True))
-        tiles = [number for number, (tile, was) in pairs if tile.piece != was.piece]
-        if 0 < len(tiles) <= MOST:
-            return replace(part, marks=(*part.marks, *(("last", number) for number in tiles)))
+        return _mark_tiles(part, old)
     return part
+
+
+def _mark_cells(part: Grid, old: Grid) -> Grid:
+    if [len(row) for row in part.cells] != [len(row) for row in old.cells]:
+        return part
+    cells = [
+        (r, c)
+        for r, row in enumerate(part.cells)
+        for c, piece in enumerate(row)
+        if piece != old.cells[r][c]
+    ]
+    known = {cell for _, cell in part.marks}  # what the game marks stays as it is
+    if not 0 < len(cells) <= MOST:
+        return part
+    fresh = mark_cells("last", [cell for cell in cells if cell not in known])
+    return replace(part, marks=(*fresh, *part.marks))
+
+
+def _mark_tiles(part: Hexes, old: Hexes) -> Hexes:
+    pairs = enumerate(zip(part.tiles, old.tiles, strict=True))
+    tiles = [number for number, (tile, was) in pairs if tile.piece != was.piece]
+    known = {number for _, number in part.marks}
+    if not 0 < len(tiles) <= MOST:
+        return part
+    fresh: list[tuple[MarkKind, int]] = [("last", n) for n in tiles if n not in known]
+    return replace(part, marks=(*fresh, *part.marks))

@@ -27,12 +27,11 @@ from palestra import (
 )
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
-from palestra_games.board.marks import MARKS, disc_cells, number_labels
+from palestra_games.board.marks import DIRECTIONS, MARKS, disc_cells, mark_lines, number_labels
 
 LETTERS = bytes.maketrans(b"\0\1\2", MARKS.encode())
 DIGITS = "1234567890" * 10
 LONGEST = 100  # rows, columns or discs in a line
-DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 class ConnectFourState(ArrayState):
@@ -158,8 +157,10 @@ class ConnectFour(ArrayGame[ConnectFourState]):
         return str(action + 1)
 
     def scene(self, state: ConnectFourState, seat: int | None = None) -> Scene:
-        cells = disc_cells(state.board[::-1].tolist())
-        return Scene(grid=Grid(cells, column_labels=number_labels(self.columns), style="rack"))
+        rows = state.board[::-1].tolist()
+        labels = number_labels(self.columns)
+        marks = mark_lines(rows, self.line) if state.over else ()
+        return Scene(grid=Grid(disc_cells(rows), (), labels, style="rack", marks=marks))
 
 
 def completes_line(

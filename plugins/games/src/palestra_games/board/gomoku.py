@@ -29,17 +29,18 @@ from palestra import (
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 from palestra_games.board.marks import (
+    DIRECTIONS,
     LETTERS,
     MARKS,
     STONES,
     column_letters,
     disc_grid,
+    mark_lines,
     number_labels,
     text_board,
 )
 
 LARGEST = len(LETTERS)
-DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 class GomokuState(ArrayState):
@@ -163,7 +164,8 @@ class Gomoku(ArrayGame[GomokuState]):
     def scene(self, state: GomokuState, seat: int | None = None) -> Scene:
         labels = number_labels(self.board_size)[::-1]
         rows = state.board[::-1].tolist()
-        return Scene(grid=disc_grid(rows, labels, pieces=STONES, ground="counter"))
+        marks = mark_lines(rows, self.line, exact=self.exact) if state.over else ()
+        return Scene(grid=disc_grid(rows, labels, pieces=STONES, ground="counter", marks=marks))
 
 
 def makes_line(config: Gomoku, state: GomokuState, row: int, column: int) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import mover, turn_to, win
 from palestra.scene import Hex as Tile
-from palestra.scene import HexEdge, Hexes
+from palestra.scene import HexEdge, Hexes, MarkKind
 
 from palestra_games.board.marks import DISCS, LETTERS, MARKS
 
@@ -170,11 +170,30 @@ class Hex(ArrayGame[HexState]):
     def scene(self, state: HexState, seat: int | None = None) -> Scene:
         rows = state.board.reshape(self.board_size, -1).tolist()
         note = "X joins top and bottom, O left and right; a cell also touches up-right, down-left."
-        return Scene(lines=(note,), parts=(rhombus(rows),))
+        return Scene(
+            lines=(note,), parts=(rhombus(rows, winning_chain(rows) if state.over else []),)
+        )
 
 
-def rhombus(rows: Sequence[Sequence[int]]) -> Hexes:
-    """The board with its sides in the colours of those who join them."""
+def winning_chain(rows: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """A shortest chain of one player's stones that joins their sides; empty if there is none."""
+    count = len(rows)
+    for mark, along in ((1, 0), (2, 1)):  # X joins row 0 and the last, O column 0 and the last
+        stones = {(r, c) for r in range(count) for c in range(count) if rows[r][c] == mark}
+        paths = [[stone] for stone in sorted(stones) if stone[along] == 0]
+        reached = {path[0] for path in paths}
+        for path in paths:  # grows while it is walked
+            row, column = path[-1]
+            if path[-1][along] == count - 1:
+                return path
+            near = {(row + r, column + c) for r, c in NEIGHBOURS} & stones - reached
+            reached |= near
+            paths += [[*path, stone] for stone in sorted(near)]
+    return []
+
+
+def rhombus(rows: Sequence[Sequence[int]], chain: Sequence[tuple[int, int]]) -> Hexes:
+    """The board with its sides in the colours of those who join them, and a chain that won."""
     last = len(rows) - 1
     tiles = tuple(
         Tile(column, row, "", DISCS[mark], f"{LETTERS[column]}{row + 1}")
@@ -187,7 +206,8 @@ def rhombus(rows: Sequence[Sequence[int]]) -> Hexes:
         *(HexEdge(0, n, side, 1) for n in range(last + 1) for side in (3, 4)),
         *(HexEdge(last, n, side, 1) for n in range(last + 1) for side in (0, 1)),
     ]
-    return Hexes(tiles, tuple(rim))
+    won: list[tuple[MarkKind, int]] = [("winning", r * len(rows) + c) for r, c in chain]
+    return Hexes(tiles, tuple(rim), marks=tuple(won))
 
 
 def remove_only_stone(config: Hex, state: HexState) -> int:

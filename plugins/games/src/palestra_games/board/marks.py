@@ -6,13 +6,15 @@ A mark is 0 for an empty cell, else 1 + the seat that owns what stands there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from palestra import Grid, Piece
-from palestra.scene import GridStyle
+from palestra.scene import Cell, GridStyle, Marks, mark_cells
 
 MARKS = ".XO"  # how a mark is written
 DISCS = (None, *(Piece(mark, seat, "disc") for seat, mark in enumerate(MARKS[1:])))
 STONES = (None, Piece("X", "black", "disc"), Piece("O", "white", "disc"))
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # of the columns, from the left
 
 
@@ -49,9 +51,40 @@ def disc_grid(
     style: GridStyle = "ruled",
     pieces: Sequence[Piece | None] = DISCS,
     ground: str = "",
+    marks: Marks = (),
 ) -> Grid:
     """A picture of rows of marks, with these row labels and letters for the columns."""
     columns = len(rows[0])
     cells, letters = disc_cells(rows, pieces), tuple(LETTERS[:columns])
     grounds = ((ground,) * columns,) * len(rows) if ground else ()
-    return Grid(cells, labels, letters, style=style, ground=grounds)
+    return Grid(cells, labels, letters, style=style, marks=marks, ground=grounds)
+
+
+def mark_lines(rows: Sequence[Sequence[int]], length: int, *, exact: bool = False) -> Marks:
+    """Winning marks on all lines of at least `length` equal marks, or of exactly as many."""
+    found: set[Cell] = set()
+    for row, column in product(range(len(rows)), range(len(rows[0]))):
+        if rows[row][column]:
+            for rise, run in DIRECTIONS:
+                line = _line_from(rows, (row, column), rise, run)
+                if len(line) == length or (len(line) > length and not exact):
+                    found.update(line)
+    return mark_cells("winning", sorted(found))
+
+
+def _line_from(rows: Sequence[Sequence[int]], start: Cell, rise: int, run: int) -> list[Cell]:
+    """The cells of an unbroken line that begins at a cell; none if it begins before it."""
+    mark, (row, column) = rows[start[0]][start[1]], start
+    if _mark_at(rows, row - rise, column - run) == mark:
+        return []
+    line = []
+    while _mark_at(rows, row, column) == mark:
+        line.append((row, column))
+        row, column = row + rise, column + run
+    return line
+
+
+def _mark_at(rows: Sequence[Sequence[int]], row: int, column: int) -> int:
+    """The mark at a place; -1 off the board."""
+    inside = 0 <= row < len(rows) and 0 <= column < len(rows[0])
+    return rows[row][column] if inside else -1

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Grid, Piece, Scene, Shape, Vocabulary, environment
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
+from palestra_games.board.marks import MARKS, disc_cells, mark_lines
+
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
-MARKS = ".XO"
+CROSSES = (None, Piece("X", 0, "mark"), Piece("O", 1, "mark"))
+CELL_NAMES = (("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9"))
 
 
 class TicTacToeState(ArrayState):
@@ -102,9 +105,9 @@ class TicTacToe(ArrayGame[TicTacToeState]):
         return str(action + 1)
 
     def scene(self, state: TicTacToeState, seat: int | None = None) -> Scene:
-        cells = [Piece(MARKS[m], m - 1, "mark") if m else None for m in state.board.tolist()]
-        rows = tuple(tuple(cells[r : r + 3]) for r in (0, 3, 6))
-        return Scene(grid=Grid(rows, names=(("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9"))))
+        rows = state.board.reshape(3, 3).tolist()
+        marks = mark_lines(rows, 3) if state.over else ()
+        return Scene(grid=Grid(disc_cells(rows, CROSSES), marks=marks, names=CELL_NAMES))
 
 
 def completing_cell(board: NDArray[np.int8], mark: int) -> int:
