@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from palestra import Episode, Grid, Scene
-from palestra.scene import Hexes, Part, mark_cells
+from palestra.scene import Hexes, MarkKind, Part, mark_cells
 
 MOST = 4  # cells that one move changes: castling moves two men
 
