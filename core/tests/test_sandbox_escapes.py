@@ -281,7 +281,7 @@ def _beyond(
 ) -> Ran:
     """Run a program that has all of Python, its text unchecked."""
     monkeypatch.setattr(running, "check_program", ast.parse)
-    monkeypatch.setattr(running, "imported", lambda tree: ())
+    monkeypatch.setattr(running, "imported_modules", lambda tree: ())
     limits = limits or Limits(cpu=1, seconds=5)
     return run_program(BEYOND + source, tools={"tool": len}, limits=limits, unsafe=unsafe)
 
