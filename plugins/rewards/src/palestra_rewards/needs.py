@@ -56,8 +56,10 @@ NEEDS: dict[str, Need] = {
     "token counts": column(
         "tokens", "use agents whose Usage counts tokens_out, or pass tokens=, sampled per turn"
     ),
-    "durations": column(
-        "seconds", "use agents whose Usage measures seconds, or pass seconds=, one per turn"
+    "durations": Need(
+        lambda group, _: group.seconds is not None or "duration" in group.facts,
+        "use agents whose Usage measures seconds or an environment that reports 'duration', or "
+        "pass seconds=, one per turn",
     ),
     "costs": column(
         "cost", "use a game with costs or agents whose Usage counts cost, or pass cost="

@@ -131,7 +131,7 @@ class Wildfire(Walkers[WildfireState]):
 
     Actions are 0 stay, 1 north, 2 south, 3 west, 4 east and 5 drop.
 
-    An observation has three int8 planes over the whole grid: what is on each cell (0 bare ground,
+    An observation has three int16 planes over the whole grid: what is on each cell (0 bare ground,
     1 tree, 2 wet tree, 3 fire, 4 burnt ground, 5 water, 6 house, 7 wet house, 8 ruin); planes by
     cell (1 another plane, 2 the player's own, and 2 more with a full tank; the player's own is
     shown where they share a cell); and the way the wind blows (1 to 4, as the actions).
@@ -199,7 +199,6 @@ class Wildfire(Walkers[WildfireState]):
     figure = "plane"
     num_actions = len(ACTIONS)
     reward_terms = ("extinguished", "prepared", "houses", "saved")
-    observation_dtype = np.int8
     observation_bounds = (0, 8)
 
     def validate(self) -> None:
