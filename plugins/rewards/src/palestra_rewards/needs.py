@@ -129,6 +129,7 @@ NEEDS: dict[str, Need] = {
         "pass scores= (a ValueModel, a Judge or its URI) or tag records with 'implicit'",
     ),
     "likeness": option("scores", "a Likeness fitted to records of an expert and of the agent"),
+    "step preferences": option("scores", "a StepPreference fitted to an expert's choices"),
     "rubric": option("rubric", "a Rubric of criteria and weights"),
     "metrics": option("metrics", "metrics from comments, as `best_metrics` returns them"),
     "unaided return": option("unaided", "the human's return beside a passive partner; and human="),
