@@ -1,7 +1,8 @@
-"""StepAgent's implicit reward, MiCRo's router, and rows of labels and of needs."""
+"""StepAgent's implicit reward, MiCRo's router, rows of labels and of needs, a rule for steps."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -143,3 +144,20 @@ def test_rows_of_needs_tag_steps_and_leave_needless_calls_out() -> None:
     assert {"tool", "parametric"} == {row["step"] for row in rows}
     with pytest.raises(InvalidOption, match="reads the fact 'calls'"):
         need_rows(rollouts(1))
+
+
+def test_a_rule_verifies_steps_by_what_they_changed() -> None:
+    """On a hall without walls: good is what comes nearer than before and than the start was."""
+    hall = {"rows": 2, "columns": 5, "wall_density": 0.0}
+    records = palestra.play("games/PlanPath-v0", agents="random", episodes=3, seed=11, **hall)
+    found, expected = [], []
+    for record in records:
+        found += (shape("steve", record, by="progress") > 0).tolist()
+        states = [episode.game.clone(episode.state) for episode in palestra.retrace(record)]
+        ways = [abs(s.walker[0] - s.goal[0]) + abs(s.walker[1] - s.goal[1]) for s in states]
+        left = [min(way, ways[0]) for way in ways]
+        expected += [after < before for before, after in pairwise(left)]
+    assert found == expected
+    assert {True, False} == set(found)
+    with pytest.raises(InvalidOption, match="needs progress"):
+        shape("steve", rollouts(1), by="progress")

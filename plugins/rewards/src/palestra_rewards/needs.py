@@ -115,8 +115,11 @@ NEEDS: dict[str, Need] = {
     "beliefs": fact("belief", "a user model's probabilities before the first turn and after each"),
     "milestones": fact("milestones", "names that each turn's program printed"),
     "verdicts": Need(
-        lambda group, options: "judge" in options or "verdicts" in group.facts,
-        "pass judge= (a Judge of any model) or tag records with 'verdicts', true or false per turn",
+        lambda group, options: (
+            "judge" in options or options.get("by") == "progress" or "verdicts" in group.facts
+        ),
+        "pass judge= (a Judge of any model), by='progress', or tag records with 'verdicts', true "
+        "or false per turn",
     ),
     "model judge": option("judge", "a Judge, or a model's URI such as 'local:'"),
     "candidates": fact("candidates", "actions proposed and not played, one list per turn"),
