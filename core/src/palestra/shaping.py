@@ -56,7 +56,8 @@ def potential_based(shaper: AnyShaper) -> AnyShaper:
     It is called once more if an episode ends from outside, by a forfeit or a step limit: then
     nobody has moved, `over` is true, and it takes back the potential of the last state, so that the
     sum of its terms does not depend on what is played. Other shapers pay nothing there. `over` is
-    also true for a seat that a new person takes: the sum is that of each person's terms.
+    also true for a seat that a new person takes: the sum is that of each person's terms. It is not
+    called for a seat before the seat's first decision, so the sum is minus the potential there.
     """
     shaper.potential_based = True  # type: ignore[attr-defined]
     return shaper
@@ -165,6 +166,7 @@ class ShapedEpisode(Episode):
         self._paid = [0.0] * self.game.num_players
         self._total = list(self._paid)
         self._named: Terms = {}
+        self._begun: frozenset[int] = frozenset()  # seats whose person has decided something
 
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
         before, turn = self.state, self.steps_played
@@ -181,6 +183,7 @@ class ShapedEpisode(Episode):
         assert self._extra is not None
         self._paid = [0.0] * self.game.num_players  # instead of a step, not after one
         self._named = {}
+        self._begun |= {seat}
         self._settle(asked, {p: {"forfeit": v} for p, v in self._extra.items() if v})
 
     def truncate(self, why: str = "stopped", notes: Any = None) -> None:
@@ -204,6 +207,7 @@ class ShapedEpisode(Episode):
             return  # a repaired move was shaped already
         after, actions, to_act = self._simulator.state, self._history[1], self.to_act
         left = self._left()
+        self._begun |= set(actions)
         terms: dict[int, dict[str, float]] = {}
         for seat in range(self.game.num_players):
             gamma = self.gamma if seat in to_act or not to_act else 1.0
@@ -215,9 +219,12 @@ class ShapedEpisode(Episode):
                     named |= own
                     continue
                 shaper = self._shapers[name]
+                if is_potential_based(shaper) and seat not in self._begun:
+                    continue
                 ends = seat in left and (is_potential_based(shaper) or is_by_person(shaper))
                 named |= shaper(replace(step, over=True) if ends else step)
             terms[seat] = named
+        self._begun -= left
         self._paid, self._named = [0.0] * self.game.num_players, {}
         self._pay(terms)
         if self.game.has_newcomers:
@@ -241,7 +248,7 @@ class ShapedEpisode(Episode):
             weight = self.gamma if seat in asked else 1.0
             step = Transition(self.game, state, {}, state, seat, True, 1.0)
             named = dict(terms.get(seat, {}))
-            for shaper in ending:
+            for shaper in ending if seat in self._begun else ():
                 named |= {name: weight * value for name, value in shaper(step).items()}
             paid[seat] = named
         self._pay(paid)
@@ -289,11 +296,13 @@ class ShapedEpisode(Episode):
         return twin
 
     def snapshot(self) -> Snapshot:
-        kept = (self._terms, self._paid, self._total, self._named, _copies(self._shapers))
+        paid = self._terms, self._paid, self._total, self._named, self._begun
+        kept = (*paid, _copies(self._shapers))
         return replace(super().snapshot(), shaped=kept)
 
     def restore(self, snapshot: Snapshot) -> None:
         super().restore(snapshot)
         if snapshot.shaped is not None:
-            self._terms, self._paid, self._total, self._named, shapers = snapshot.shaped
+            *paid, shapers = snapshot.shaped
+            self._terms, self._paid, self._total, self._named, self._begun = paid
             self._shapers = _copies(shapers)

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import palestra
 import pytest
@@ -222,10 +223,6 @@ def test_without_orders_the_policy_plays_as_if_alone() -> None:
 
 
 def test_the_rules_of_the_game_can_be_the_strategy() -> None:
-    def clerk(request: Request) -> str:
-        """Passes the rule's lines on as they stand."""
-        return last(request).split("rule of the game:\n")[1].split("\n\n")[0]
-
     model = Free(clerk)
     agent = Mediator(model=model, controller="rules", every=1, hold=1)
     options = {"seed": 3, "max_episode_steps": 30, "num_players": 2}
@@ -233,6 +230,31 @@ def test_the_rules_of_the_game_can_be_the_strategy() -> None:
     (scripted,) = palestra.play("grid/Foraging-v0", agents=["scripted"] * 2, **options)
     assert [t.text for t in mediated.turns] == [t.text for t in scripted.turns]
     assert len(model.requests) == len(mediated.steps)
+
+
+def clerk(request: Request) -> str:
+    """Passes the rule's lines on as they stand."""
+    return last(request).split("rule of the game:\n")[1].split("\n\n")[0]
+
+
+@pytest.mark.parametrize(("first", "end"), [(0, 12), (18, 30)])
+def test_planes_obey_orders_early_or_late(first: int, end: int) -> None:
+    """LLM-mediated MARL: overridden steps lie in the schedule, and are the rule's own."""
+    agent = Mediator(model=Free(clerk), controller="rules", every=3, hold=1, first=first, last=end)
+    (record,) = palestra.play(
+        "grid/Wildfire-v0", agents=[agent] * 3, seed=5, max_steps=40, burn_steps=1000
+    )
+    led = {n for n, s in enumerate(record.steps) if any(t.facts["overridden"] for t in s.turns)}
+    assert led == set(range(first, end, 3)) & set(range(len(record.steps)))
+    for episode, step in zip(palestra.retrace(record), record.steps, strict=False):
+        for turn in step.turns if turn_was_led(step) else ():
+            rule = episode.game.scripted(episode.state, turn.seat)
+            assert turn.text == episode.game.action_text(episode.state, turn.seat, rule)
+    assert overridden([record])["player_0"] == pytest.approx(4 / len(record.steps))
+
+
+def turn_was_led(step: Any) -> bool:
+    return all(turn.facts["overridden"] for turn in step.turns)
 
 
 def test_orders_are_read_by_member() -> None:

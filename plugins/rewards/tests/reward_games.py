@@ -85,3 +85,8 @@ def letters(game: Any, state: Any, seat: int) -> float:
 def left_to_fill(game: Any, state: Any, seat: int) -> Any:
     """A potential that takes one state of tic-tac-toe, or an array of them."""
     return (seat + 1) * (state["board"] == 0).sum(axis=-1) + state["turn"]
+
+
+def height_of_bid(game: Any, state: Any, seat: int) -> float:
+    """A potential that every seat's bid changes, and that differs by seat."""
+    return 2.0 + seat + 0.3 * float(state["standing"])

@@ -244,6 +244,19 @@ def test_members_of_other_tasks_are_named(other: dict[str, Any], what: str) -> N
         Group.of(group, one_task=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "columns", "message"),
+    [
+        ("grpo", {"episode": [-1, 0]}, "episode must number episodes from 0, not -1"),
+        ("r3", {"logprob": [np.nan, 1], "success": [0, 0]}, "logprob must hold finite numbers"),
+        ("egae", {"facts": {"values": [np.inf, 1]}}, "values must hold finite numbers"),
+    ],
+)
+def test_numbers_that_are_none_are_named(name: str, columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOption, match=message):
+        estimate(name, {"episode": [0, 1], "rewards": [0, 0], **columns})
+
+
 def test_seats_without_turns_are_named() -> None:
     with pytest.raises(InvalidOption, match="seat 2 has no turn"):
         Group.of(records(2), seats=[2])

@@ -32,7 +32,7 @@ Records = list[EpisodeRecord]
 PAGE = Path(__file__).parents[3] / "docs" / "producers.md"
 BY_NAME = {run.entry.split(":")[0]: run for run in RUNS}
 ELSEWHERE = {"red-team", "comas"}  # fed by the agent of that name, and tested beside it
-LEARNS_IT = {"oprl"}  # takes what was reported, and else learns it from the rollouts
+LEARNS_IT = {"oprl", "duration"}  # take what was reported, and else the rollouts or the clock
 
 
 @cache
@@ -115,9 +115,24 @@ def by_smart(records: Records) -> np.ndarray:
 
 
 def by_milestones(records: Records) -> np.ndarray:
-    reached = [[len(names) for names in after(record, "milestones")] for record in records]
-    assert all(last(record, "progress") < 1 for record in records)
-    return np.concatenate([0.1 * np.diff(counts, prepend=0) for counts in reached])
+    found = []
+    for record in records:
+        counts = [len(names) for names in after(record, "milestones")]
+        paid = 0.1 * np.diff(counts, prepend=0)
+        if record.outcome.results == ("win",):  # type: ignore[union-attr]
+            paid = np.array([0.0] * (len(counts) - 1) + [1.0])
+        found.append(paid)
+    assert {len(row) for row in found} > {2}
+    assert {round(float(row.sum()), 6) for row in found} > {1.0}
+    return np.concatenate(found)
+
+
+def by_duration(records: Records) -> np.ndarray:
+    took = np.concatenate([after(record, "duration") for record in records])
+    who = np.array([record.agents[0] for record in records for _ in record.turns])
+    for agent in set(who):
+        took[who == agent] /= took[who == agent].mean()
+    return took * spread(records, standard([record.returns[0] for record in records]))
 
 
 def by_statefactory(records: Records) -> np.ndarray:
@@ -308,6 +323,7 @@ FOLLOWS: dict[str, Callable[[Records], np.ndarray]] = {
     "planner-r1": by_planner_r1,
     "smart": by_smart,
     "milestones": by_milestones,
+    "duration": by_duration,
     "statefactory": by_statefactory,
     "curiosity": by_curiosity,
     "comam": by_comam,

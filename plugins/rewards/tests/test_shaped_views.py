@@ -14,7 +14,7 @@ from palestra.engine.text_batch import TextBatch
 from palestra.kernel.registry import open_game
 from palestra.shaping import open_episode
 from palestra.views.vector import VectorView
-from reward_games import left_to_fill
+from reward_games import height_of_bid, left_to_fill
 
 FORAGING = "grid/Foraging-v0"
 SMALL = {"max_steps": 7, "rows": 5, "columns": 5, "max_food": 2}
@@ -126,8 +126,8 @@ def test_a_batch_of_a_text_game_pays_what_episodes_pay() -> None:
 
 
 @pytest.mark.parametrize("opponents", ["random", first_legal])
-def test_the_second_seat_is_told_what_it_was_paid_before_its_first_turn(opponents: Any) -> None:
-    """Discounted by its own turns, every episode pays minus the potential of the first state."""
+def test_the_second_seat_is_paid_minus_the_potential_of_its_first_turn(opponents: Any) -> None:
+    """Discounted by its own turns, and nothing for what came before."""
     view = VectorView(
         "games/TicTacToe-v0",
         8,
@@ -149,13 +149,33 @@ def test_the_second_seat_is_told_what_it_was_paid_before_its_first_turn(opponent
             if ended[lane] or cut[lane]:
                 sums.append(sum(GAMMA**k * reward for k, reward in enumerate(paid[lane])))
                 paid[lane] = []
-    start, met = (
-        left_to_fill(None, {"board": np.array([0] * free + [1] * (9 - free)), "turn": 9 - free}, 1)
-        for free in (9, 8)
-    )
-    # up to its first turn the seat is told `gamma * met - start`, and from there `-met` in all
+    met = left_to_fill(None, {"board": np.array([0] * 8 + [1]), "turn": 1}, 1)
     assert len(sums) > 16
-    assert sums == pytest.approx([GAMMA * met - start - met] * len(sums))
+    assert sums == pytest.approx([-met] * len(sums))
+
+
+@pytest.mark.parametrize("seat", range(4))
+def test_every_seat_of_a_game_of_turns_is_paid_minus_the_potential_of_its_first_turn(
+    seat: int,
+) -> None:
+    options = {"num_players": 4, "rewards": ["potential:of=reward_games:height_of_bid"]}
+    view: Any = palestra.make(
+        "games/LiarsDice-v0",
+        seat=seat,
+        opponents="random",
+        gamma=GAMMA,
+        compiled=False,
+        **options,
+    )
+    for seed in range(3):
+        _, info = view.reset(seed=seed)
+        met = height_of_bid(None, view.unwrapped.episode.state, seat)
+        summed, discount, over = 0.0, 1.0, False
+        while not over:
+            move = int(info["action_mask"].argmax())
+            _, reward, ended, cut, info = view.step(move)
+            summed, discount, over = summed + discount * reward, discount * GAMMA, ended or cut
+        assert summed == pytest.approx(-met)
 
 
 def test_gym_make_vec_and_sb3_take_rewards() -> None:

@@ -96,6 +96,7 @@ class ShapedBatch(Batch):
         self.terms: Terms = {}
         self._later: Terms = {}  # paid before an episode's first turn
         self._fresh = np.zeros(num_envs, np.bool_)  # lanes reset since the last step
+        self._begun = np.zeros(shape, np.bool_)  # seats that have decided in this episode
 
     def statistics(self) -> dict[str, Array]:
         return {**super().statistics(), "returns": self._final_returns}
@@ -140,7 +141,7 @@ class ShapedBatch(Batch):
 
     def _kept_rows(self) -> tuple[Array, ...]:
         """The arrays of a lane besides its record and its terms."""
-        return self.rewards, self.returns, self._final_returns, self._fresh
+        return self.rewards, self.returns, self._final_returns, self._fresh, self._begun
 
     # Playing
 
@@ -188,7 +189,7 @@ class ShapedBatch(Batch):
     def _begin(self, lanes: Array) -> None:
         """Start the shapers of lanes that were reset."""
         self.returns[lanes] = 0.0
-        self._fresh[lanes] = True
+        self._fresh[lanes], self._begun[lanes] = True, False
         for lane in lanes.tolist():
             self._of_lane[lane] = {
                 name: shaper.begin() if isinstance(shaper, Remembering) else shaper
@@ -255,6 +256,7 @@ class ShapedBatch(Batch):
             asked = acting[place].copy()
             asked[seat] = False
             forfeits = self._shared["forfeits"][0, seat]
+            self._begun[live[place], seat] = True
             self._settle(live[place], before[place], asked, {"forfeit": forfeits})
         cut = self._past_limit(live)
         for place in np.flatnonzero(np.isin(live, cut)).tolist():
@@ -309,6 +311,7 @@ class ShapedBatch(Batch):
     ) -> None:
         """Pay for a step that was played in these lanes."""
         over = after["over"] != 0
+        self._begun[lanes] |= acting
         for seat in range(self.game.num_players):
             counts = (after["acting"][:, seat] != 0) | over
             gamma = np.where(counts, self.gamma, 1.0)
@@ -320,17 +323,23 @@ class ShapedBatch(Batch):
                     terms |= paid_own
                     continue
                 shaper: Any = self._loaded[name]
+                calls = np.ones(len(lanes), np.bool_)
+                if is_potential_based(shaper):
+                    calls = self._begun[lanes, seat]
                 if isinstance(shaper, Batched) and shaper.batched:
-                    terms |= shaper.batch(steps)
+                    terms |= {n: np.where(calls, v, 0.0) for n, v in shaper.batch(steps).items()}
                 else:
-                    terms |= self._one_by_one(name, lanes, acting, steps)
+                    terms |= self._one_by_one(name, lanes, acting, steps, calls)
             for name, paid in terms.items():
                 self._pay(name, lanes, seat, np.asarray(paid, np.float64))
 
-    def _one_by_one(self, name: str, lanes: Array, acting: Array, steps: Transitions) -> Terms:
-        """A shaper's terms, each lane's from its own instance."""
+    def _one_by_one(
+        self, name: str, lanes: Array, acting: Array, steps: Transitions, calls: Array
+    ) -> Terms:
+        """A shaper's terms, each lane's from its own instance, where it is to be called."""
         found: Terms = {}
-        for place, lane in enumerate(lanes.tolist()):
+        for place in np.flatnonzero(calls).tolist():
+            lane = int(lanes[place])
             moves = steps.actions[place]
             step = Transition(
                 self.game,
@@ -355,7 +364,7 @@ class ShapedBatch(Batch):
             step = Transition(self.game, state, {}, state, seat, True, 1.0)
             for name, paid in own.items():
                 self._pay(name, one, seat, paid[seat])
-            for shaper in ending:
+            for shaper in ending if self._begun[lane, seat] else ():
                 for name, value in shaper(step).items():
                     self._pay(name, one, seat, weight * value)
 

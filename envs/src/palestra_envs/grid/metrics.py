@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from palestra import EpisodeRecord, metric
 from palestra.grids.compass import MOVES
-from palestra.records.shared_measures import mean_of, share_of, term_count, term_total
+from palestra.records.shared_measures import (
+    data_of,
+    last_fact,
+    mean_of,
+    share_of,
+    term_count,
+    term_total,
+)
 
 from palestra_envs.grid.kitchen.rules import SOUP_PAYS
 
@@ -201,3 +208,18 @@ def all_caught(record: EpisodeRecord) -> float:
     """1 if no evader was left before time was up, else 0."""
     ended = record.outcome is not None and "truncated" not in record.outcome.results
     return float(ended and "forfeit" not in record.outcome.results)  # type: ignore[union-attr]
+
+
+# Wildfire
+
+
+@metric("trees-saved", measures=("grid/Wildfire-v0",), bounds=(0.0, 1.0), better="higher")
+def trees_saved(record: EpisodeRecord) -> float:
+    """The share of the trees at the start that still stand."""
+    return float(last_fact(record, "progress"))
+
+
+@metric("houses-lost", measures=("grid/Wildfire-v0",), bounds=(0.0, None), better="lower")
+def houses_lost(record: EpisodeRecord) -> float:
+    """How many houses burned down."""
+    return float(sum(event["houses"] for event in data_of(record, "lost")))

@@ -3,8 +3,8 @@
 Siedler and Gemp, "LLM-Mediated Guidance of MARL Systems", 2025. A controller says what the team
 should do, by rule or in natural language; the mediator turns it into an order for each agent; an
 agent obeys for some steps and then follows its own policy again. The policy may learn meanwhile:
-its rewards and its algorithm do not change. The paper's wildfire environment is not included;
-orders can be any actions of any environment.
+its rewards and its algorithm do not change. Orders can be any actions of any environment;
+`grid/Wildfire-v0` is one after the paper's.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from palestra.kernel.specs import load_entry_point
 
 from palestra_rewards.advantages import Advantages
 from palestra_rewards.arrays import Floats
+from palestra_rewards.columns import NUMBERS
 from palestra_rewards.entries import Entry, entry
 from palestra_rewards.group import Group
 from palestra_rewards.needs import require
@@ -56,9 +57,14 @@ class Estimator:
 
     def __call__(self, rollouts: Rollouts) -> Advantages:
         group, values = as_group(rollouts, features=self.features), None
+        _check_numbers(group)
         for link in self.links:
             values = link(group, values)
         assert values is not None
+        if not np.isfinite(values).all():
+            raise InvalidOption(
+                f"{self.name} gives numbers that are not finite; check its options and facts"
+            )
         return Advantages(values, group, self.name)
 
     @property
@@ -82,6 +88,15 @@ class Estimator:
             if name not in held or not isinstance(held[name], Stateful):
                 raise UnknownName("stateful link", name, held)
             held[name].load(saved)
+
+
+def _check_numbers(group: Group) -> None:
+    """Raise `InvalidOption` for a column or fact with numbers that are not finite."""
+    columns = {n: getattr(group, n) for n in NUMBERS if getattr(group, n) is not None}
+    for name, values in {**columns, **group.facts}.items():
+        flat = isinstance(values, np.ndarray) or all(isinstance(v, int | float) for v in values)
+        if flat and not np.isfinite(np.asarray(values, dtype=np.float64)).all():
+            raise InvalidOption(f"{name} must hold finite numbers; leave out what is not known")
 
 
 def estimator(names: str | Sequence[str], **options: Any) -> Estimator:

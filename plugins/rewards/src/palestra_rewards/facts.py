@@ -274,6 +274,7 @@ _READERS: dict[str, tuple[Scope, Callable[[EpisodeRecord], Any]]] = {
     "needless": ("turns", _needless),
     "milestones": ("turns", _states("milestones")),
     "objects": ("turns", _states("objects")),
+    "duration": ("turns", _states("duration")),
     "belief": ("record", _belief),
     "mode": ("lines", _modes),
     "progress": ("lines", _seats_said("progress")),

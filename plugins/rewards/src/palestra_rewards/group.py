@@ -150,6 +150,8 @@ class Group:
         anything hashable.
         """
         of_turn = whole_column("episode", episode)
+        if of_turn.min(initial=0) < 0:
+            raise InvalidOption(f"episode must number episodes from 0, not {of_turn.min()}")
         size = of_turn.size
         episodes = int(of_turn.max(initial=-1)) + 1
         if truncated is not None:

@@ -56,8 +56,10 @@ NEEDS: dict[str, Need] = {
     "token counts": column(
         "tokens", "use agents whose Usage counts tokens_out, or pass tokens=, sampled per turn"
     ),
-    "durations": column(
-        "seconds", "use agents whose Usage measures seconds, or pass seconds=, one per turn"
+    "durations": Need(
+        lambda group, _: group.seconds is not None or "duration" in group.facts,
+        "use agents whose Usage measures seconds or an environment that reports 'duration', or "
+        "pass seconds=, one per turn",
     ),
     "costs": column(
         "cost", "use a game with costs or agents whose Usage counts cost, or pass cost="
@@ -113,8 +115,11 @@ NEEDS: dict[str, Need] = {
     "beliefs": fact("belief", "a user model's probabilities before the first turn and after each"),
     "milestones": fact("milestones", "names that each turn's program printed"),
     "verdicts": Need(
-        lambda group, options: "judge" in options or "verdicts" in group.facts,
-        "pass judge= (a Judge of any model) or tag records with 'verdicts', true or false per turn",
+        lambda group, options: (
+            "judge" in options or options.get("by") == "progress" or "verdicts" in group.facts
+        ),
+        "pass judge= (a Judge of any model), by='progress', or tag records with 'verdicts', true "
+        "or false per turn",
     ),
     "model judge": option("judge", "a Judge, or a model's URI such as 'local:'"),
     "candidates": fact("candidates", "actions proposed and not played, one list per turn"),
@@ -127,6 +132,7 @@ NEEDS: dict[str, Need] = {
         "pass scores= (a ValueModel, a Judge or its URI) or tag records with 'implicit'",
     ),
     "likeness": option("scores", "a Likeness fitted to records of an expert and of the agent"),
+    "step preferences": option("scores", "a StepPreference fitted to an expert's choices"),
     "rubric": option("rubric", "a Rubric of criteria and weights"),
     "metrics": option("metrics", "metrics from comments, as `best_metrics` returns them"),
     "unaided return": option("unaided", "the human's return beside a passive partner; and human="),

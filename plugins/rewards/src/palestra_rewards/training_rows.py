@@ -13,6 +13,7 @@ from palestra.records.record import TurnRecord
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import lines_of
+from palestra_rewards.facts import fact
 from palestra_rewards.reading import task_name
 
 Row = dict[str, Any]
@@ -130,6 +131,57 @@ def rejection_rows(
                 if turn.seat == seat
             ]
     return rows
+
+
+def label_rows(
+    records: Sequence[EpisodeRecord],
+    worth: Any,
+    *,
+    threshold: float = 0.0,
+    game: Game[Any, Any] | None = None,
+) -> list[Row]:
+    """One row per turn with a "label", true if it is worth more than `threshold`: KTO's form.
+
+    worth: one number per turn, such as the verdicts of `shape("steve", records)`. Rows have
+    "prompt", "completion" and "label", as TRL's `KTOTrainer` reads them.
+    """
+    values = _one_a_turn(records, worth)
+    turns = [pair for record in records for pair in _turns_of(record, game)]
+    return [
+        {"prompt": prompt, "completion": _said(turn), "label": bool(value > threshold)}
+        for (turn, prompt), value in zip(turns, values, strict=True)
+    ]
+
+
+def need_rows(records: Sequence[EpisodeRecord], *, game: Game[Any, Any] | None = None) -> list[Row]:
+    """SMART's rows to imitate: steps tagged by whether they used a tool, without needless calls.
+
+    A row has "prompt", "completion", "step" ("tool" if the turn called one, else "parametric") and
+    "rationale", the answer without its last line. Turns whose calls were needless (the fact
+    `needless`) are left out. Raises `InvalidOption` for records without the fact `calls`.
+    """
+    rows: list[Row] = []
+    for record in records:
+        made = fact(record, "calls")
+        if made is None:
+            raise InvalidOption(
+                "need_rows reads the fact 'calls'; play in an environment that reports it, as "
+                "docs/producers.md lists, or tag the records"
+            )
+        wasted = fact(record, "needless") or [0] * len(made)
+        for (turn, prompt), calls, waste in zip(_turns_of(record, game), made, wasted, strict=True):
+            if not waste:
+                said, _, _ = (turn.raw or turn.text).strip().rpartition("\n")
+                step = "tool" if calls else "parametric"
+                row = {"prompt": prompt, "completion": _said(turn), "step": step}
+                rows.append({**row, "rationale": said})
+    return rows
+
+
+def _turns_of(
+    record: EpisodeRecord, game: Game[Any, Any] | None
+) -> list[tuple[TurnRecord, list[dict[str, str]]]]:
+    return list(zip(record.turns, prompts_of(record, game), strict=True))
 
 
 def _said(turn: TurnRecord) -> list[dict[str, str]]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.judged import step_scores
 from palestra_rewards.episodes.turns import lines_of, tag_of, won
+from palestra_rewards.facts import after_steps
 from palestra_rewards.judges.service import Judge
+from palestra_rewards.needs import NEEDS, Lacking
 from palestra_rewards.people import people_of
 
 
@@ -61,15 +65,23 @@ def steve(
     *,
     stop: Annotated[bool, Meta(description="whether turns after the first bad one get 0")] = False,
     judge: Judge | str | None = None,
+    by: Annotated[
+        Literal["verdicts", "progress"],
+        Meta(description="without a judge: reported verdicts, or whether progress rose"),
+    ] = "verdicts",
 ) -> Floats:
     """1 for each turn that a verifier calls good, and -1 for each bad one.
 
     With `stop`, a seat's turns after its first bad one get 0.
 
-    Verdicts come from the judge, or else from the tag "verdicts" (true or false per turn). "STEVE:
-    A Step Verification Pipeline for Computer-use Agent Training" (2025).
+    Verdicts come from the judge, or else from the tag "verdicts" (true or false per turn). With
+    `by="progress"` a rule gives them: a turn is good if the progress that the environment reports
+    is greater after its step than before. "STEVE: A Step Verification Pipeline for Computer-use
+    Agent Training" (2025).
     """
-    if judge is None:
+    if judge is None and by == "progress":
+        good = nearer(record)
+    elif judge is None:
         good = np.asarray(tag_of(record, "verdicts", "steve", "verdicts"), dtype=bool)
     else:
         good = step_scores(record, judge=judge) == 1
@@ -79,3 +91,20 @@ def steve(
         if bad.size:
             paid[turns[bad[0] + 1 :]] = 0.0
     return paid
+
+
+def nearer(record: EpisodeRecord) -> NDArray[np.bool_]:
+    """Whether each turn's step brought its seat nearer to the goal, by the progress reported."""
+    said = after_steps(record, "progress")
+    if said[0] is None:
+        raise Lacking("steve:by=progress", "progress", NEEDS["progress"].how)
+    rose = [
+        _of(after, turn.seat) > _of(before, turn.seat)
+        for step, (before, after) in zip(record.steps, pairwise(said), strict=True)
+        for turn in step.turns
+    ]
+    return np.array(rose, dtype=bool)
+
+
+def _of(progress: Any, seat: int) -> float:
+    return float(progress[seat] if isinstance(progress, list | tuple) else progress)

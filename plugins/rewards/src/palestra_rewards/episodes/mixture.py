@@ -2,7 +2,8 @@
 
 Shen et al., "MiCRo: Mixture Modeling and Context-aware Routing for Personalized Preference
 Learning" (2025), with heads that are linear in features where the paper puts them on a language
-model. First a mixture of Bradley-Terry heads is fitted to the pairs of unknown people; then a few
+model; `learnt.tastes.RoutedMixture` has a network, and weights that depend on the context. First a
+mixture of Bradley-Terry heads is fitted to the pairs of unknown people; then a few
 pairs of one person set the weights of the heads, by Hedge.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Rng, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import named_terms
+from palestra_rewards.episodes.turns import Scores, named_terms, scores_of
 
 
 class Mixture:
@@ -129,10 +130,11 @@ class Mixture:
     paper="MiCRo: Mixture Modeling and Context-aware Routing (2025)",
     check="test_two_tastes_are_found_in_one_set_and_a_person_is_routed_to_theirs",
 )
-def micro(record: EpisodeRecord, *, scores: Mixture) -> Floats:
+def micro(record: EpisodeRecord, *, scores: Scores) -> Floats:
     """Named terms, weighted by the tastes of one person.
 
-    The tastes are the heads of a fitted `Mixture`. Call its `route` with a few of the person's
-    pairs first, to set how much each head counts. Shen et al., "MiCRo" (2025).
+    The tastes are the heads of a fitted `Mixture`, or of a `RoutedMixture`, in which the context
+    decides too. Call `route` with a few of the person's pairs first, to set how much each head
+    counts. Shen et al., "MiCRo" (2025).
     """
-    return scores(record)
+    return scores_of(record, scores, "micro")

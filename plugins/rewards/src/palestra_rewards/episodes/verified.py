@@ -175,7 +175,8 @@ def sea(
 
     `expert(record)` returns the right action text of every turn, such as a `Followed` of verified
     episodes. Arguments count only for an action of the right kind, by how similar they are. Tang et
-    al., "SEA" (2025), for texts; the weights are this package's own.
+    al., "SEA" (2025), for texts. The published abstract has a reward for each step and not its
+    form; these three parts and their weights are this package's own.
     """
     wanted = list(expert(record))
     fitting([0.0] * len(wanted), record, "the expert's actions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from palestra import reward
 
 from palestra_rewards.arrays import Floats, floats, means
@@ -22,7 +23,11 @@ def duration(group: Group, base: Floats) -> Floats:
     Each is multiplied by the turn's duration divided by the mean duration of the agent's turns.
 
     Asynchronous workers finish short actions more often; the weight gives equally good actions
-    equal expected updates. "Reinforcement Learning for Machine Learning Engineering Agents" (2025).
+    equal expected updates. How long an action runs is the fact "duration" if the environment
+    reports it, or else the seconds that the agent took. "Reinforcement Learning for Machine
+    Learning Engineering Agents" (2025).
     """
-    assert group.seconds is not None
-    return floats(base * group.seconds / means(group.seconds, group.agent)[group.agent])
+    took = group.turn_fact("duration") if "duration" in group.facts else group.seconds
+    assert took is not None
+    mean = means(took, group.agent)[group.agent]
+    return floats(base * np.divide(took, mean, out=np.ones(group.size), where=mean > 0))

@@ -223,7 +223,10 @@ def comam(
     agent's share grows with the agreement between the order of its local rewards and that of the
     team's returns over the group: their rank correlation, scaled to [0, 1], or with `by="gain"`
     the discounted gain of the local order relative to that of the best (nDCG). Shares sum to 1
-    over agents. "Collaborative Multi-Agent Optimization for Personalized Memory System".
+    over agents. The published abstract says that shares follow how consistent the two rankings
+    are, and not by which measure; both measures, and that an agent whose local order is the reverse
+    of the team's gets no share, are this package's choice. "Collaborative Multi-Agent Optimization
+    for Personalized Memory System".
     """
     local = np.asarray(group.line_fact("local"), dtype=np.float64)
     team = group.team_returns[group.line_episode]

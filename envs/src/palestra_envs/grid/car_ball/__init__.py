@@ -1,0 +1,1 @@
+"""Cars push a ball into goals."""

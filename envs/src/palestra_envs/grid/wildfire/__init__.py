@@ -1,0 +1,1 @@
+"""A wildfire in the wind, fought by planes."""

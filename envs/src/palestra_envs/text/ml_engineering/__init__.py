@@ -1,0 +1,1 @@
+"""Machine-learning engineering: programs that load data, fit, predict and submit."""
