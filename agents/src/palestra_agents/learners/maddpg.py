@@ -39,7 +39,7 @@ class MADDPGSettings:
     batch_size: int = 512
     memory: int = 100_000
     every: int = 3
-    learning_rate: float = 1e-2
+    learning_rate: float = 3e-3
     gamma: float = 0.95
     follow: float = 0.01  # how far target networks move towards the learnt ones
     hidden: int = 64

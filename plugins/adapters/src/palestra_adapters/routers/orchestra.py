@@ -45,6 +45,7 @@ class Prices:
 @agent(
     "orchestra",
     kind="llm",
+    plays=("markets/Screening-v0",),
     summary="Pools likelihoods from several models and decides by Bayes' rule at least cost.",
     paper=(
         "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential Decision-Making "
