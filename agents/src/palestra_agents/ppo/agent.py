@@ -13,8 +13,7 @@ from palestra.kernel.rng import check_seed
 try:
     import torch
 
-    from palestra_agents.ppo.network import PolicyValue
-    from palestra_agents.ppo.trainer import read_checkpoint
+    from palestra_agents.ppo.trainer import Settings, network_for, read_checkpoint
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
@@ -47,12 +46,11 @@ class PPOAgent(Agent):
         if not target:
             raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
         kept = read_checkpoint(Path(target))
-        rules = game(kept["env"], **kept["options"])
+        rules: Any = game(kept["env"], **kept["options"])
         self._env, self._greedy = kept["env"], greedy
         space: Any = rules.observation_space(0)
         self._space = space
-        actions = int(rules.action_space(0).n)
-        self._network = PolicyValue(space, actions, kept["settings"]["hidden"])
+        self._network = network_for(rules, Settings(**kept["settings"]))
         self._network.load_state_dict(kept["network"])
         self._seed = check_seed(seed)
 

@@ -9,18 +9,20 @@ from typing import Annotated
 
 import typer
 from palestra import InvalidOption, MissingExtra
-from palestra.cli.arguments import complete_id, split_agents
+from palestra.cli.arguments import complete_id, read_options, split_agents
 from palestra.runner.loggers import open_logger
 from rich.console import Console
 
 
 def train_command(
     env: Annotated[str, typer.Argument(autocompletion=complete_id)],
-    algo: Annotated[str, typer.Option(help="The algorithm: ppo.")] = "ppo",
+    algo: Annotated[str, typer.Option(help="ppo, mappo, iql, vdn, qmix, maddpg or mansa.")] = "ppo",
     steps: Annotated[int, typer.Option(min=1, help="Steps of all lanes together.")] = 1_000_000,
     out: Annotated[Path | None, typer.Option(help="Folder for the policy and its curve.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
-    setting: Annotated[list[str] | None, typer.Option("--set", help="A PPO setting.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the algorithm.")
+    ] = None,
     tasks: Annotated[
         list[str] | None,
         typer.Option("--filter", help="Train on tasks of suitable difficulty, as in good=40."),
@@ -33,14 +35,21 @@ def train_command(
         typer.Option(help="Where to log every report, as in tensorboard:runs/tb; repeatable."),
     ] = None,
 ) -> None:
-    """Train one policy for every seat; play it afterwards as ppo:FOLDER."""
+    """Train one policy for every seat, played as ppo:FOLDER, or a team, as learner:FOLDER."""
     if find_spec("torch") is None:
         raise MissingExtra("PyTorch, which training needs,", "palestra-agents[torch]")
     from palestra_agents.ppo import training
 
-    if algo != "ppo":
-        raise InvalidOption(f"--algo {algo!r}; choose from: ppo")
-    folder = out or Path("runs") / f"ppo-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
+    if algo not in ("ppo", "mappo"):
+        if tasks or rewards or resume or log:
+            raise InvalidOption(
+                f"--filter, --rewards, --resume and --log are options of ppo and mappo, not {algo}"
+            )
+        train_a_team(algo, env, option or [], setting or [], steps, out, reports)
+        return
+    if algo == "mappo":
+        setting = [*(setting or []), "central=true"]
+    folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
     console = Console()
     shapers = split_agents(rewards) if rewards else []
     start = training.resume if resume else training.begin
@@ -57,3 +66,34 @@ def train_command(
     given = "".join(f" -o {name}={value}" for name, value in trainer.options.items())
     seats = f"ppo:{folder},random" if trainer.game.num_players == 2 else f"ppo:{folder}"
     console.print(f"play it: palestra play {env}{given} --agents {seats}", soft_wrap=True)
+
+
+def train_a_team(
+    algo: str,
+    env: str,
+    option: list[str],
+    setting: list[str],
+    steps: int,
+    out: Path | None,
+    reports: int,
+) -> None:
+    """Train a learner of several seats, and say how to play it."""
+    from palestra_agents.learners.training import train_team
+    from palestra_agents.ppo.training import one_thread
+
+    folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
+    console, options = Console(), read_options(option)
+    with one_thread():
+        train_team(
+            algo,
+            env,
+            options,
+            read_options(setting),
+            steps=steps,
+            folder=folder,
+            reports=reports,
+            console=console,
+        )
+    console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
+    given = "".join(f" -o {name}={value}" for name, value in options.items())
+    console.print(f"play it: palestra play {env}{given} --agents learner:{folder}", soft_wrap=True)

@@ -22,7 +22,7 @@ from palestra.kernel.errors import cause, show
 from palestra.records.record import versions_for
 from torch import Tensor, nn
 
-from palestra_agents.ppo.network import PolicyValue
+from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
 from palestra_agents.task_filter import TaskFilter, filter_tasks
 
 FORMAT = "palestra.ppo/1"
@@ -34,7 +34,9 @@ class Settings:
     """`horizon` steps of `num_envs` lanes make one update of `epochs` passes over `minibatches`.
 
     In two-player zero-sum games one seat plays at random in a share `random_rivals` of the lanes,
-    so that the policy also learns to answer moves that it would never play itself.
+    so that the policy also learns to answer moves that it would never play itself. With `central`
+    a value is that of everybody's observations and the seat's number: MAPPO (Yu et al., "The
+    Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022).
     """
 
     num_envs: int = 256
@@ -50,6 +52,7 @@ class Settings:
     max_gradient: float = 0.5
     hidden: int = 128
     random_rivals: float = 0.25
+    central: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -96,8 +99,7 @@ class Trainer:
         self.curve: list[dict[str, float]] = []  # one row per report so far
         self.returns: list[float] = []  # of seats, in the last update with finished episodes
         torch.manual_seed(settings.seed)
-        space: Any = rules.observation_space(0)
-        self.network = PolicyValue(space, rules.num_actions, settings.hidden)
+        self.network = network_for(rules, settings)
         rate = settings.learning_rate
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, eps=1e-5)
         self.batch: Batch = make(
@@ -171,10 +173,13 @@ class Trainer:
 
     def views(self) -> tuple[Tensor, Tensor, Tensor]:
         """Copies of all seats' observations, legal masks, and whether they are to act."""
-        batch = self.batch
-        seen = torch.from_numpy(batch.observations.astype(np.float32))
-        masks = torch.from_numpy(batch.masks.copy())
-        return seen, masks, torch.from_numpy(batch.acting.copy())
+        masks = torch.from_numpy(self.batch.masks.copy())
+        return self.seen(), masks, torch.from_numpy(self.batch.acting.copy())
+
+    def seen(self) -> Tensor:
+        """A copy of what the network reads: (N, P, …)."""
+        seen = torch.from_numpy(self.batch.observations.astype(np.float32))
+        return central_views(seen) if self.settings.central else seen
 
     def evaluate(self, seen: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Log-probabilities (N, P, A) and values (N, P)."""
@@ -207,7 +212,7 @@ class Trainer:
         cut = np.argwhere(truncated)
         if len(cut):
             lanes, seats = cut.T
-            seen = torch.from_numpy(batch.observations[lanes, seats].astype(np.float32))
+            seen = self.seen()[lanes, seats]
             masks = torch.ones(len(lanes), self.game.num_actions)
             bootstrap[lanes, seats] = self.network(seen, masks)[1]
         paid = torch.from_numpy(rewards.astype(np.float32))
@@ -305,6 +310,15 @@ class Trainer:
         trainer.learning = kept.get("learning", trainer.learning)
         torch.set_rng_state(kept["torch_rng"])
         return trainer
+
+
+def network_for(rules: ArrayGame[Any], settings: Settings) -> PolicyValue:
+    """The network of a game and settings."""
+    space: Any = rules.observation_space(0)
+    actions = int(rules.num_actions)
+    if settings.central:
+        return CentralPolicyValue(space, actions, settings.hidden, rules.num_players)
+    return PolicyValue(space, actions, settings.hidden)
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:

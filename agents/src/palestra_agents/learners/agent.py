@@ -1,0 +1,76 @@
+"""Trained learners of several seats as an agent: `learner:runs/…`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent
+
+try:
+    import torch
+
+    from palestra_agents.learners.training import read_learner
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"{error.name} (for learner:)", "palestra-agents[torch]") from error
+
+
+@agent(
+    "learner",
+    kind="learned",
+    needs=("array",),
+    summary="A team trained by palestra train --algo iql, vdn, qmix, maddpg or mansa.",
+)
+class LearnerAgent(Agent):
+    """Plays the best actions of the learner in the folder `target`.
+
+    A team whose values are central (MANSA) must be one agent for all seats, as it plays by what all
+    of them see: list it once for every seat in Python, or name it once on the command line.
+    """
+
+    def __init__(
+        self,
+        *,
+        target: Annotated[str, Meta(description="folder of the trained learner")] = "",
+    ) -> None:
+        if not target:
+            raise InvalidOption("name the folder of a trained team, as in learner:runs/qmix")
+        self._learner, self._kept = read_learner(Path(target))
+        self._field: Any = self._learner.field  # type: ignore[attr-defined]
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        chosen: dict[tuple[int, int], int] = {}
+        for key in {turn.episode_key for turn in turns}:
+            together = {turn.seat: turn for turn in turns if turn.episode_key == key}
+            for seat, action in self._play(together).items():
+                chosen[key, seat] = action
+        return [Decision(chosen[turn.episode_key, turn.seat]) for turn in turns]
+
+    @torch.no_grad()
+    def _play(self, turns: dict[int, Turn]) -> dict[int, int]:
+        """Actions of the seats of one episode."""
+        field = self._field
+        seen = torch.zeros(1, field.seats, field.width)
+        masks = torch.ones(1, field.seats, field.actions, dtype=torch.bool)
+        if self._kept["algo"] == "mansa" and len(turns) < field.seats:
+            raise InvalidOption("mansa plays by what all seats see; give it every seat of the game")
+        for seat, turn in turns.items():
+            self._check(turn)
+            own = torch.from_numpy(np.asarray(turn.observation, np.float32)).flatten()
+            seen[0, seat] = own / field.scale
+            masks[0, seat] = torch.from_numpy(turn.mask.copy()).bool()
+        actions = self._learner.act(seen, masks)
+        return {seat: int(actions[0, seat]) for seat in turns}
+
+    def _check(self, turn: Turn) -> None:
+        field = self._field
+        given = turn.game.observation_space(turn.seat).shape
+        wanted = field.game.observation_space(0).shape
+        if given != wanted or turn.game.num_players != field.seats:
+            raise InvalidOption(
+                f"this team was trained on {self._kept['env']} for {field.seats} players who see "
+                f"arrays of shape {wanted}; {turn.env} has {turn.game.num_players} who see arrays "
+                f"of shape {given}"
+            )

@@ -1,0 +1,133 @@
+"""What the learners train on: many episodes of a simultaneous game, as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from palestra import ArrayGame, InvalidOption, game
+from palestra.engine.batch import Batch
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+class Step(NamedTuple):
+    """One step of all lanes: observations (N, P, O), masks (N, P, A), actions (N, P) and so on."""
+
+    seen: Tensor
+    masks: Tensor
+    actions: Tensor
+    rewards: Tensor  # (N, P)
+    ended: Tensor  # (N,): terminated, so that nothing follows; not set where time was up
+    after: Tensor  # observations after the step
+    masks_after: Tensor
+
+
+class Field:
+    """Episodes of one game side by side; finished ones start anew.
+
+    `returns` are those of the episodes that finished in the last `step`, summed over seats if
+    `summed`.
+    """
+
+    def __init__(self, rules: ArrayGame[Any], lanes: int, seed: int, compiled: bool | None) -> None:
+        if not isinstance(rules, ArrayGame):
+            raise InvalidOption(f"{type(rules).__name__} is not an array game; learners need one")
+        if rules.order != "simultaneous":
+            raise InvalidOption(
+                f"{type(rules).__name__} is played in turns; these learners need a game in which "
+                "all seats act in every step. palestra train --algo ppo learns games of turns"
+            )
+        self.game, self.seats = rules, rules.num_players
+        space: Any = rules.observation_space(0)
+        reach = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float32).ravel()
+        usable = np.isfinite(reach) & (reach > 0)
+        self.scale = torch.from_numpy(np.where(usable, reach, 1.0).astype(np.float32))
+        self.width, self.actions = len(reach), int(rules.num_actions)
+        self.batch = Batch(rules, lanes, autoreset="disabled", compiled=compiled)
+        self.batch.reset(seed)
+        self.returns: list[np.ndarray[Any, Any]] = []  # (P,) each
+        self.fresh = np.ones(lanes, bool)  # lanes whose episode has just begun
+
+    def view(self) -> tuple[Tensor, Tensor]:
+        """Copies of the scaled observations (N, P, O) and masks (N, P, A)."""
+        seen = torch.from_numpy(self.batch.observations.astype(np.float32)).flatten(2)
+        return seen / self.scale, torch.from_numpy(self.batch.masks.copy()).bool()
+
+    def step(self, actions: Tensor) -> Step:
+        """Play one step of every lane."""
+        seen, masks = self.view()
+        _, rewards, terminated, truncated, _ = self.batch.step(actions.numpy())
+        ended = torch.from_numpy(terminated.all(1) & ~truncated.all(1))
+        after, masks_after = self.view()
+        paid = torch.from_numpy(rewards.astype(np.float32))
+        self.returns, self.fresh = [], self.batch.finished.copy()
+        if self.fresh.any():
+            self.returns = list(self.batch.statistics()["returns"][self.fresh].copy())
+            self.batch.reset(lanes=self.fresh)
+        return Step(seen, masks, actions, paid, ended, after, masks_after)
+
+
+class Memory:
+    """The last `size` steps of single lanes, from which batches are drawn."""
+
+    def __init__(self, size: int, generator: torch.Generator) -> None:
+        self.size, self.generator = size, generator
+        self.kept: dict[str, Tensor] = {}
+        self.filled = self.next = 0
+
+    def add(self, rows: Mapping[str, Tensor]) -> None:
+        """Keep rows, one for each lane; the oldest are overwritten."""
+        count = len(next(iter(rows.values())))
+        if not self.kept:
+            self.kept = {
+                name: torch.zeros((self.size, *row.shape[1:]), dtype=row.dtype)
+                for name, row in rows.items()
+            }
+        places = (self.next + torch.arange(count)) % self.size
+        for name, row in rows.items():
+            self.kept[name][places] = row
+        self.next = (self.next + count) % self.size
+        self.filled = min(self.size, self.filled + count)
+
+    def sample(self, count: int) -> dict[str, Tensor]:
+        """Rows drawn at random, with replacement."""
+        drawn = torch.randint(self.filled, (count,), generator=self.generator)
+        return {name: kept[drawn] for name, kept in self.kept.items()}
+
+
+def explore(masks: Tensor, generator: torch.Generator) -> Tensor:
+    """A random legal action of every seat (N, P); 0 where nothing is legal."""
+    weights = masks.float().flatten(0, 1)
+    weights = torch.where(weights.sum(1, keepdim=True) > 0, weights, torch.ones_like(weights))
+    return torch.multinomial(weights, 1, generator=generator).reshape(masks.shape[:2])
+
+
+def with_seats(seen: Tensor) -> Tensor:
+    """Observations (N, P, O) with the seat's number as a one-hot vector: (N, P, O + P)."""
+    lanes, seats = seen.shape[:2]
+    return torch.cat([seen, torch.eye(seats).expand(lanes, seats, seats)], -1)
+
+
+def annealed(start: float, end: float, share: float) -> float:
+    """A number that falls in a straight line from `start` to `end` as `share` goes from 0 to 1."""
+    return start + (end - start) * min(1.0, share)
+
+
+def read_settings(kind: type[T], chosen: Mapping[str, Any], name: str) -> T:
+    """Settings of a learner; raises `InvalidOption` for one that it does not have."""
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for given in chosen:
+        if given not in known:
+            raise InvalidOption(f"{name} has no setting {given!r}; choose from: {', '.join(known)}")
+    return kind(**chosen)
+
+
+def rules_of(env: str | ArrayGame[Any], options: Mapping[str, Any]) -> ArrayGame[Any]:
+    """The game of an id, or the game itself."""
+    found: Any = game(env, **options) if isinstance(env, str) else env
+    return found  # type: ignore[no-any-return]

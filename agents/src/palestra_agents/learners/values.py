@@ -1,0 +1,193 @@
+"""Value learners of teams: independent Q-learning, VDN and QMIX.
+
+IQL: Tan, "Multi-Agent Reinforcement Learning: Independent vs. Cooperative Agents", ICML 1993. VDN:
+Sunehag et al., "Value-Decomposition Networks For Cooperative Multi-Agent Learning", AAMAS 2018.
+QMIX: Rashid et al., "QMIX: Monotonic Value Function Factorisation for Deep Multi-Agent
+Reinforcement Learning", ICML 2018. All seats share one network, which reads the seat's observation
+and number; actions are chosen by double Q-learning against a target network. VDN adds the values of
+the actions taken, QMIX mixes them by a network whose weights are positive and depend on the
+observations of all seats; both learn the sum of the seats' rewards, IQL every seat's own.
+
+There is no recurrent network: a game that asks for memory needs it in its observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from palestra import ArrayGame
+from torch import Tensor, nn
+
+from palestra_agents.learners.field import (
+    Field,
+    Memory,
+    annealed,
+    explore,
+    read_settings,
+    rules_of,
+    with_seats,
+)
+
+Mixing = Literal["iql", "vdn", "qmix"]
+ILLEGAL = -1e9
+
+
+@dataclass(frozen=True)
+class ValueSettings:
+    """After every step of `num_envs` lanes come `updates` batches of `batch_size` kept steps."""
+
+    num_envs: int = 32
+    batch_size: int = 256
+    memory: int = 50_000
+    updates: int = 1
+    learning_rate: float = 5e-4
+    gamma: float = 0.99
+    explore_start: float = 1.0
+    explore_end: float = 0.05
+    explore_share: float = 0.5  # of the training, in which exploration falls
+    target_every: int = 200  # updates
+    hidden: int = 64
+    mixing: int = 32  # width of QMIX's mixing network
+    warm_up: int = 1_000  # steps before the first update
+    seed: int = 0
+
+
+class Mixer(nn.Module):
+    """QMIX: a team value that rises with every seat's, by weights that depend on the state."""
+
+    def __init__(self, state: int, seats: int, width: int) -> None:
+        super().__init__()
+        self.seats, self.width = seats, width
+        self.first = nn.Linear(state, seats * width)
+        self.first_bias = nn.Linear(state, width)
+        self.second = nn.Linear(state, width)
+        self.second_bias = nn.Sequential(nn.Linear(state, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, values: Tensor, state: Tensor) -> Tensor:
+        """Team values (M,) of the seats' values (M, P) in states (M, S)."""
+        first = self.first(state).abs().unflatten(-1, (self.seats, self.width))
+        hidden = torch.einsum("mp,mpw->mw", values, first) + self.first_bias(state)
+        second = self.second(state).abs()
+        total = (nn.functional.elu(hidden) * second).sum(-1)
+        mixed: Tensor = total + self.second_bias(state).squeeze(-1)
+        return mixed
+
+
+class ValueLearner:
+    """Trains one network for all seats; `algo` says how their values make up the team's."""
+
+    kind = ValueSettings
+
+    def __init__(
+        self,
+        env: str | ArrayGame[Any],
+        options: Mapping[str, Any] | None = None,
+        *,
+        algo: Mixing = "qmix",
+        compiled: bool | None = None,
+        **settings: Any,
+    ) -> None:
+        self.settings = read_settings(ValueSettings, settings, algo)
+        chosen = self.settings
+        self.algo, self.steps, self.updates = algo, 0, 0
+        self.generator = torch.Generator().manual_seed(chosen.seed)
+        self.field = Field(rules_of(env, options or {}), chosen.num_envs, chosen.seed, compiled)
+        torch.manual_seed(chosen.seed)
+        field = self.field
+        self.network = nn.Sequential(
+            nn.Linear(field.width + field.seats, chosen.hidden),
+            nn.ReLU(),
+            nn.Linear(chosen.hidden, chosen.hidden),
+            nn.ReLU(),
+            nn.Linear(chosen.hidden, field.actions),
+        )
+        self.mixer = Mixer(field.width * field.seats, field.seats, chosen.mixing)
+        self.target, self.target_mixer = deepcopy(self.network), deepcopy(self.mixer)
+        learnt = [*self.network.parameters()]
+        learnt += self.mixer.parameters() if algo == "qmix" else []
+        self.optimizer = torch.optim.Adam(learnt, lr=chosen.learning_rate)
+        self.memory = Memory(chosen.memory, self.generator)
+
+    # Playing
+
+    def values(self, seen: Tensor, masks: Tensor, network: nn.Module | None = None) -> Tensor:
+        """Values (M, P, A) of actions; those of illegal ones are very low."""
+        found: Tensor = (network or self.network)(with_seats(seen))
+        legal = masks | ~masks.any(-1, keepdim=True)  # a seat that is out has nothing legal
+        return found.masked_fill(~legal, ILLEGAL)
+
+    @torch.no_grad()
+    def act(self, seen: Tensor, masks: Tensor) -> Tensor:
+        """The best actions (M, P)."""
+        return self.values(seen, masks).argmax(-1)
+
+    def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]:
+        """Play one step in every lane and learn; returns the returns of finished episodes."""
+        chosen = self.settings
+        share = progress / chosen.explore_share if chosen.explore_share else 1.0
+        chance = annealed(chosen.explore_start, chosen.explore_end, share)
+        seen, masks = self.field.view()
+        wild = torch.rand(masks.shape[:2], generator=self.generator) < chance
+        actions = torch.where(wild, explore(masks, self.generator), self.act(seen, masks))
+        self.memory.add(self.field.step(actions)._asdict())
+        self.steps += chosen.num_envs
+        if self.steps >= chosen.warm_up:
+            for _ in range(chosen.updates):
+                self.learn()
+        return self.field.returns
+
+    # Learning
+
+    def learn(self) -> float:
+        """One step on a batch of kept steps; returns the loss."""
+        chosen = self.settings
+        rows = self.memory.sample(chosen.batch_size)
+        values = self.values(rows["seen"], rows["masks"])
+        taken = values.gather(-1, rows["actions"].unsqueeze(-1)).squeeze(-1)
+        goals = self.goals(rows)
+        if self.algo == "iql":
+            loss = (taken - goals).square().mean()
+        else:
+            loss = (self.team(taken, rows["seen"], self.mixer) - goals).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.network.parameters(), 10.0)
+        self.optimizer.step()
+        self.updates += 1
+        if self.updates % chosen.target_every == 0:
+            self.target.load_state_dict(self.network.state_dict())
+            self.target_mixer.load_state_dict(self.mixer.state_dict())
+        return float(loss.item())
+
+    @torch.no_grad()
+    def goals(self, rows: Mapping[str, Tensor]) -> Tensor:
+        """What the values of the actions taken should be: (M, P) for IQL, else (M,)."""
+        after, masks, gamma = rows["after"], rows["masks_after"], self.settings.gamma
+        best = self.values(after, masks).argmax(-1, keepdim=True)
+        later = self.values(after, masks, self.target).gather(-1, best).squeeze(-1)
+        goes_on = (~rows["ended"]).float()
+        if self.algo == "iql":
+            return rows["rewards"] + gamma * goes_on.unsqueeze(-1) * later
+        team = self.team(later, after, self.target_mixer)
+        return rows["rewards"].sum(-1) + gamma * goes_on * team
+
+    def team(self, values: Tensor, seen: Tensor, mixer: Mixer) -> Tensor:
+        """The team's values (M,) of the seats' values (M, P)."""
+        if self.algo == "qmix":
+            return mixer(values, seen.flatten(1))  # type: ignore[no-any-return]
+        return values.sum(-1)
+
+    # Keeping
+
+    def weights(self) -> dict[str, Any]:
+        """What `load_weights` needs."""
+        return {"network": self.network.state_dict(), "mixer": self.mixer.state_dict()}
+
+    def load_weights(self, kept: Mapping[str, Any]) -> None:
+        self.network.load_state_dict(kept["network"])
+        self.mixer.load_state_dict(kept["mixer"])

@@ -1,0 +1,338 @@
+"""Learners of several seats: the papers' own small games, and parts by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import palestra
+import pytest
+import torch
+from learner_worlds import CLIMBING, Bits, Climb, TwoStep
+from palestra import Episode, InvalidOption, Turn, make_agent
+from palestra.cli import main
+from palestra_agents.learners.field import Field, Memory, explore, with_seats
+from palestra_agents.learners.maddpg import MADDPG
+from palestra_agents.learners.switching import Switching
+from palestra_agents.learners.training import make_learner, read_learner
+from palestra_agents.learners.values import Mixer, ValueLearner
+from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
+from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.training import one_thread
+
+COMMAND = ["train", "grid/Foraging-v0", "--steps", "200", "--reports", "2"]
+COMMAND += ["--set", "num_envs=4", "--set", "batch_size=16", "--set", "warm_up=16"]
+
+
+@pytest.fixture(autouse=True)
+def single_thread() -> Iterator[None]:
+    with one_thread():
+        yield
+
+
+# Values
+
+
+def two_step(algo: str) -> tuple[ValueLearner, torch.Tensor]:
+    """A learner of the two-step game under full exploration, and its team values (3, 2, 2)."""
+    settings: dict[str, Any] = {
+        "num_envs": 8,
+        "batch_size": 64,
+        "memory": 400,
+        "hidden": 32,
+        "mixing": 8,
+        "explore_end": 1.0,
+        "learning_rate": 8e-3,
+        "warm_up": 64,
+        "target_every": 25,
+    }
+    learner = ValueLearner(TwoStep(), algo=algo, compiled=False, **settings)  # type: ignore[arg-type]
+    for _ in range(250):
+        learner.update()
+    states = torch.eye(3).unsqueeze(1).expand(3, 2, 3)
+    with torch.no_grad():
+        values = learner.values(states, torch.ones(3, 2, 2, dtype=torch.bool))
+        rows = [
+            learner.team(torch.stack([values[:, 0, a], values[:, 1, b]], 1), states, learner.mixer)
+            for a in (0, 1)
+            for b in (0, 1)
+        ]
+    return learner, torch.stack(rows, 1).reshape(3, 2, 2)
+
+
+@pytest.mark.slow
+def test_qmix_represents_the_two_step_game_and_vdn_does_not() -> None:
+    """Table 1 of Rashid et al. 2018: QMIX reaches 8, VDN prefers the certain 7."""
+    qmix = two_step("qmix")[1]
+    assert torch.allclose(qmix[1], torch.full((2, 2), 7.0), atol=0.2)
+    assert torch.allclose(qmix[2], torch.tensor([[0.0, 1.0], [1.0, 8.0]]), atol=0.3)
+    assert qmix[0].max(1).values[1] > 7.7 > qmix[0].max(1).values[0]
+    vdn = two_step("vdn")[1]
+    assert torch.allclose(vdn[2], torch.tensor([[-1.87, 2.31], [2.33, 6.51]]), atol=0.7)
+    assert vdn[0].max(1).values[0] > vdn[0].max(1).values[1]
+
+
+def test_a_mixed_value_never_falls_with_a_seats_value() -> None:
+    torch.manual_seed(0)
+    mixer = Mixer(state=5, seats=3, width=8)
+    values = torch.randn(64, 3, requires_grad=True)
+    mixer(values, torch.randn(64, 5)).sum().backward()
+    assert values.grad is not None
+    assert (values.grad >= 0).all()
+    assert (values.grad > 0).any()
+
+
+@pytest.mark.parametrize(
+    ("algo", "goals"), [("iql", [[2.9, 3.9], [1.0, 2.0]]), ("vdn", [6.8, 3.0])]
+)
+def test_goals_are_the_rewards_and_what_the_target_network_gives(algo: str, goals: Any) -> None:
+    """The target network says 1 for action 0 and 2 for action 1; gamma is 0.95."""
+    learner = ValueLearner(Bits(), algo=algo, compiled=False, num_envs=2, gamma=0.95)  # type: ignore[arg-type]
+    for network in (learner.network, learner.target):
+        for part in network.parameters():
+            torch.nn.init.zeros_(part)
+    with torch.no_grad():
+        list(learner.target.parameters())[-1].copy_(torch.tensor([1.0, 2.0]))
+        list(learner.network.parameters())[-1].copy_(torch.tensor([0.0, 5.0]))
+    rows = {
+        "rewards": torch.tensor([[1.0, 2.0], [1.0, 2.0]]),
+        "after": torch.zeros(2, 2, 4),
+        "masks_after": torch.ones(2, 2, 2, dtype=torch.bool),
+        "ended": torch.tensor([False, True]),
+    }
+    assert torch.allclose(learner.goals(rows), torch.tensor(goals))
+    rows["masks_after"][:, :, 1] = False  # only action 0 is legal
+    first = learner.goals(rows)[0]
+    assert torch.allclose(first, torch.tensor([1.95, 2.95] if algo == "iql" else 4.9))
+
+
+def test_where_time_was_up_the_value_goes_on() -> None:
+    field = Field(palestra.game("grid/Foraging-v0", max_steps=2), 3, 0, False)  # type: ignore[arg-type]
+    ended = [field.step(torch.zeros(3, 2, dtype=torch.long)).ended for _ in range(2)]
+    assert not torch.stack(ended).any()
+    assert field.fresh.all()
+    assert len(field.returns) == 3
+
+
+def test_a_memory_keeps_the_last_rows_and_draws_only_them() -> None:
+    memory = Memory(4, torch.Generator().manual_seed(0))
+    for start in (0, 3):
+        memory.add({"x": torch.arange(start, start + 3)})
+    assert sorted(memory.kept["x"].tolist()) == [2, 3, 4, 5]
+    assert set(memory.sample(200)["x"].tolist()) == {2, 3, 4, 5}
+
+
+def test_exploration_is_legal_and_reaches_everything_legal() -> None:
+    masks = torch.tensor([[[1, 0, 1], [0, 1, 0]]]).bool().repeat(200, 1, 1)
+    drawn = explore(masks, torch.Generator().manual_seed(0))
+    assert set(drawn[:, 0].tolist()) == {0, 2}
+    assert set(drawn[:, 1].tolist()) == {1}
+    assert with_seats(torch.zeros(1, 2, 1)).tolist() == [[[0, 1, 0], [0, 0, 1]]]
+
+
+# MAPPO
+
+
+def fit(network: PolicyValue, seen: torch.Tensor, goals: torch.Tensor) -> float:
+    """The squared error of a network's values after a fit."""
+    steps = torch.optim.Adam(network.parameters(), lr=1e-2)
+    masks = torch.ones(len(seen), 2)
+    for _ in range(150):
+        loss = (network(seen, masks)[1] - goals).square().mean()
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+    return float(loss.item())
+
+
+def test_a_central_critic_knows_what_no_seat_sees() -> None:
+    """Both are paid 1 if their bits agree: one bit leaves an error of 1/4, both leave none."""
+    bits = torch.tensor([[a, b] for a in (0, 1) for b in (0, 1)])
+    seen = torch.zeros(4, 2, 4).scatter_(2, bits.unsqueeze(-1), 1.0)
+    goals = (bits[:, 0] == bits[:, 1]).float().repeat_interleave(2)
+    space: Any = Bits().observation_space(0)
+    torch.manual_seed(0)
+    alone = fit(PolicyValue(space, 2, 32), seen.flatten(0, 1), goals)
+    central = fit(CentralPolicyValue(space, 2, 32, 2), central_views(seen).flatten(0, 1), goals)
+    assert alone == pytest.approx(0.25, abs=0.01)
+    assert central < 0.01
+
+
+def test_a_central_policy_reads_only_its_own_seat() -> None:
+    space: Any = Bits().observation_space(0)
+    network = CentralPolicyValue(space, 2, 32, 2)
+    torch.nn.init.normal_(network.policy.weight)
+    seen, masks = torch.rand(6, 2, 4), torch.ones(12, 2)
+    changed = seen.clone()
+    changed[:, 1] += 1.0
+    before = network(central_views(seen).flatten(0, 1), masks)
+    after = network(central_views(changed).flatten(0, 1), masks)
+    assert torch.equal(before[0][::2], after[0][::2])
+    assert not torch.allclose(before[1][::2], after[1][::2])
+    assert torch.equal(network(seen.flatten(0, 1), masks)[0], before[0])
+
+
+def test_mappo_trains_saves_and_plays_by_name(tmp_path: Path) -> None:
+    settings = Settings(num_envs=8, horizon=8, hidden=16, central=True)
+    trainer = Trainer("grid/Foraging-v0", {}, settings)
+    before = [part.clone() for part in trainer.network.critic.parameters()]  # type: ignore[union-attr]
+    trainer.update()
+    after = list(trainer.network.critic.parameters())  # type: ignore[union-attr]
+    assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+    trainer.save(tmp_path)
+    (record,) = palestra.play("grid/Foraging-v0", agents=[f"ppo:{tmp_path}"] * 2, seed=0)
+    assert record.outcome is not None
+
+
+# MADDPG
+
+
+def test_critics_of_maddpg_know_everybodys_observation_and_ddpgs_do_not() -> None:
+    """After one step the game is over, so that a critic learns the payment: equal bits or not."""
+    errors = {}
+    for central in (True, False):
+        learner = MADDPG(
+            Bits(),
+            compiled=False,
+            num_envs=8,
+            hidden=16,
+            batch_size=64,
+            warm_up=512,
+            every=1,
+            central=central,
+        )
+        for _ in range(120):
+            learner.update()
+        rows = learner.memory.sample(256)
+        errors[central] = learner.critic_loss(learner.seats[0], 0, rows).item()
+    assert errors[True] < 0.02
+    assert errors[False] == pytest.approx(0.25, abs=0.03)
+
+
+def test_inferred_policies_are_those_that_the_others_play() -> None:
+    """Player 1 plays action 1 with probability 0.8 if it sees bit 0, and 0.3 if it sees bit 1."""
+    learner = MADDPG(Bits(), compiled=False, num_envs=4, hidden=16, infer=True, warm_up=10**9)
+    generator = torch.Generator().manual_seed(0)
+    bits = torch.randint(2, (4000, 2), generator=generator)
+    chance = torch.where(bits[:, 1] == 0, 0.8, 0.3)
+    taken = (torch.rand(4000, generator=generator) < chance).long()
+    rows = {
+        "seen": torch.nn.functional.one_hot(bits, 4).float(),
+        "masks": torch.ones(4000, 2, 2, dtype=torch.bool),
+        "actions": torch.stack([torch.zeros_like(taken), taken], 1),
+    }
+    seat = learner.seats[0]
+    for _ in range(80):
+        learner.infer(seat, rows)
+    found = seat.inferred[1](torch.eye(4)[:2]).softmax(-1)[:, 1]
+    assert found.tolist() == pytest.approx([0.8, 0.3], abs=0.04)
+
+
+def test_a_sub_policy_is_played_for_whole_episodes_and_learns_from_its_own_steps() -> None:
+    learner = MADDPG(Bits(guess=True), compiled=False, num_envs=64, hidden=8, ensemble=3)
+    first = learner.playing.clone()
+    learner.update()  # the episode goes on
+    assert torch.equal(learner.playing, first)
+    learner.update()
+    assert set(learner.playing.flatten().tolist()) == {0, 1, 2}
+    assert not torch.equal(learner.playing, first)
+    rows = learner.memory.sample(64)
+    rows["playing"][:] = 1
+    learner.policy_loss(learner.seats[0], 0, rows).backward()  # type: ignore[no-untyped-call]
+    grads = [part.grad for part in learner.seats[0].policies[0].parameters()]
+    assert all(grad is None or not grad.any() for grad in grads)
+    learner.policy_loss(learner.seats[0], 1, rows).backward()  # type: ignore[no-untyped-call]
+    assert any(part.grad.any() for part in learner.seats[0].policies[1].parameters())  # type: ignore[union-attr]
+
+
+# MANSA
+
+
+def climb(seed: int, steps: int = 400, **settings: Any) -> tuple[float, float, Switching]:
+    """The greedy team's return in the last episodes, the share of calls, and the learner."""
+    learner = Switching(
+        Climb(), compiled=False, num_envs=8, seed=seed, explore_end=0.0, gamma=1.0, **settings
+    )
+    for step in range(steps):
+        learner.update(step / steps)
+    learner.called = learner.decided = 0
+    returns = [row.sum() for _ in range(10) for row in learner.update(1.0)]
+    return float(np.mean(returns)), learner.calls_share, learner
+
+
+@pytest.mark.slow
+def test_called_where_players_must_coordinate_the_team_climbs_higher_than_alone() -> None:
+    """Claus and Boutilier 1998: joint values find 11; here 2 more come from the first stage."""
+    seeds = range(3)
+    together = [climb(seed, control="central") for seed in seeds]
+    assert [found for found, *_ in together] == [13.0] * 3
+    switched = [climb(seed, cost=0.5) for seed in seeds]
+    alone = [climb(seed, control="independent") for seed in seeds]
+    assert np.mean([f for f, *_ in switched]) > np.mean([f for f, *_ in alone]) + 2
+    assert max(share for _, share, _ in switched) <= 0.5
+    assert climb(0, calls=0)[:2] == (alone[0][0], 0.0)
+    assert climb(0, cost=50.0)[1] == 0.0
+
+
+def test_central_values_are_those_of_the_games_table() -> None:
+    learner = climb(0, 200, control="central")[2]
+    key = np.array([[0, 1], [0, 1]], np.float32).tobytes()  # the second stage
+    table = learner.central.rows[key].reshape(3, 3)
+    assert table == pytest.approx(np.array(CLIMBING), abs=0.6)
+
+
+def test_the_switcher_pays_for_its_calls_and_counts_those_left() -> None:
+    learner = Switching(
+        Climb(), compiled=False, num_envs=1, cost=0.5, calls=2, learning_rate=0.5, gamma=0.9
+    )
+    seen, after = np.zeros((2, 2), np.float32), np.ones((2, 2), np.float32)
+    one_left, two_left = learner.switch_key(after, 1), learner.switch_key(seen, 2)
+    assert one_left != learner.switch_key(after, 2)
+    learner.switcher.rows[one_left][:] = (4.0, 6.0)
+    learner.learn_switch(seen, True, 2, 3.0, after, 0.9)
+    goal = 3.0 - 0.5 + 0.9 * 6.0
+    assert learner.switcher.rows[two_left].tolist() == pytest.approx([0.0, 0.5 * goal])
+    learner.switcher.rows[learner.switch_key(after, 0)][:] = (1.0, 9.0)  # no call is left then
+    learner.learn_switch(seen, True, 1, 3.0, after, 0.9)
+    assert learner.switcher.rows[learner.switch_key(seen, 1)][1] == pytest.approx(
+        0.5 * (3.0 - 0.5 + 0.9 * 1.0)
+    )
+    assert not learner.calls(seen, 0)
+
+
+# By name
+
+
+@pytest.mark.parametrize("algo", ["iql", "qmix", "maddpg"])
+def test_a_team_is_trained_kept_and_played_by_name(
+    algo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / algo)
+    with pytest.raises(SystemExit) as done:
+        main([*COMMAND, "--algo", algo, "--out", out])
+    assert not done.value.code
+    assert "learner:" in capsys.readouterr().out
+    learner, kept = read_learner(Path(out))
+    assert kept["algo"] == algo
+    one, other = (
+        palestra.play("grid/Foraging-v0", agents=[f"learner:{out}"] * 2, seed=3) for _ in range(2)
+    )
+    assert one[0].returns == other[0].returns
+    other_game = palestra.game("grid/Particles-v0")
+    with pytest.raises(InvalidOption, match="was trained on"):
+        make_agent(f"learner:{out}").act([Turn(Episode(other_game, 0, compiled=False), 0)])
+
+
+def test_what_cannot_be_learnt_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="played in turns"):
+        ValueLearner("games/TicTacToe-v0", compiled=False)
+    with pytest.raises(InvalidOption, match="combinations"):
+        Switching("grid/Foraging-v0", {"num_players": 6}, compiled=False)
+    with pytest.raises(InvalidOption, match="no setting"):
+        MADDPG(Bits(), compiled=False, colour=1)
+    with pytest.raises(InvalidOption, match="choose from: ppo, mappo, iql"):
+        make_learner("sac", Bits(), {}, {})
+    with pytest.raises(InvalidOption, match="no trained learner"):
+        read_learner(tmp_path)

@@ -1,0 +1,1 @@
+"""Agents in which a language model proposes or instructs, and reinforcement learning decides."""
