@@ -120,6 +120,7 @@ class TaskGame(TextGame[State]):
     deterministic = True
     menu: tuple[TextAction, ...] = ()
     reward_terms = ("score",)
+    pays_score = True  # whether the final score is paid; False where it was paid on the way
     payoff_bounds = (0.0, 1.0)
     num_features: Any = 0  # entries of the array observation; 0 where actions have no numbers
     feature_bounds: Any = (-1e6, 1e6)
@@ -178,7 +179,7 @@ class TaskGame(TextGame[State]):
             final = state.final = self.settle(state)
             events.append(Event(REVEAL, final.reason, {"verdict": dict(final.facts)}))
             for one, score in enumerate(final.scores):
-                if score:
+                if score and self.pays_score:
                     pays.setdefault(one, {})["score"] = score
         return Step(pays, events=events)
 

@@ -305,8 +305,8 @@ DESIGNS = {
             column,
             ("load",),
             (10.0, 0.5),
-            26.486361473,
-            "Rao (1996), exercise 1.25",
+            26.4994969,
+            "Rao (1996); the design of Gandomi, Yang and Alavi (2013)",
         ),
         Design(
             "corrugated-bulkhead",
