@@ -86,6 +86,9 @@ class Say(TextAction, frozen=True):
     text: str
 
 
+LINES = (Say("Yes."), Say("No."))
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A patient who has left: what was known, what was decided, what was true."""
@@ -133,9 +136,9 @@ class WardState(TaskState):
 class Hospital(Talking, TaskGame[WardState]):
     """A doctor sees simulated patients with invented diseases; a study of agents, not advice.
 
-    Actions by number: Ask about each symptom, Test for each test, Consult, then Treat for each
-    pair of diagnosis and treatment (names in the order of the textbook; with several seats there
-    are no numbers). An observation is a float32 vector: for each symptom and each test 1 (yes),
+    Actions by number: Ask about each symptom and Test for each test, in alphabetical order, Treat
+    for each disease by its number and each treatment; with several seats also Consult and Say in
+    two lines. An observation is a float32 vector: for each symptom and each test 1 (yes),
     -1 (no) or 0 (not known), patients left, money spent.
     """
 
@@ -204,19 +207,17 @@ class Hospital(Talking, TaskGame[WardState]):
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
-        if self.num_players > 1:
-            return ()
-        known = draw_knowledge(self.diseases, 0)
-        pairs = [(d, t) for d in range(self.diseases) for t in range(len(known.treatments))]
+        pairs = [(d, t) for d in range(self.diseases) for t in range(len(TREATMENTS))]
         return (
             *(Ask(s) for s in sorted(SYMPTOMS)),
             *(Test(t) for t in sorted(TESTS)),
             *(Treat(f"disease {d + 1}", sorted(TREATMENTS)[t]) for d, t in pairs),
+            *((Consult(), *LINES) if self.num_players > 1 else ()),
         )
 
     @property
     def num_features(self) -> int:
-        return 0 if self.num_players > 1 else len(SYMPTOMS) + len(TESTS) + 2
+        return len(SYMPTOMS) + len(TESTS) + 2
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -418,11 +419,15 @@ class Hospital(Talking, TaskGame[WardState]):
     def features(self, state: WardState, seat: int) -> list[float]:
         known = self.knowledge(state)
         asked = {known.symptoms[n]: yes for n, yes in state.asked}
-        tested = {known.tests[n]: yes for n, yes in state.tested}
+        if self.num_players > 1:
+            asked = {known.symptoms[state.complaint]: True}
+        if seat == PATIENT:
+            asked = dict(zip(known.symptoms, state.case.symptoms, strict=True))
+        tested = {known.tests[n]: yes for n, yes in state.tested if seat != PATIENT}
         marks = {True: 1.0, False: -1.0}
         seen = [marks[asked[s]] if s in asked else 0.0 for s in sorted(SYMPTOMS)]
         seen += [marks[tested[t]] if t in tested else 0.0 for t in sorted(TESTS)]
-        return [*seen, float(self.day - len(state.visits)), float(state.spent)]
+        return [*seen, float(self.day - len(state.visits)), float(state.spent) if seat != PATIENT else 0.0]
 
     def determinize(self, state: WardState, seat: int, rng: Rng) -> WardState:
         """Draw what the patient has from the posterior of what is known."""

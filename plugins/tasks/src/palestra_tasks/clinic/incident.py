@@ -91,15 +91,15 @@ def _called(version: tuple[int, int, int], back: int = 0) -> str:
 
 
 @lru_cache(maxsize=2048)
-def draw_incident(seed: int) -> Incident:
-    """The scenario of a seed; nobody changes it."""
+def draw_incident(seed: int, hidden: int) -> Incident:
+    """A scenario: `seed` decides the alert, `hidden` what is behind it."""
     rng = Rng.seeded(seed, 41)
     names = list(SERVICES)
     rng.shuffle(names)
     service, other, third = names[:3]
+    late, share = rng.between(20, 90), rng.between(12, 60)
+    rng = Rng.seeded(hidden, 42)
     kind, version = rng.choice(KINDS), _version(rng)
-    late = rng.between(20, 90)
-    share = rng.between(12, 60)
     replicas = rng.between(2, 5)
     memory, disk, load = rng.between(40, 60), rng.between(30, 60), rng.between(80, 120)
     signs = {
@@ -193,7 +193,8 @@ def quality(commands: list[str], remedy: tuple[str, ...]) -> tuple[float, float,
 class IncidentState(TaskState):
     """The state of a response."""
 
-    seed: int
+    seed: int  # of the alert
+    hidden: int  # of what is behind it
     shown: tuple[str, ...] = ()
     speaker: int = 0
     brief: Brief | None = None
@@ -254,21 +255,21 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def initial_state(self, seed: int | None = None) -> IncidentState:
         rng = Rng.seeded(check_seed(seed))
-        return IncidentState(rng=rng, seed=rng.word())
+        return IncidentState(rng=rng, seed=rng.word(), hidden=rng.word())
 
     def acting(self, state: IncidentState) -> int:
         return state.speaker
 
     def statement(self, state: IncidentState, seat: int) -> str:
-        alert = draw_incident(state.seed).panels["alerts"][0]
+        alert = draw_incident(state.seed, state.hidden).panels["alerts"][0]
         return f"Alert: {alert}.\nServices: {', '.join(SERVICES)}."
 
     def notes(self, state: IncidentState, seat: int) -> tuple[str, ...]:
-        panels = draw_incident(state.seed).panels
+        panels = draw_incident(state.seed, state.hidden).panels
         return tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
 
     def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
-        incident = draw_incident(state.seed)
+        incident = draw_incident(state.seed, state.hidden)
         options = [Option(Read, {"panel": OneOf(PANELS)})]
         if self.num_players > 1:
             options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
@@ -289,11 +290,11 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             said = f"{self.players[seat]} hands in a brief: {self.quoted(action.commands)}"
             return Reply(said, {"said": action.commands}, kind="brief")
         state.shown = tuple(sorted({*state.shown, action.panel}))
-        lines = draw_incident(state.seed).panels[action.panel]
+        lines = draw_incident(state.seed, state.hidden).panels[action.panel]
         return Reply(f"{action.panel}: {'; '.join(lines)}", {"panel": action.panel})
 
     def settle(self, state: IncidentState) -> Final:
-        incident, brief = draw_incident(state.seed), state.brief
+        incident, brief = draw_incident(state.seed, state.hidden), state.brief
         lines = brief.commands.splitlines() if brief else []
         commands = [line.strip() for line in lines if line.strip()]
         parts = quality(commands, incident.remedy)
@@ -312,13 +313,12 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""
-        copy, known = self.clone(state), draw_incident(state.seed).panels
+        copy, known = self.clone(state), draw_incident(state.seed, state.hidden).panels
         for _ in range(40):
             other = rng.word()
-            panels = dict(draw_incident(other).panels)
-            seen = all(panels[p] == known[p] for p in state.shown)
-            if seen and panels["alerts"][0] == known["alerts"][0]:
-                copy.seed = other
+            panels = draw_incident(state.seed, other).panels
+            if all(panels[panel] == known[panel] for panel in state.shown):
+                copy.hidden = other
                 return copy
         return copy
 
