@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -34,6 +34,7 @@ from palestra import (
 from palestra.kernel.actions import read_action
 from palestra.kernel.answers import LONGEST_ANSWER, said
 from palestra.kernel.game import Result
+from palestra.kernel.specs import Payoffs
 from palestra.kernel.text_game import written_state
 from palestra.scene import Lines, Part, Saying, Talk
 
@@ -110,21 +111,30 @@ def solo(score: float, reason: str, *, won: bool | None = None, **facts: Any) ->
     return Final((float(score),), (result,), reason, facts)
 
 
+def shared(score: float, seats: int, reason: str, facts: Mapping[str, Any]) -> Final:
+    """The end of an episode that is worth the same to every seat."""
+    result: Result = "score"
+    return Final((float(score),) * seats, (result,) * seats, reason, facts)
+
+
 class TaskGame(TextGame[State]):
     """A game whose actions are answered one by one, until it is closed or `turns` are used."""
 
     order = "sequential"
-    payoffs = "general"
+    payoffs: ClassVar[Payoffs] = "general"
     num_players = 1
     perfect_information = False
     deterministic = True
     menu: tuple[TextAction, ...] = ()
-    reward_terms = ("score",)
+    reward_terms: ClassVar[tuple[str, ...]] = ("score",)
     pays_score = True  # whether the final score is paid; False where it was paid on the way
-    payoff_bounds = (0.0, 1.0)
     num_features: Any = 0  # entries of the array observation; 0 where actions have no numbers
     feature_bounds: Any = (-1e6, 1e6)
     turns: Any  # Turns; a dataclass field
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
 
     # What a task says
 

@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from palestra import Integer, Meta, Option, Rng, Text, TextAction, environment
+from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
 from palestra.scene import Part, Table
@@ -301,7 +302,7 @@ class OptiMUS(TaskGame[ModelState]):
         if self.form == "whole":
             samples = ("".join(story.solution), *story.solution, "variable(1)\n")
             return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
-        fields = {
+        fields: dict[str, Domain] = {
             "number": Integer(0, len(state.clauses) - 1),
             "code": Text(LONGEST_PROGRAM, story.solution),
         }

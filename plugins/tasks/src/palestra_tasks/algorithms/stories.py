@@ -67,10 +67,10 @@ _add(
         _diet_data,
         _diet,
         (
-            "A canteen mixes a meal from {len_cost} foods, of which any amount can be bought, parts "
-            "of a unit too. A unit of food f costs cost[f] and has content[f][n] of nutrient n. The "
-            "meal must have at least need[n] of every nutrient n, and at most {most} units of one "
-            "food. What does the cheapest meal cost?",
+            "A canteen mixes a meal from {len_cost} foods, of which any amount can be bought, "
+            "parts of a unit too. A unit of food f costs cost[f] and has content[f][n] of nutrient "
+            "n. The meal must have at least need[n] of every nutrient n, and at most {most} units "
+            "of one food. What does the cheapest meal cost?",
             "Farm animals are fed from {len_cost} sacks. Sack f costs cost[f] a unit, and a unit "
             "brings content[f][n] of vitamin n; no vitamin may fall below need[n]. The farmer can "
             "carry {most} units of each sack. Fractions are fine. Find the lowest cost.",
@@ -117,8 +117,9 @@ _add(
         _production,
         (
             "A workshop makes {len_profit} products. One piece of product p earns profit[p], takes "
-            "hours[p][m] hours of machine m, and no more than demand[p] pieces can be sold. Machine "
-            "m has available[m] hours. Only whole pieces are made. What is the highest profit?",
+            "hours[p][m] hours of machine m, and no more than demand[p] pieces can be sold. "
+            "Machine m has available[m] hours. Only whole pieces are made. What is the highest "
+            "profit?",
             "Next month's plan: whole pieces of {len_profit} articles, article p sold at a margin "
             "of profit[p] up to demand[p] pieces. Machine m is free for available[m] hours, of "
             "which a piece of article p uses hours[p][m]. Maximise the margin.",
@@ -182,7 +183,7 @@ _add(
             "    constraint({'x' + str(p) + 'to' + str(s): 1\n"
             "                for p in range(len(data['supply']))}, '>=', data['demand'][s])\n",
             "objective('min', {'x' + str(p) + 'to' + str(s): c\n"
-            "                  for p, row in enumerate(data['cost']) for s, c in enumerate(row)})\n",
+            "  for p, row in enumerate(data['cost']) for s, c in enumerate(row)})\n",
         ),
     )
 )
@@ -222,7 +223,8 @@ _add(
             "A plant plans {len_demand} months. In month t it must deliver demand[t] units. Making "
             "a unit then costs price[t]; a month in which anything is made costs setup[t] on top, "
             "and at most {capacity} units can be made. A unit left over at the end of a month, the "
-            "last too, costs {holding} to store. The store is empty at first. Find the lowest cost.",
+            "last too, costs {holding} to store. The store is empty at first. Find the lowest "
+            "cost.",
             "Orders of demand[t] units fall due in each of {len_demand} weeks t. A batch in week t "
             "costs setup[t] plus price[t] a unit and has {capacity} units at most; each unit kept "
             "over the end of a week costs {holding}. Nothing is in store at the start. How cheaply "
@@ -279,8 +281,8 @@ _add(
         _staff,
         (
             "A ward is open all week. Nurses work five days in a row and then have two off, every "
-            "week the same. Somebody whose five days begin on day d (0 … 6) is paid wage[d] a week. "
-            "On day d at least need[d] must be at work. What is the lowest weekly pay?",
+            "week the same. Somebody whose five days begin on day d (0 … 6) is paid wage[d] a "
+            "week. On day d at least need[d] must be at work. What is the lowest weekly pay?",
             "A call centre hires for rotas of five consecutive days, the week going round. A rota "
             "that starts on day d costs wage[d]; day d calls for need[d] people or more. Whole "
             "people only. Minimise the cost.",
@@ -289,7 +291,8 @@ _add(
         (
             "for d in range(7):\n    variable('x' + str(d), 0, None, True)\n",
             "for d in range(7):\n"
-            "    constraint({'x' + str((d - k) % 7): 1 for k in range(5)}, '>=', data['need'][d])\n",
+            "    constraint({'x' + str((d - k) % 7): 1 for k in range(5)},\n"
+            "               '>=', data['need'][d])\n",
             "objective('min', {'x' + str(d): w for d, w in enumerate(data['wage'])})\n",
         ),
     )
@@ -311,8 +314,7 @@ def _blending_data(rng: Rng, size: int) -> Data:
 def _blending(data: Data) -> Linear:
     model = Linear()
     used = [
-        model.variable(float(p), 0, s)
-        for p, s in zip(data["price"], data["stock"], strict=True)
+        model.variable(float(p), 0, s) for p, s in zip(data["price"], data["stock"], strict=True)
     ]
     model.row(dict.fromkeys(used, 1.0), data["litres"], data["litres"])
     model.row({u: float(q - data["least"]) for u, q in zip(used, data["quality"], strict=True)}, 0)
@@ -421,9 +423,7 @@ def _cutting_data(rng: Rng, size: int) -> Data:
 def _cutting(data: Data) -> Linear:
     model, kinds = Linear(), range(len(data["length"]))
     used = [model.switch(1.0) for _ in range(data["bars"])]
-    cut = [
-        [model.variable(0.0, 0, data["need"][k], whole=True) for k in kinds] for _ in used
-    ]
+    cut = [[model.variable(0.0, 0, data["need"][k], whole=True) for k in kinds] for _ in used]
     for number, bar in enumerate(used):
         terms = {c: float(data["length"][k]) for k, c in enumerate(cut[number])}
         model.row({**terms, bar: -float(data["bar"])}, high=0)
@@ -441,7 +441,8 @@ _add(
         _cutting,
         (
             "Pieces are cut from bars of {bar} centimetres: need[k] pieces of length[k] for each "
-            "of {len_length} kinds k. {bars} bars are in store. How many bars must be cut at least?",
+            "of {len_length} kinds k. {bars} bars are in store. How many bars must be cut at "
+            "least?",
             "A joiner has {bars} planks of {bar} centimetres and must saw need[k] boards of "
             "length[k] centimetres, for {len_length} kinds k. Find the fewest planks.",
         ),

@@ -131,8 +131,8 @@ class NeuralSA(ArrayGame[AnnealingState]):
 
     def rules_for(self, seat: int) -> str:
         what = {
-            "tsp": "The energy is the length of a closed tour. 'reverse 2 5' reverses the tour from "
-            "place 2 to place 5.",
+            "tsp": "The energy is the length of a closed tour. 'reverse 2 5' reverses the tour "
+            "from place 2 to place 5.",
             "knapsack": "The energy is minus the value of the items taken, whose weight may not "
             "exceed an eighth of the number of items. 'flip 3' takes item 3 or puts it back.",
             "bin-packing": "The energy is the number of bins in use, of size 1, less a little for "

@@ -149,7 +149,7 @@ def train(
 
 if __name__ == "__main__":
     for problem in ("tsp", "knapsack"):
-        made = NeuralSA(problem=problem, size=12, steps=60)  # type: ignore[arg-type]
+        made = NeuralSA(problem=problem, size=12, steps=60)
         found = train(made)
         print(problem, found, lowest_energy(made, found, range(8)))
         print("vanilla", lowest_energy(made, (0.0,) * FEATURES, range(8)))

@@ -47,7 +47,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Part, Person, RoundTable
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared
 
 EMOTIONS = ("hopeless", "angry", "anxious", "sad", "neutral", "relieved")
 CALM = 3  # emotions from here on let a complaint be voiced
@@ -342,17 +342,14 @@ class Counselling(Talking, TaskGame[SeekerState]):
         score = state.voiced / STAGES - 0.05 * state.harm
         reason = f"{state.voiced} of {STAGES} complaints were voiced; {state.harm} harmful moves."
         facts = {"voiced": state.voiced, "harm": state.harm, "trust": state.trust}
-        seats = self.num_players
-        return Final((score,) * seats, ("score",) * seats, reason, facts)
+        return shared(score, self.num_players, reason, facts)
 
     def features(self, state: SeekerState, seat: int) -> list[float]:
         last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1
         own = (state.emotion, state.trust) if seat == 1 else (-1, -1)
         harm = state.harm if seat == 0 else 0
         left = self.length - state.in_session
-        return [
-            *map(float, (self.sessions - state.session, left, state.voiced, harm, last, *own))
-        ]
+        return [*map(float, (self.sessions - state.session, left, state.voiced, harm, last, *own))]
 
     def determinize(self, state: SeekerState, seat: int, rng: Rng) -> SeekerState:
         """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor."""
@@ -363,9 +360,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
             copy.chain = rng.choice(others)
             copy.trust = min(100, max(0, state.trust + rng.between(-5, 5)))
             copy.emotion = rng.below(len(EMOTIONS))
-            copy.scales = (*state.scales[: state.recalled], *(
-                rng.below(25) for _ in state.scales[state.recalled :]
-            ))
+            copy.scales = (
+                *state.scales[: state.recalled],
+                *(rng.below(25) for _ in state.scales[state.recalled :]),
+            )
         return copy
 
     def picture(self, state: SeekerState, seat: int | None) -> tuple[Part, ...]:
@@ -401,9 +399,7 @@ class BluntCounsellor(ScriptedAgent[Counselling]):
         return Say(move, LINES[move])
 
 
-@metric(
-    "complaints-voiced", measures=("tasks/Counselling-v0",), bounds=(0.0, 1.0), better="higher"
-)
+@metric("complaints-voiced", measures=("tasks/Counselling-v0",), bounds=(0.0, 1.0), better="higher")
 def complaints_voiced(record: EpisodeRecord) -> float | None:
     """The share of the seeker's complaints that were voiced; None for an unfinished episode."""
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]

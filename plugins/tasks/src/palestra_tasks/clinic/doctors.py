@@ -1,4 +1,4 @@
-"""Scripted agents of `tasks/Hospital-v0`: a Bayesian doctor, one who learns from records, others."""
+"""Scripted agents of `tasks/Hospital-v0`: a Bayesian one, one who learns from records, others."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ from palestra_tasks.clinic.hospital import (
 )
 
 _PATIENT = re.compile(r"Patient \d+ of \d+\. (.*)\.\nQuestions and tests left: (\d+)")
-_DISEASE = re.compile(r"Disease (\d+), (.*?)\. Share of patients (\d+)%; (.*?)\. What helps: (.*)\.")
-_RECORD = re.compile(r"Record \d+: (.*?)\. Diagnosed .*?; it was (.*?); (.*?) (helped|did not help)")
+_DISEASE = re.compile(
+    r"Disease (\d+), (.*?)\. Share of patients (\d+)%; (.*?)\. What helps: (.*)\."
+)
+_RECORD = re.compile(
+    r"Record \d+: (.*?)\. Diagnosed .*?; it was (.*?); (.*?) (helped|did not help)"
+)
 _YES = {"yes": True, "positive": True, "no": False, "negative": False}
 
 
@@ -115,7 +119,7 @@ def _heard(turn: Turn[Hospital]) -> dict[str, bool]:
 
 
 def _entropy(weights: Any) -> float:
-    return -sum(w * math.log(w) for w in weights if w > 0)
+    return -math.fsum(w * math.log(w) for w in weights if w > 0)
 
 
 def _most_telling(

@@ -50,7 +50,7 @@ from palestra_tasks.clinic.diseases import (
     draw_case,
     draw_knowledge,
 )
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared
 
 HELP = 0.5  # what a treatment that helps pays
 TEST_COST = 0.01  # of one unit of a test's price
@@ -404,7 +404,7 @@ class Hospital(Talking, TaskGame[WardState]):
         done = super().step(state, actions)
         paid = next(iter(done.rewards.values()), {})
         everybody = range(self.num_players) if paid else ()
-        return Step({one: paid for one in everybody}, events=done.events)
+        return Step(dict.fromkeys(everybody, paid), events=done.events)
 
     def settle(self, state: WardState) -> Final:
         known = self.knowledge(state)
@@ -413,8 +413,7 @@ class Hospital(Talking, TaskGame[WardState]):
         score = right + HELP * helped - TEST_COST * state.spent
         reason = f"{right} of {self.day} diagnoses were right; tests cost {state.spent}."
         facts = {"right": right, "helped": helped, "spent": state.spent}
-        seats = self.num_players
-        return Final((score,) * seats, ("score",) * seats, reason, facts)
+        return shared(score, self.num_players, reason, facts)
 
     def features(self, state: WardState, seat: int) -> list[float]:
         known = self.knowledge(state)
@@ -427,7 +426,8 @@ class Hospital(Talking, TaskGame[WardState]):
         marks = {True: 1.0, False: -1.0}
         seen = [marks[asked[s]] if s in asked else 0.0 for s in sorted(SYMPTOMS)]
         seen += [marks[tested[t]] if t in tested else 0.0 for t in sorted(TESTS)]
-        return [*seen, float(self.day - len(state.visits)), float(state.spent) if seat != PATIENT else 0.0]
+        spent = 0.0 if seat == PATIENT else float(state.spent)
+        return [*seen, float(self.day - len(state.visits)), spent]
 
     def determinize(self, state: WardState, seat: int, rng: Rng) -> WardState:
         """Draw what the patient has from the posterior of what is known."""

@@ -27,6 +27,7 @@ from palestra import (
     Meta,
     OneOf,
     Option,
+    PalestraError,
     Rng,
     ScriptedAgent,
     Talking,
@@ -37,9 +38,10 @@ from palestra import (
     environment,
     metric,
 )
+from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared
 
 SERVICES = ("auth", "cart", "checkout", "gateway", "orders", "payments", "search", "stock")
 PANELS = ("alerts", "deploys", "logs", "metrics")
@@ -276,7 +278,7 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         if seat == self.num_players - 1:
             commands = Text(1000, (f"restart {incident.panels['alerts'][0].split(':')[0]}", ""))
             cause = Text(600, ("unknown",))
-            fields = {"cause": cause, "commands": commands, "risk": OneOf(RISKS)}
+            fields: dict[str, Domain] = {"cause": cause, "commands": commands, "risk": OneOf(RISKS)}
             options.append(Option(Brief, fields))
         return tuple(options)
 
@@ -308,8 +310,7 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             "risk_right": bool(brief and brief.risk == incident.risk),
             "actionable": parts[0] == 1.0 and parts[1] == 1.0,
         }
-        seats = self.num_players
-        return Final((score,) * seats, ("score",) * seats, reason, facts)
+        return shared(score, self.num_players, reason, facts)
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""
@@ -337,9 +338,9 @@ class Runbook(ScriptedAgent[IncidentResponse]):
         found = re.search(r"\nlogs: (.*)", position)
         deploys = re.search(r"\ndeploys: (.*)", position)
         metrics = re.search(r"\nmetrics: (.*)", position)
-        assert found and deploys and metrics  # all were read
         first = re.search(r"Alert: (\w+):", position)
-        assert first
+        if not (found and deploys and metrics and first):
+            raise PalestraError("a panel that was read is not shown")  # the game shows them all
         service = first[1]
         sign = next(line for line in found[1].split("; ") if line.startswith(f"{service}:"))
         commands = f"restart {service}"
@@ -366,9 +367,7 @@ class Vague(ScriptedAgent[IncidentResponse]):
         return Brief("a recent change", "look into recent changes", "medium")
 
 
-@metric(
-    "decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher"
-)
+@metric("decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher")
 def decision_quality(record: EpisodeRecord) -> dict[str, float] | None:
     """Validity, specificity and correctness of the brief."""
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]

@@ -262,7 +262,7 @@ class Proactive(TaskGame[WatchState]):
     def settle(self, state: WatchState) -> Final:
         hits, false, missed, silences = state.counts
         total = sum(state.counts)
-        facts = {
+        facts: dict[str, Any] = {
             "counts": list(state.counts),
             "recall": hits / (hits + missed) if hits + missed else None,
             "precision": hits / (hits + false) if hits + false else None,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
@@ -83,7 +84,7 @@ class Linear:
         feasible = self._milp(np.zeros(len(self.costs)), relaxed, nodes)
         return "unbounded" if feasible.status == 0 else "infeasible"
 
-    def _milp(self, costs: Sequence[float], relaxed: bool, nodes: int) -> milp:
+    def _milp(self, costs: NDArray[np.float64], relaxed: bool, nodes: int) -> milp:
         places = [(n, v, c) for n, (terms, _, _) in enumerate(self.rows) for v, c in terms.items()]
         constraints = None
         if self.rows:

@@ -47,6 +47,7 @@ class Climber(ScriptedAgent[FrontierEng]):
             change = (2 * self.rng.random() - 1 - (0.5 if chosen == at else 0)) * step
             moved = value * (1 + change)
             if at in design.whole:
-                moved = int(value) + (self.rng.between(-1, 1) if step < 0.2 else round(moved - value))
+                jump = self.rng.between(-1, 1) if step < 0.2 else round(moved - value)
+                moved = int(value) + jump
             values[at] = min(design.highs[at], max(design.lows[at], moved))
         return Submit(json.dumps(values))

@@ -99,9 +99,9 @@ class VehicleRouting(TaskGame[RouteState]):
     budget: Annotated[
         int, Meta(ge=10, le=5000, description="children that the genetic algorithm evaluates")
     ] = 200
-    layout: Annotated[
-        Literal["uniform", "clustered"], Meta(description="where customers live")
-    ] = "uniform"
+    layout: Annotated[Literal["uniform", "clustered"], Meta(description="where customers live")] = (
+        "uniform"
+    )
 
     rules_text = """
         Vehicles with one capacity serve customers from a depot. You build the tours from which a

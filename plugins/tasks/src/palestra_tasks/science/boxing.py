@@ -44,7 +44,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.scene import Chart, Part, Series
 
-from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState
+from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, shared
 from palestra_tasks.science.information import Trial, information_gain, posterior
 from palestra_tasks.science.models import MODELS, Array, Designs, Model
 
@@ -253,7 +253,8 @@ class BoxingGym(Talking, TaskGame[LabState]):
             return Reply("The experiments are over.")
         if isinstance(action, Explain):
             state.explanation, state.stage = action.text, "predict"
-            return Reply(f"The scientist explains: {self.quoted(action.text)}", {"said": action.text})
+            said = f"The scientist explains: {self.quoted(action.text)}"
+            return Reply(said, {"said": action.text})
         if isinstance(action, Predict):
             return self._predict(state, seat, action.value)
         return self._experiment(state, action.design)
@@ -300,8 +301,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
         trials = [[list(design), outcome] for design, outcome in state.trials]
         facts = {"error": mean, "model": state.model, "trials": trials}
         reason = f"The mean standardised error is {mean:.4f}."
-        seats = self.num_players
-        return Final((score,) * seats, ("score",) * seats, reason, facts)
+        return shared(score, self.num_players, reason, facts)
 
     def determinize(self, state: LabState, seat: int, rng: Rng) -> LabState:
         """Draw the unknowns from the posterior, what the novice cannot know from the prior."""
@@ -333,9 +333,7 @@ def _verdict(record: EpisodeRecord) -> dict[str, Any]:
     return dict(found[-1]) if found else {}
 
 
-@metric(
-    "boxing-error", measures=("tasks/BoxingGym-v0",), bounds=(0.0, WORST), better="lower"
-)
+@metric("boxing-error", measures=("tasks/BoxingGym-v0",), bounds=(0.0, WORST), better="lower")
 def standardised_error(record: EpisodeRecord) -> float | None:
     """The mean squared error in units of the prior's variance."""
     return _verdict(record).get("error")
@@ -351,8 +349,9 @@ def regret(record: EpisodeRecord) -> float | None:
     trials = tuple((tuple(design), outcome) for design, outcome in found.get("trials", ()))
     if not trials:
         return None
-    total = sum(gain_and_regret(found["model"], trials[:n], trials[n][0])[1] for n in range(len(trials)))
-    return total / len(trials)
+    name = found["model"]
+    lost = [gain_and_regret(name, trials[:n], trial[0])[1] for n, trial in enumerate(trials)]
+    return sum(lost) / len(lost)
 
 
 def gain_and_regret(name: str, before: tuple[Trial, ...], design: Designs) -> tuple[float, float]:

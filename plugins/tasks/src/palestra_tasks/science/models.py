@@ -125,7 +125,8 @@ def _prey(t: Array, d: Designs) -> Array:
         k4 = slope(prey + h * k3[0], hunters + h * k3[1])
         prey = prey + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
         hunters = hunters + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
-    return np.clip(prey, 0.0, 1e6)
+    alive: Array = np.clip(prey, 0.0, 1e6)
+    return alive
 
 
 def _feeling(t: Array, d: Designs) -> Array:
@@ -176,9 +177,9 @@ MODELS = {
         ),
         Model(
             "item-response",
-            "Six students answer six questions; whether an answer is right depends on the student's "
-            "ability and the question's difficulty. Choose a student and a question (0 to 5); the "
-            "outcome is 1 if the answer is right.",
+            "Six students answer six questions; whether an answer is right depends on the "
+            "student's ability and the question's difficulty. Choose a student and a question (0 "
+            "to 5); the outcome is 1 if the answer is right.",
             "Choose two whole numbers; the outcome is 0 or 1.",
             "binary",
             (Axis("student", 0, 5, True), Axis("question", 0, 5, True)),
@@ -230,9 +231,7 @@ MODELS = {
                 normal(rng, 0, 0.02),
             ],
             lambda t, d: np.exp(
-                np.clip(
-                    t[:, 0] + t[:, 1] * d[0] + t[:, 2] * d[0] ** 2 + t[:, 3] * d[0] ** 3, -5, 7
-                )
+                np.clip(t[:, 0] + t[:, 1] * d[0] + t[:, 2] * d[0] ** 2 + t[:, 3] * d[0] ** 3, -5, 7)
             ),
         ),
         Model(

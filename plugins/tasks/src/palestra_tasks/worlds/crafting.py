@@ -22,9 +22,9 @@ RATE, DISCOUNT, GREED = 0.3, 0.95, 80  # learning rate, discount, percent of gre
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A world to train in: its side, how many trees and stones, what the student starts with."""
 
-    size: int = 5
-    trees: int = 2
-    stones: int = 2
+    size: int = 8
+    trees: int = 1
+    stones: int = 1
     wood: int = 0
     table: bool = False
     pickaxe: bool = False

@@ -111,9 +111,9 @@ class EnvGen(TaskGame[CycleState]):
     """
 
     turns: Turns = 4
-    episodes: Annotated[
+    practice: Annotated[
         int, Meta(ge=4, le=5000, description="episodes in which the student trains in a cycle")
-    ] = 120
+    ] = 150
 
     rules_text = """
         A student learns to gather wood, to make a table, to make a pickaxe and to gather stone, in
@@ -144,7 +144,7 @@ class EnvGen(TaskGame[CycleState]):
 
     def success(self, state: CycleState) -> tuple[float, ...]:
         """The student's success at every skill."""
-        return judged(state.cycles, self.episodes, state.seed)
+        return judged(state.cycles, self.practice, state.seed)
 
     def statement(self, state: CycleState, seat: int) -> str:
         return f"The original world: {msgspec.json.encode(ORIGINAL).decode()}"
@@ -171,8 +171,8 @@ class EnvGen(TaskGame[CycleState]):
 
     def settle(self, state: CycleState) -> Final:
         found = self.success(state)
-        score = sum(found) / len(SKILLS) - sum(judged((), self.episodes, state.seed)) / len(SKILLS)
-        facts = dict(zip(SKILLS, found, strict=True))
+        score = sum(found) / len(SKILLS) - sum(judged((), self.practice, state.seed)) / len(SKILLS)
+        facts: dict[str, Any] = dict(zip(SKILLS, found, strict=True))
         return solo(score, f"The mean success rose by {score:.3f}.", **facts)
 
     def features(self, state: CycleState, seat: int) -> list[float]:

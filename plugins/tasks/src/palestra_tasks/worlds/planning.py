@@ -57,7 +57,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A world made ready: its ground actions, and the length of a shortest plan (-1: none found)."""
+    """A world made ready: its ground actions, and a shortest plan (None: none was found)."""
 
     world: World
     actions: tuple[Action, ...]
@@ -169,11 +169,29 @@ def _solve(
 
 # The generator
 
-THEMES = (
-    ("house", "room", "thing", ("hall", "attic", "cellar", "kitchen", "porch"), ("lamp", "book", "cup", "rope")),
-    ("harbour", "pier", "crate", ("north-pier", "south-pier", "dock", "yard", "mole"), ("salt", "wool", "tea", "iron")),
-    ("farm", "field", "tool", ("barn", "meadow", "orchard", "stable", "pond"), ("spade", "fork", "scythe", "bucket")),
-)  # fmt: skip
+THEMES = (  # name, types of places and of things, places, things
+    (
+        "house",
+        "room",
+        "thing",
+        ("hall", "attic", "cellar", "kitchen", "porch"),
+        ("lamp", "book", "cup", "rope"),
+    ),
+    (
+        "harbour",
+        "pier",
+        "crate",
+        ("north-pier", "south-pier", "dock", "yard", "mole"),
+        ("salt", "wool", "tea", "iron"),
+    ),
+    (
+        "farm",
+        "field",
+        "tool",
+        ("barn", "meadow", "orchard", "stable", "pond"),
+        ("spade", "fork", "scythe", "bucket"),
+    ),
+)
 
 
 def generate(rng: Rng, places: int, things: int, goals: int, locked: int) -> World:

@@ -22,9 +22,7 @@ from palestra_tasks.combinatorial.problem import (
 def assignment_cost(instance: Instance, answer: Any) -> float:
     costs, loads = instance["costs"], instance["loads"]
     jobs = len(costs[0])
-    agents = [
-        whole(a, 0, len(costs) - 1, "agent") for a in listed(answer, "the answer", jobs)
-    ]
+    agents = [whole(a, 0, len(costs) - 1, "agent") for a in listed(answer, "the answer", jobs)]
     for agent, capacity in enumerate(instance["capacities"]):
         load = sum(loads[agent][j] for j, a in enumerate(agents) if a == agent)
         if load > capacity:

@@ -63,7 +63,7 @@ def location_model(instance: Instance) -> Linear:
     opened = [model.switch(float(cost)) for cost in instance["opening"]]
     for costs in instance["service"]:
         shares = [model.variable(float(cost), 0, 1) for cost in costs]
-        model.row({share: 1 for share in shares}, 1, 1)
+        model.row(dict.fromkeys(shares, 1), 1, 1)
         for share, place in zip(shares, opened, strict=True):
             model.row({share: 1.0, place: -1.0}, high=0)
     return model
@@ -80,10 +80,10 @@ def median_cost(instance: Instance, answer: Any) -> float:
 def median_model(instance: Instance) -> Linear:
     table, model = instance["distances"], Linear()
     opened = [model.switch() for _ in table]
-    model.row({place: 1 for place in opened}, instance["p"], instance["p"])
+    model.row(dict.fromkeys(opened, 1), instance["p"], instance["p"])
     for row in table:
         shares = [model.variable(float(far), 0, 1) for far in row]
-        model.row({share: 1 for share in shares}, 1, 1)
+        model.row(dict.fromkeys(shares, 1), 1, 1)
         for share, place in zip(shares, opened, strict=True):
             model.row({share: 1.0, place: -1.0}, high=0)
     return model

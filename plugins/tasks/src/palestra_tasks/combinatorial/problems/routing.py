@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def cvrp_optimum(instance: Instance) -> float:
 def cvrp_bound(instance: Instance) -> float:
     """Each customer's share of a trip out and back, by what they load."""
     far, capacity = instance["distances"][0], instance["capacity"]
-    return sum(2 * far[c] * d / capacity for c, d in enumerate(instance["demands"]))
+    return math.fsum(2 * far[c] * d / capacity for c, d in enumerate(instance["demands"]))
 
 
 def draw_cvrp(rng: Rng, size: int) -> Instance:
@@ -191,9 +192,7 @@ def two_index_model(instance: Instance) -> Linear:
     """Miller, Tucker and Zemlin's model of vehicle routing, for tests of the dynamic programme."""
     table, demands, capacity = instance["distances"], instance["demands"], instance["capacity"]
     count, model = len(demands), Linear()
-    arcs = {
-        (a, b): model.switch(table[a][b]) for a in range(count) for b in range(count) if a != b
-    }
+    arcs = {(a, b): model.switch(table[a][b]) for a in range(count) for b in range(count) if a != b}
     loads = [model.variable(0, demands[c], capacity) for c in range(count)]
     for c in range(1, count):
         model.row({arcs[c, o]: 1 for o in range(count) if o != c}, 1, 1)
