@@ -54,7 +54,7 @@ def first_reply(code: str, **options: Any) -> str:
     ("code", "why"),
     [
         ("def solve(instance):\n    while True:\n        pass\n", "lines"),
-        ("def solve(instance):\n    print('x' * 10**8)\n    return []\n", "print"),
+        ("def solve(instance):\n    print('x' * 10**8)\n    return []\n", "9 of 9 are missing"),
         ("def solve(instance):\n    return open('/etc/passwd').read()\n", "open"),
         ("import socket\ndef solve(instance):\n    return []\n", "socket"),
         ("def solve(instance):\n    return float('nan')\n", "finite"),
@@ -95,8 +95,8 @@ def test_the_score_is_the_ratio_to_the_optimum_on_other_instances() -> None:
 
 
 def test_textbook_heuristics_beat_poor_programs() -> None:
-    assert play("tasks/COBench-v0", "cobench-greedy", 6) > 0.85
-    assert play("tasks/COBench-v0", "cobench-trivial", 6) < 0.7
+    assert play("tasks/COBench-v0", "cobench-greedy", 3) > 0.85
+    assert play("tasks/COBench-v0", "cobench-trivial", 3) < 0.7
 
 
 def test_a_fenced_program_is_read_and_prose_is_not() -> None:
@@ -128,7 +128,8 @@ def test_another_solver_finds_the_same_optimum(name: str) -> None:
         goal = sum(c * x[n] for n, c in enumerate(model.costs) if c)
         sense = cvxpy.Minimize if model.sense == "min" else cvxpy.Maximize
         solver = "SCIPY" if integers else "CLARABEL"
-        found = cvxpy.Problem(sense(goal), limits).solve(solver=solver)
+        task: Any = cvxpy.Problem(sense(goal), limits)
+        found = task.solve(solver=solver)
         assert model.solve().value == pytest.approx(found, rel=1e-4), seed
 
 

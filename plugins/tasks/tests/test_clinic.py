@@ -255,7 +255,9 @@ def test_every_kind_of_incident_is_drawn() -> None:
 def test_correctness_is_scikit_learns_jaccard() -> None:
     remedy, said = ("clean-disk cart", "restart cart"), ["restart cart", "scale cart 4"]
     words = sorted({w for line in (*remedy, *said) for w in line.split()})
-    rows = [[int(any(w in line.split() for line in lines)) for w in words] for lines in (remedy, said)]
+    rows = [
+        [int(any(w in line.split() for line in lines)) for w in words] for lines in (remedy, said)
+    ]
     assert correctness(said, remedy) == pytest.approx(jaccard_score(*rows))
 
 

@@ -81,9 +81,8 @@ def test_the_gain_of_a_question_by_quadrature() -> None:
 def test_the_gain_of_a_death_process_by_quadrature() -> None:
     time, trials = 0.7, 50
     raw = stats.norm(1, 1)
-    density = lambda x: raw.pdf(x) + raw.pdf(-x)  # noqa: E731 - |N(1, 1)|
     grid = np.linspace(1e-6, 8, 4001)
-    weights = density(grid) * (grid[1] - grid[0])
+    weights = (raw.pdf(grid) + raw.pdf(-grid)) * (grid[1] - grid[0])  # |N(1, 1)|
     chance = 1 - np.exp(-grid * time)
     table = stats.binom(trials, chance[:, None]).pmf(np.arange(trials + 1)[None])
     marginal = weights @ table
@@ -137,9 +136,10 @@ def test_draws_have_their_distributions() -> None:
     rng = Rng.seeded(1)
     normals = [normal(rng, 2, 3) for _ in range(3000)]
     assert stats.kstest(normals, stats.norm(2, 3).cdf).pvalue > 0.001
-    assert stats.kstest(
-        [exponential(rng, 2) for _ in range(3000)], stats.expon(scale=0.5).cdf
-    ).pvalue > 0.001
+    assert (
+        stats.kstest([exponential(rng, 2) for _ in range(3000)], stats.expon(scale=0.5).cdf).pvalue
+        > 0.001
+    )
     for draws, law in (
         ([poisson(rng, 3.5) for _ in range(3000)], stats.poisson(3.5)),
         ([binomial(rng, 12, 0.3) for _ in range(3000)], stats.binom(12, 0.3)),

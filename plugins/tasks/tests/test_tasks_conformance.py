@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palestra.testing import conformance
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
     "tasks/Hospital-v0": {"num_players": 3, "textbook": False},

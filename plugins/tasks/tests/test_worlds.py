@@ -60,7 +60,7 @@ def test_the_skin_changes_no_optimum() -> None:
     for seed in range(5):
         found = set()
         for skin in ("plain", "sea", "inverted"):
-            game = AutoEnv(rules="ice", pays="collect", skin=skin)  # type: ignore[arg-type]
+            game = AutoEnv(rules="ice", pays="collect", skin=skin)
             state = game.initial_state(seed)
             found.add((state.level, optimum(state.level, "ice", "collect", game.turns)))
         assert len(found) == 1
@@ -69,7 +69,7 @@ def test_the_skin_changes_no_optimum() -> None:
 def test_inverted_words_mean_their_opposite() -> None:
     rows = []
     for skin in ("plain", "inverted"):
-        game = AutoEnv(rules="torus", pays="reach", skin=skin)  # type: ignore[arg-type]
+        game = AutoEnv(rules="torus", pays="reach", skin=skin)
         episode = palestra.Episode(game, 5)
         start = episode.state.cell
         episode.act({0: episode.parse(0, "Go(way='north')")})
@@ -174,9 +174,7 @@ def test_an_author_is_paid_for_what_is_asked_for_once() -> None:
 
 def test_the_student_is_a_logistic_regression() -> None:
     course, rng = draw_course(2, 5), Rng.seeded(4)
-    learned = tuple(
-        e for s in range(2) for e in examples(course, s, 25, rng, clean=False)
-    )
+    learned = tuple(e for s in range(2) for e in examples(course, s, 25, rng, clean=False))
     asked = questions(course, 9, 60)
     x, y = rows(course, learned), np.array([2 * e[3] - 1 for e in learned])
 

@@ -263,7 +263,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def notes(self, state: SeekerState, seat: int) -> tuple[str, ...]:
         session = min(state.session + 1, self.sessions)
-        line = f"Session {session} of {self.sessions}, move {state.in_session + 1}."
+        move = state.in_session + (seat == 0)
+        line = f"Session {session} of {self.sessions}, move {move}."
         if seat == 1:
             may = state.chain[state.voiced - 1] if state.new else "none"
             return (line, f"You feel {EMOTIONS[state.emotion]}. New complaint to voice: {may}")
@@ -302,10 +303,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
         deeper = state.voiced < STAGES and state.trust >= NEEDED[state.voiced]
         state.new = deeper and state.emotion >= CALM
         state.voiced += state.new
-        said = f"The counsellor says ({action.move}): {self.quoted(action.text)}"
+        said = f"The counsellor says: {self.quoted(action.text)}"
         if self.num_players == 2:
             state.turn_of = 1
-            return Reply(said, {"said": action.text})
+            return Reply(said, {"said": action.text, "action": "Say"})  # the kind is not told
         line = state.chain[state.voiced - 1] if state.new else self._murmur(state)
         facts = {"said": line, "voiced": state.voiced}
         state.new = False

@@ -87,7 +87,7 @@ def listed(answer: Any, what: str, length: int | None = None) -> list[Any]:
 
 def chosen(answer: Any, count: int, what: str) -> list[int]:
     """Different numbers from 0 to count - 1."""
-    numbers = [whole(n, 0, count - 1, what) for n in listed(answer, f"the list of {what}s")]
+    numbers = [whole(n, 0, count - 1, what) for n in listed(answer, "the answer")]
     if len(set(numbers)) < len(numbers):
         raise Infeasible(f"a {what} is listed twice")
     return numbers
@@ -97,7 +97,8 @@ def order(answer: Any, count: int, what: str) -> list[int]:
     """Every number from 0 to count - 1 once."""
     numbers = chosen(answer, count, what)
     if len(numbers) < count:
-        raise Infeasible(f"{count - len(numbers)} of {count} {what}s are missing")
+        missing = count - len(numbers)
+        raise Infeasible(f"{missing} of {count} are missing: list every {what} once")
     return numbers
 
 
