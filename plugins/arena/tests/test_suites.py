@@ -131,3 +131,12 @@ def test_games_of_another_suite_by_that_name_are_told(
             store.add(game("x/A-v0", ("a", "b"), seed % 2, seed))
     assert run("results", str(tmp_path / "a.db")) == 0
     assert "these games are of another social" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", ["tasks", "science", "clinic"])
+def test_suites_of_tasks_open_and_have_settings(name: str) -> None:
+    chosen = suite(name)
+    for environment in chosen.environments:
+        spec = registry().environment(environment.id)
+        assert load_game(spec, environment.options, environment.players or 1).num_players <= 2
+    Settings(environments=chosen.environments, agents=("random",), **dict(chosen.settings))

@@ -244,7 +244,7 @@ OFFICIAL = (
         f"palestra-{name}"
         for name in ("envs", "agents", "renderers", "games", "markets", "rewards")
     ),
-    *(f"palestra-{name}" for name in ("arena", "adapters", "web", "server", "training")),
+    *(f"palestra-{name}" for name in ("arena", "adapters", "web", "server", "training", "tasks")),
 )
 
 

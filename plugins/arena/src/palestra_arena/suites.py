@@ -56,6 +56,29 @@ WEB = (
     Environment("web/Desktop-v0"),
     Environment("web/Widgets-v0"),
 )
+TASKS = (
+    Environment("tasks/COBench-v0"),
+    Environment("tasks/OptiMUS-v0"),
+    Environment("tasks/FastCode-v0"),
+    Environment("tasks/FrontierEng-v0"),
+    Environment("tasks/NeuralSA-v0"),
+    Environment("tasks/VehicleRouting-v0"),
+    Environment("tasks/AutoEnv-v0"),
+    Environment("tasks/PlanWorld-v0"),
+    Environment("tasks/AgentGen-v0"),
+    Environment("tasks/DataTeacher-v0"),
+    Environment("tasks/EnvGen-v0"),
+)
+SCIENCE = (
+    Environment("tasks/BoxingGym-v0", players=1),
+    Environment("tasks/BoxingGym-v0", players=2),
+)
+CLINIC = (
+    Environment("tasks/Hospital-v0", players=1),
+    Environment("tasks/Counselling-v0", players=1),
+    Environment("tasks/Proactive-v0"),
+    Environment("tasks/Incident-v0", players=1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +120,9 @@ def suite(name: str) -> Suite:
         "social": Suite("social", "social dilemmas and bargains of two", SOCIAL),
         "markets": Suite("markets", "markets of two", MARKETS),
         "web": Suite("web", "sites, tools and a desktop, for one", WEB),
+        "tasks": Suite("tasks", "optimisation, generated worlds and teaching, for one", TASKS),
+        "science": Suite("science", "experiments, alone and with a novice", SCIENCE),
+        "clinic": Suite("clinic", "simulated people in need, for one", CLINIC),
         "all-offline": Suite(
             "all-offline", "all that two can play", _all_offline(), (("max_episode_steps", 200),)
         ),

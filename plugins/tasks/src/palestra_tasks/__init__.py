@@ -1,0 +1,1 @@
+"""Tasks for Palestra: optimisation, experiments, clinics, and worlds that make tasks."""

@@ -1,0 +1,1 @@
+"""Writing programs: an algorithm, a model, faster code."""

@@ -1,0 +1,353 @@
+"""OptiMUS: turn a worded problem into a linear or mixed-integer model, solve it, and repair it.
+
+The player reads a story and its data and writes Python that declares variables, constraints and an
+objective. The program runs in the sandbox, and HiGHS solves the model that it declares. The answer
+says what is wrong (an error and its line, an infeasible or unbounded model) or the optimum. When
+the player finishes, the model is right if its optimum equals the true one.
+
+After AhmadiTeshnizi, Gao and Udell, "OptiMUS: Optimization Modeling Using MIP Solvers and large
+language models", 2023, where a whole program is written, tested and repaired and problems are
+augmented by telling them in other words (`form="whole"`, `telling`); and "OptiMUS: Scalable
+Optimization Modeling with (MI)LP Solvers and Large Language Models", 2024, where descriptions are
+long and the model is kept as a table of clauses that are edited one by one (`form="clauses"`,
+`distractors`). As there, accuracy is whether the optimum is right. The stories are ours.
+
+Checked: each story's optimum against another library's solver; see the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+from palestra import Integer, Meta, Option, Rng, Text, TextAction, environment
+from palestra.kernel.actions import Domain
+from palestra.kernel.rng import check_seed
+from palestra.sandbox import Limits
+from palestra.scene import Part, Table
+
+from palestra_tasks.algorithms.stories import STORIES, Data, Story
+from palestra_tasks.combinatorial.linear import Linear, Solved
+from palestra_tasks.desk import (
+    FINISH,
+    Final,
+    Finish,
+    Program,
+    Reply,
+    TaskGame,
+    TaskState,
+    Turns,
+    solo,
+)
+from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
+
+LIMITS = Limits(lines=300_000, cpu=10, seconds=30.0)
+MOST = 4000  # variables, and constraints, of a model
+TOLERANCE = 1e-4  # relative, between optima
+RELATIONS = ("<=", ">=", "==")
+STORY_NAMES = Literal[
+    "blending", "cutting", "depots", "diet", "inventory", "production", "staff", "transport"
+]
+DISTRACTORS = (
+    "The board has met twice this year and was pleased with the minutes.",
+    "Last year's figures were compiled by another office and are of no use here.",
+    "The building was painted in spring, which cost more than anybody had thought.",
+    "A rival is said to do the same with other machines; nothing is known of its prices.",
+    "Two of the people involved have asked for a window seat.",
+    "An earlier report ran to four hundred pages and recommended to wait.",
+    "The name of the project has been changed three times since it began.",
+    "It rains in the region on about a hundred days of the year.",
+    "A student has written a thesis about the entrance hall.",
+    "The canteen is closed on the second Friday of the month.",
+)
+PRELUDE = """
+MODEL = {'variables': {}, 'constraints': [], 'objective': None}
+def variable(name, low=0, high=None, whole=False):
+    MODEL['variables'][name] = [low, high, whole]
+def constraint(terms, relation, bound):
+    MODEL['constraints'].append([dict(terms), relation, bound])
+def objective(sense, terms):
+    MODEL['objective'] = [sense, dict(terms)]
+def declared():
+    return MODEL
+"""
+_LINE = re.compile(r"line (\d+)")
+
+
+class Clause(TextAction, frozen=True):
+    """Write the code of one clause of the model, instead of what it had."""
+
+    number: int
+    code: str
+
+
+class Solve(TextAction, frozen=True):
+    """Run all clauses and solve the model."""
+
+
+Number = int | float
+
+
+class Declared(msgspec.Struct, forbid_unknown_fields=True):
+    """A model as a program declares it."""
+
+    variables: dict[str, tuple[Number | None, Number | None, bool]]
+    constraints: list[tuple[dict[str, Number], Literal["<=", ">=", "=="], Number]]
+    objective: tuple[Literal["min", "max"], dict[str, Number]]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a model: the solver's answer, or an error."""
+
+    solved: Solved | None = None
+    error: str = ""
+
+    def __str__(self) -> str:
+        if self.solved is None:
+            return f"Error: {self.error}"
+        if self.solved.status == "optimal":
+            return f"The model is solved: its optimum is {self.solved.value:.6g}."
+        if self.solved.status == "infeasible":
+            return "The model is infeasible: no values of the variables meet all constraints."
+        if self.solved.status == "unbounded":
+            return "The model is unbounded: the objective can be improved without end."
+        return f"The solver ended without an optimum ({self.solved.status})."
+
+
+def read_model(value: Any) -> Linear:
+    """The model in what a program declared; raises ValueError with the reason for none."""
+    if isinstance(value, dict) and value.get("objective") is None:
+        raise ValueError("objective('min' or 'max', {name: coefficient, …}) was never called")
+    try:
+        declared = msgspec.convert(value, Declared)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"the model cannot be read: {error}") from None
+    if not declared.variables or max(len(declared.variables), len(declared.constraints)) > MOST:
+        raise ValueError(f"a model has 1 to {MOST} variables and at most {MOST} constraints")
+    sense, costs = declared.objective
+    model, numbers = Linear(sense), dict[str, int]()
+    for name, (low, high, whole) in declared.variables.items():
+        bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+        if bounds[0] > bounds[1]:
+            raise ValueError(f"variable {name!r} has the bounds {low} and {high}")
+        numbers[name] = model.variable(float(costs.get(name, 0)), *bounds, whole=whole)
+    named = [costs, *(terms for terms, _, _ in declared.constraints)]
+    for name in (name for terms in named for name in terms):
+        if name not in numbers:
+            raise ValueError(f"{name!r} is used and was never declared with variable()")
+    for terms, relation, bound in declared.constraints:
+        row = {numbers[name]: float(by) for name, by in terms.items()}
+        low, high = {"<=": (-math.inf, bound), ">=": (bound, math.inf), "==": (bound, bound)}[
+            relation
+        ]
+        model.row(row, low, high)
+    return model
+
+
+@lru_cache(maxsize=2048)
+def attempt(data: str, clauses: tuple[str, ...]) -> Attempt:
+    """Run a program made of clauses, and solve what it declares."""
+    head = f"{PRELUDE}data = {json.loads(data)!r}\n"
+    ran = run(head + "\n".join(clauses) + "\n", "declared", limits=LIMITS)
+    if ran.error:
+        return Attempt(error=_LINE.sub(lambda m: _place(int(m[1]), head, clauses), ran.error))
+    try:
+        return Attempt(read_model(ran.value).solve(nodes=20_000))
+    except (ValueError, OverflowError) as error:
+        return Attempt(error=str(error))
+
+
+def _place(line: int, head: str, clauses: tuple[str, ...]) -> str:
+    """A line of the whole program as a line of a clause."""
+    line -= head.count("\n")
+    for number, code in enumerate(clauses):
+        lines = code.count("\n") + 1
+        if line <= lines:
+            return f"clause {number}, line {line}" if len(clauses) > 1 else f"line {line}"
+        line -= lines
+    return "the end"
+
+
+@lru_cache(maxsize=1024)
+def story_data(name: str, size: int, seed: int) -> Data:
+    return STORIES[name].draw(Rng.seeded(seed, 7), size)
+
+
+@lru_cache(maxsize=1024)
+def true_optimum(name: str, size: int, seed: int) -> float:
+    """The optimum of the story's own model, solved by HiGHS when an episode ends."""
+    return STORIES[name].model(story_data(name, size, seed)).solve(nodes=20_000).value
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelState(TaskState):
+    """The state of a model under construction."""
+
+    story: str
+    seed: int
+    telling: int
+    clauses: tuple[str, ...] = ()
+    last: Attempt | None = None
+    errors: int = 0
+
+
+@environment(
+    "tasks/OptiMUS-v0",
+    family="text",
+    tags=("programs", "optimisation", "perfect-information"),
+    paper=(
+        "AhmadiTeshnizi, Gao and Udell (2023), OptiMUS: Optimization Modeling Using MIP Solvers "
+        "and large language models; (2024), OptiMUS: Scalable Optimization Modeling with (MI)LP "
+        "Solvers and Large Language Models"
+    ),
+    splits={
+        "easy": {"size": 2, "telling": "first"},
+        "augmented": {"size": 2, "telling": "other"},
+        "long": {"size": 4, "form": "clauses", "distractors": 6},
+    },
+)
+@dataclass(frozen=True)
+class OptiMUS(TaskGame[ModelState]):
+    """One player models a worded optimisation problem in Python; a solver checks the optimum.
+
+    There are no numbered actions. The reward is 1 if the model's optimum is the true one, else 0.
+    """
+
+    story: Annotated[
+        STORY_NAMES | Literal["any"], Meta(description="the problem; any: drawn from the seed")
+    ] = "any"
+    size: Annotated[int, Meta(ge=1, le=6, description="how many things a problem has")] = 3
+    form: Annotated[
+        Literal["whole", "clauses"],
+        Meta(description="whole: each turn is a whole program; clauses: one clause is edited"),
+    ] = "whole"
+    telling: Annotated[
+        Literal["first", "other", "any"], Meta(description="in which words the story is told")
+    ] = "any"
+    distractors: Annotated[
+        int, Meta(ge=0, le=len(DISTRACTORS), description="sentences that do not matter")
+    ] = 0
+    turns: Turns = 12
+
+    rules_text = """
+        You model a worded optimisation problem as a linear or mixed-integer programme.
+
+        You write Python that reads the dictionary `data` and calls variable(name, low, high, whole)
+        for each variable (None is no bound; whole=True for whole numbers),
+        constraint({name: coefficient, …}, relation, bound) with the relation '<=', '>=' or '==',
+        and once objective('min' or 'max', {name: coefficient, …}). The code runs alone, with
+        Python's built-in functions, math and itertools. A solver then says whether the model is
+        infeasible, unbounded or solved, and with which optimum. Repair the model until you believe
+        it, then write Finish(). You are paid 1 if your last model's optimum is the right one.
+    """
+    perfect_information = True
+    action_types = (Program, Clause, Solve, Finish)
+
+    def rules_for(self, seat: int) -> str:
+        how = (
+            "End your turn with the program in a fenced block that begins with ```python, or with "
+            "Program(code='…')."
+            if self.form == "whole"
+            else "The model is a table of clauses. Write the code of one with Clause(number=0, "
+            "code='…'), as often as you like, and run all of them with Solve()."
+        )
+        return f"{super().rules_for(seat)}\n{how}"
+
+    def validate(self) -> None:
+        require_sandbox()
+
+    def initial_state(self, seed: int | None = None) -> ModelState:
+        rng = Rng.seeded(check_seed(seed))
+        drawn = rng.choice(sorted(STORIES))
+        name = drawn if self.story == "any" else self.story
+        telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
+        clauses = ("",) * len(STORIES[name].clauses) if self.form == "clauses" else ()
+        return ModelState(rng=rng, story=name, seed=rng.word(), telling=telling, clauses=clauses)
+
+    def data(self, state: ModelState) -> Data:
+        return story_data(state.story, self.size, state.seed)
+
+    def tell(self, state: ModelState) -> str:
+        """The story in words, with sentences that do not matter."""
+        data = self.data(state)
+        sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
+        told = STORIES[state.story].tellings[state.telling].format(**data, **sizes)
+        sentences, rng = re.split(r"(?<=[.?]) ", told), Rng.seeded(state.seed, 9)
+        others = list(DISTRACTORS)
+        rng.shuffle(others)
+        for sentence in others[: self.distractors]:
+            sentences.insert(rng.below(len(sentences)), sentence)
+        return " ".join(sentences)
+
+    def statement(self, state: ModelState, seat: int) -> str:
+        return f"{self.tell(state)}\ndata = {json.dumps(self.data(state))}"
+
+    def notes(self, state: ModelState, seat: int) -> tuple[str, ...]:
+        lines = []
+        if self.form == "clauses":
+            for number, name in enumerate(STORIES[state.story].clauses):
+                code = state.clauses[number].strip() or "(nothing yet)"
+                lines.append(f"Clause {number}, {name}:\n{code}")
+        lines.append(str(state.last) if state.last else "Nothing has been solved yet.")
+        return tuple(lines)
+
+    def options(self, state: ModelState, seat: int) -> tuple[Option, ...]:
+        story = STORIES[state.story]
+        if self.form == "whole":
+            samples = ("".join(story.solution), *story.solution, "variable(1)\n")
+            return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
+        fields: dict[str, Domain] = {
+            "number": Integer(0, len(state.clauses) - 1),
+            "code": Text(LONGEST_PROGRAM, story.solution),
+        }
+        return (Option(Clause, fields), Option(Solve), FINISH)
+
+    def respond(self, state: ModelState, seat: int, action: Any) -> Reply:
+        if isinstance(action, Finish):
+            state.closed = True
+            return Reply("The model is handed in.", kind="finish")
+        if isinstance(action, Clause):
+            at = action.number
+            state.clauses = (*state.clauses[:at], action.code, *state.clauses[at + 1 :])
+            state.last = None
+            return Reply(f"Clause {at} is written.", kind="clause")
+        if isinstance(action, Program):
+            state.clauses = (action.code,)
+        state.last = attempt(json.dumps(self.data(state)), state.clauses)
+        state.errors += bool(state.last.error)
+        status = state.last.solved.status if state.last.solved else "error"
+        return Reply(str(state.last), {"status": status}, kind="solver")
+
+    def settle(self, state: ModelState) -> Final:
+        true = true_optimum(state.story, self.size, state.seed)
+        last = state.last
+        if last is None and any(state.clauses):
+            last = attempt(json.dumps(self.data(state)), state.clauses)
+        solved = last.solved if last else None
+        value = solved.value if solved and solved.status == "optimal" else math.nan
+        right = math.isclose(value, true, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        runs = bool(solved and solved.status == "optimal")
+        reason = "The optimum is right." if right else f"Not right: the true optimum is {true:.6g}."
+        return solo(float(right), reason, won=right, solved=runs, errors=state.errors)
+
+    def picture(self, state: ModelState, seat: int | None) -> tuple[Part, ...]:
+        if self.form != "clauses":
+            return ()
+        rows = tuple(
+            (str(n), name, "written" if state.clauses[n] else "-")
+            for n, name in enumerate(STORIES[state.story].clauses)
+        )
+        return (Table(("clause", "what", "state"), rows),)
+
+
+def story_of(position: str) -> Story:
+    """The story whose data a position shows."""
+    data = json.loads(position.split("\ndata = ", 1)[1].split("\n", 1)[0])
+    (story,) = [s for s in STORIES.values() if s.draw(Rng(1), 2).keys() == data.keys()]
+    return story

@@ -1,0 +1,1 @@
+"""Simulated annealing whose proposals are a policy."""

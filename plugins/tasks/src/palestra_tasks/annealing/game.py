@@ -1,0 +1,311 @@
+"""Neural simulated annealing: the player proposes the moves of an annealer.
+
+A state is a solution, its energy, the temperature and the step. Each action is a proposal: an item
+to flip (knapsack), an item and a bin (bin packing), two places between which a tour is reversed
+(TSP), a coordinate and a step (Rosenbrock). It is accepted with probability min(1, exp(-dE / T)),
+and T falls geometrically from `hot` to `cold`. Uniform proposals are vanilla annealing.
+
+After Correia, Worrall and Bondesan, "Neural Simulated Annealing", 2022: the four problems, the
+Metropolis rule, geometric cooling, and rewards of the energy's drop at each step. Proposals that
+break a constraint (a knapsack too heavy, a bin too full) are rejected, so that uniform proposals
+stay symmetric.
+
+Energies: TSP, the length of the tour in the unit square; knapsack, minus the value of n items with
+weights and values uniform in (0, 1) and capacity n / 8; bin packing, the number of bins in use for
+sizes uniform in (0.05, 0.7) and bins of 1, minus a thousandth of the sum of squared loads, so that
+emptier bins lead somewhere; Rosenbrock, (1 - x)² + 100 (y - x²)².
+
+Checked: at a fixed temperature, uniform proposals visit solutions with Boltzmann's frequencies,
+computed by listing all solutions of a small knapsack.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import ArrayGame, ArrayState, Meta, Out, Scene, Shape, constant, environment
+from palestra.rules import finish, turn_to, uniform
+from palestra.scene import Bar, Bars, Part, Plane, Spot, Table
+
+TSP, KNAPSACK, BINS, ROSENBROCK = 0, 1, 2, 3
+PROBLEMS = ("tsp", "knapsack", "bin-packing", "rosenbrock")
+STEPS_OF = (1.0, -1.0, 0.3, -0.3, 0.1, -0.1, 0.02, -0.02)  # of a coordinate of Rosenbrock
+SQUARES = 0.001
+
+
+class AnnealingState(ArrayState):
+    """A solution in progress. `items` are coordinates, or weights and values, or sizes."""
+
+    items: Annotated[NDArray[np.float64], Shape("size", 2)]
+    place: Annotated[NDArray[np.int16], Shape("size")]  # city at a place, item taken, or its bin
+    trial: Annotated[NDArray[np.int16], Shape("size")]  # the same with the proposal carried out
+    point: Annotated[NDArray[np.float64], Shape(2)]  # Rosenbrock's x and y
+    first: Annotated[float, np.float64]  # energy at the start
+    energy: Annotated[float, np.float64]
+    best: Annotated[float, np.float64]  # lowest energy so far
+    accepted: Annotated[int, np.int32]
+
+
+def energy_of(config: Any, state: Any, place: Any, x: float, y: float) -> float:
+    """The energy of a solution; infinite where it breaks a constraint."""
+    n = config.size
+    total = 0.0
+    if config.kind == 3:
+        return float((1.0 - x) ** 2 + 100.0 * (y - x * x) ** 2)
+    if config.kind == 0:
+        for at in range(n):
+            a = place[at]
+            b = place[(at + 1) % n]
+            dx = state.items[a, 0] - state.items[b, 0]
+            dy = state.items[a, 1] - state.items[b, 1]
+            total += math.sqrt(dx * dx + dy * dy)
+        return total
+    if config.kind == 1:
+        weight = 0.0
+        for item in range(n):
+            if place[item] == 1:
+                weight += state.items[item, 0]
+                total -= state.items[item, 1]
+        return math.inf if weight > n / 8.0 else total
+    for bin_number in range(n):
+        load = 0.0
+        for item in range(n):
+            if place[item] == bin_number:
+                load += state.items[item, 0]
+        if load > 1.0:
+            return math.inf
+        if load > 0.0:
+            total += 1.0 - SQUARES * load * load
+    return total
+
+
+@environment(
+    "tasks/NeuralSA-v0",
+    family="text",
+    tags=("optimisation", "perfect-information", "chance"),
+    paper="Correia, Worrall and Bondesan (2022), Neural Simulated Annealing",
+    splits={
+        "train": {"problem": "tsp", "size": 12},
+        "larger": {"problem": "tsp", "size": 24, "steps": 400},
+    },
+)
+@dataclass(frozen=True)
+class NeuralSA(ArrayGame[AnnealingState]):
+    """One player proposes the moves of a simulated annealer.
+
+    Actions: TSP, i * size + j reverses the tour from place i to place j; knapsack, i flips item i;
+    bin packing, i * size + b puts item i into bin b; Rosenbrock, c * 8 + s moves coordinate c by
+    step s. An observation is a float32 vector: two data and the place of every item (TSP: the
+    coordinates of the city at every place), then x, y, energy, best energy, the temperature and
+    the share of steps that are left.
+    """
+
+    problem: Annotated[
+        Literal["tsp", "knapsack", "bin-packing", "rosenbrock"], Meta(description="the problem")
+    ] = "tsp"
+    size: Annotated[int, Meta(ge=4, le=60, description="cities or items")] = 12
+    steps: Annotated[int, Meta(ge=1, le=20_000, description="proposals in an episode")] = 200
+    hot: Annotated[float, Meta(gt=0, le=1e6, description="temperature of the first step")] = 1.0
+    cold: Annotated[float, Meta(gt=0, le=1e6, description="temperature of the last step")] = 0.01
+    pays: Annotated[
+        Literal["drop", "best"],
+        Meta(description="what a step pays: the energy's drop, or the drop of the lowest energy"),
+    ] = "drop"
+
+    rules_text = """
+        You steer a simulated annealer. A solution has an energy, which is to become as low as
+        possible. Each turn you propose a change; it is accepted for certain if it lowers the
+        energy, and otherwise with a chance of exp(-rise / temperature). The temperature falls from
+        step to step. A change that breaks a constraint is never accepted.
+    """
+    order = "sequential"
+    payoffs = "general"
+    num_players = 1
+    observation_dtype = np.float32
+    observation_bounds = (-1e6, 1e6)
+    fixed_moves = True
+
+    def rules_for(self, seat: int) -> str:
+        what = {
+            "tsp": "The energy is the length of a closed tour. 'reverse 2 5' reverses the tour "
+            "from place 2 to place 5.",
+            "knapsack": "The energy is minus the value of the items taken, whose weight may not "
+            "exceed an eighth of the number of items. 'flip 3' takes item 3 or puts it back.",
+            "bin-packing": "The energy is the number of bins in use, of size 1, less a little for "
+            "uneven loads. 'move 3 1' puts item 3 into bin 1.",
+            "rosenbrock": "The energy is (1 - x)² + 100 (y - x²)². 'x +0.3' moves x by 0.3.",
+        }
+        paid = "the drop of the energy" if self.pays == "drop" else "the drop of the lowest energy"
+        return f"{super().rules_for(seat)}\n{what[self.problem]}\nYou are paid {paid}."
+
+    @constant
+    def kind(self) -> int:
+        return PROBLEMS.index(self.problem)
+
+    @constant
+    def lowest_only(self) -> bool:
+        return self.pays == "best"
+
+    @property
+    def num_actions(self) -> int:
+        return (self.size**2, self.size, self.size**2, 2 * len(STEPS_OF))[self.kind]
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (3 * self.size + 6,)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        if self.problem == "rosenbrock":
+            return (-1e9, 1e9)
+        return (-2.0 * self.size, 2.0 * self.size)
+
+    @staticmethod
+    def init_state(config: NeuralSA, state: AnnealingState) -> None:
+        for n in range(config.size):
+            low = 0.05 if config.kind == 2 else 0.0
+            high = 0.7 if config.kind == 2 else 1.0
+            state.items[n, 0] = low + (high - low) * uniform(state)
+            state.items[n, 1] = uniform(state)
+            state.place[n] = 0 if config.kind == 1 else n
+        state.point[0] = 4.0 * uniform(state) - 2.0
+        state.point[1] = 4.0 * uniform(state) - 1.0
+        state.energy = energy_of(config, state, state.place, state.point[0], state.point[1])
+        state.first = state.energy
+        state.best = state.energy
+        turn_to(state, 0)
+
+    @staticmethod
+    def apply_actions(config: NeuralSA, state: AnnealingState, actions: Any, out: Out) -> None:
+        n = config.size
+        action = actions[0]
+        for item in range(n):
+            state.trial[item] = state.place[item]
+        x = state.point[0]
+        y = state.point[1]
+        if config.kind == 0:
+            low = min(action // n, action % n)
+            high = max(action // n, action % n)
+            for at in range(low, high + 1):
+                state.trial[at] = state.place[low + high - at]
+        elif config.kind == 1:
+            state.trial[action] = 1 - state.place[action]
+        elif config.kind == 2:
+            state.trial[action // n] = action % n
+        elif action < 8:
+            x += STEPS_OF[action % 8]
+        else:
+            y += STEPS_OF[action % 8]
+        energy = energy_of(config, state, state.trial, x, y)
+        rise = energy - state.energy
+        share = state.turn / max(1, config.steps - 1)
+        temperature = config.hot * (config.cold / config.hot) ** share
+        chance = uniform(state)
+        before = state.best if config.lowest_only else state.energy
+        if rise <= 0.0 or (rise < math.inf and chance < math.exp(-rise / temperature)):
+            for item in range(n):
+                state.place[item] = state.trial[item]
+            state.point[0] = x
+            state.point[1] = y
+            state.energy = energy
+            state.best = min(state.best, energy)
+            state.accepted += 1
+        out.rewards[0, 0] = before - (state.best if config.lowest_only else state.energy)
+        for item in range(n):
+            state.trial[item] = 0
+        if state.turn + 1 >= config.steps:
+            finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: NeuralSA, state: AnnealingState, seat: int, mask: Any) -> None:
+        for action in range(config.num_actions):
+            mask[action] = 1
+
+    @staticmethod
+    def write_observation(config: NeuralSA, state: AnnealingState, seat: int, view: Any) -> None:
+        n = config.size
+        for at in range(n):
+            item = state.place[at] if config.kind == 0 else at
+            view[at] = state.items[item, 0]
+            view[n + at] = state.items[item, 1]
+            view[2 * n + at] = state.place[at]
+        view[3 * n] = state.point[0]
+        view[3 * n + 1] = state.point[1]
+        view[3 * n + 2] = state.energy
+        view[3 * n + 3] = state.best
+        share = state.turn / max(1, config.steps - 1)
+        view[3 * n + 4] = config.hot * (config.cold / config.hot) ** min(1.0, share)
+        view[3 * n + 5] = 1.0 - min(1.0, state.turn / config.steps)
+
+    def scores(self, state: AnnealingState) -> tuple[float, ...]:
+        """How far the lowest energy is below that of the start."""
+        return (float(state["first"]) - float(state["best"]),)
+
+    def temperature(self, turn: int) -> float:
+        share = min(1.0, turn / max(1, self.steps - 1))
+        return float(self.hot * (self.cold / self.hot) ** share)
+
+    def describe(self, state: AnnealingState, seat: int) -> str:
+        turn = int(state["turn"])
+        lines = [
+            f"Energy {float(state['energy']):.4f}, lowest {float(state['best']):.4f}.",
+            f"Step {turn} of {self.steps}, temperature {self.temperature(turn):.4g}.",
+        ]
+        return "\n".join([*self._solution(state), *lines])
+
+    def _solution(self, state: AnnealingState) -> list[str]:
+        data, place = state["items"].tolist(), state["place"].tolist()
+        if self.problem == "rosenbrock":
+            x, y = state["point"].tolist()
+            return [f"x = {x:.4f}, y = {y:.4f}"]
+        if self.problem == "tsp":
+            stops = [f"({data[c][0]:.2f}, {data[c][1]:.2f})" for c in place]
+            return ["Tour, place by place: " + " ".join(stops)]
+        if self.problem == "knapsack":
+            items = [
+                f"{n}: weight {w:.2f}, value {v:.2f}{', taken' if place[n] else ''}"
+                for n, (w, v) in enumerate(data)
+            ]
+            return ["Items:", *items]
+        return [
+            f"bin {b}: "
+            + ", ".join(f"item {n} ({data[n][0]:.2f})" for n in range(self.size) if place[n] == b)
+            for b in sorted(set(place))
+        ]
+
+    def action_text(self, state: AnnealingState, seat: int, action: int) -> str:
+        if self.problem == "tsp":
+            return f"reverse {action // self.size} {action % self.size}"
+        if self.problem == "knapsack":
+            return f"flip {action}"
+        if self.problem == "bin-packing":
+            return f"move {action // self.size} {action % self.size}"
+        return f"{'xy'[action // 8]} {STEPS_OF[action % 8]:+g}"
+
+    def scene(self, state: AnnealingState, seat: int | None = None) -> Scene:
+        data, place = state["items"].tolist(), state["place"].tolist()
+        parts: list[Part] = []
+        if self.problem == "tsp":
+            spots = [
+                Spot(data[c][0], data[c][1], 0.02, str(at), 0, heading=self._way(data, place, at))
+                for at, c in enumerate(place)
+            ]
+            parts.append(Plane(tuple(spots)))
+        elif self.problem != "rosenbrock":
+            rows = tuple(
+                (str(n), f"{data[n][0]:.2f}", f"{data[n][1]:.2f}", str(place[n]))
+                for n in range(self.size)
+            )
+            parts.append(Table(("item", "weight", "value", "place"), rows))
+        left = 1 - int(state["turn"]) / self.steps
+        parts.append(Bars((Bar("steps left", left, 1.0, 0),)))
+        energy = f"Energy {float(state['energy']):.4f}, lowest {float(state['best']):.4f}."
+        return Scene(parts=tuple(parts), lines=(energy,))
+
+    def _way(self, data: Any, place: Any, at: int) -> tuple[float, float]:
+        here, there = data[place[at]], data[place[(at + 1) % self.size]]
+        return (there[0] - here[0], there[1] - here[1])

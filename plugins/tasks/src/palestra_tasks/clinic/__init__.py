@@ -1,0 +1,1 @@
+"""Simulated people in need: studies of agents, and no advice."""

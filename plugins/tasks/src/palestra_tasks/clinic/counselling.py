@@ -1,0 +1,407 @@
+"""Counselling of a simulated seeker over several sessions: emotions, complaints, memory.
+
+A study of agents and no help for anybody: the seeker is a program, and whoever needs help should
+turn to people.
+
+The seeker has a profile, a chain of complaints from what is easy to say to what lies beneath, and
+an emotion. In each turn the counsellor says something in one of eight ways (a move) and in words;
+an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether the
+next complaint is voiced, which asks for enough trust and for calm. Three layers of memory: what
+was said in this session, a summary of each earlier one, and a scale that is filled in before each
+session and fetched with `Recall`. A later session resumes where trust has faded a little.
+
+After Wang, Wang, Wang et al., "AnnaAgent: Dynamic Evolution Agent System with Multi-Session Memory
+for Realistic Seeker Simulation", 2025: emotion modulation, complaint chains and tertiary memory.
+Its modulator and elicitor are trained on counselling dialogues; here both are rules with stated
+numbers, so that a study can be repeated, and the seeker's lines come from templates. With two seats
+a player speaks as the seeker: they read profile, emotion and the complaint that they may voice, and
+choose the words, while the rules decide how they feel.
+
+The counsellor is paid 1 for the share of complaints voiced, less 0.05 for each harmful move.
+
+Checked: the emotion chain's frequencies against its stated chances; a reference counsellor voices
+every complaint, a harmful one none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from palestra import (
+    EpisodeRecord,
+    Meta,
+    OneOf,
+    Option,
+    Rng,
+    ScriptedAgent,
+    Talking,
+    Text,
+    TextAction,
+    Turn,
+    agent,
+    environment,
+    metric,
+    only,
+)
+from palestra.kernel.rng import check_seed
+from palestra.scene import Bar, Bars, Part, Person, RoundTable
+
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared
+
+EMOTIONS = ("hopeless", "angry", "anxious", "sad", "neutral", "relieved")
+CALM = 3  # emotions from here on let a complaint be voiced
+MOVES = ("ask", "reflect", "affirm", "summarise", "inform", "advise", "confront", "dismiss")
+HARMFUL = ("dismiss", "confront")
+# By move: what it adds to trust (0 to 100), and the chances in percent that the emotion rises and
+# falls by one
+EFFECTS: dict[str, tuple[int, int, int]] = {
+    "ask": (3, 20, 15),
+    "reflect": (9, 45, 5),
+    "affirm": (6, 40, 5),
+    "summarise": (7, 30, 5),
+    "inform": (2, 20, 10),
+    "advise": (-3, 10, 25),
+    "confront": (-10, 5, 55),
+    "dismiss": (-18, 2, 70),
+}
+STAGES = 4
+NEEDED = (10, 30, 50, 70)  # trust that each complaint asks for
+FADES = 15  # trust lost between sessions
+JOBS = ("a teacher", "a nurse", "a student", "a driver", "a baker", "a clerk")
+CHAINS = (
+    (
+        "I have not been sleeping.",
+        "At work I cannot keep my mind on anything.",
+        "Since my brother moved away I hardly talk to anybody.",
+        "I think that it was my fault that he left.",
+    ),
+    (
+        "I am tired all the time.",
+        "I quarrel with everybody at home.",
+        "I was passed over again, and I had told them all that I would get it.",
+        "I feel that I have never been good at anything.",
+    ),
+    (
+        "My stomach hurts before every exam.",
+        "I study all night and remember nothing.",
+        "My parents pay for this and ask every week how it goes.",
+        "I do not want this profession at all, and cannot say so.",
+    ),
+    (
+        "I do not feel like going out.",
+        "My friends have stopped calling.",
+        "I told one of them a secret, and now all of them know it.",
+        "I am afraid that nobody can be trusted.",
+    ),
+)
+PLACEHOLDER = "I do not know what to say."
+
+
+class Say(TextAction, frozen=True):
+    """Say something to the seeker, as a move of one kind."""
+
+    move: str
+    text: str
+
+
+class Recall(TextAction, frozen=True):
+    """Fetch the seeker's scales and the summaries of earlier sessions."""
+
+
+class Close(TextAction, frozen=True):
+    """End the session."""
+
+
+class Speak(TextAction, frozen=True):
+    """The seeker's words."""
+
+    text: str
+
+
+LINES = {
+    "ask": "What has been on your mind?",
+    "reflect": "That sounds heavy.",
+    "affirm": "It took courage to say that.",
+    "summarise": "Let me say back what I have heard.",
+    "inform": "Many people know this feeling.",
+    "advise": "You should go out more.",
+    "confront": "Is that really true?",
+    "dismiss": "It is not so bad.",
+}
+
+
+def modulate(emotion: int, move: str, draw: int) -> int:
+    """The emotion after a move; `draw` is uniform from 0 to 99."""
+    _, rises, falls = EFFECTS[move]
+    if draw < rises:
+        return min(len(EMOTIONS) - 1, emotion + 1)
+    return max(0, emotion - 1) if draw < rises + falls else emotion
+
+
+@dataclass(slots=True, kw_only=True)
+class SeekerState(TaskState):
+    """The state of a course of sessions."""
+
+    job: str
+    age: int
+    chain: tuple[str, ...]
+    emotion: int
+    trust: int
+    voiced: int = 0  # complaints
+    new: bool = False  # whether the seeker now voices another one
+    session: int = 0
+    in_session: int = 0  # moves of this session
+    scales: tuple[int, ...] = ()  # of each session, 0 (well) to 25
+    summaries: tuple[str, ...] = ()
+    harm: int = 0
+    turn_of: int = 0
+    recalled: int = 0  # sessions whose scales have been fetched
+
+
+@environment(
+    "tasks/Counselling-v0",
+    family="text",
+    tags=("simulated-people", "hidden-information", "messages", "chance"),
+    paper=(
+        "Wang et al. (2025), AnnaAgent: Dynamic Evolution Agent System with Multi-Session Memory "
+        "for Realistic Seeker Simulation"
+    ),
+    splits={
+        "one-session": {"sessions": 1, "length": 12},
+        "several-sessions": {"sessions": 3},
+        "two-players": {"num_players": 2},
+    },
+)
+@dataclass(frozen=True)
+class Counselling(Talking, TaskGame[SeekerState]):
+    """A counsellor talks with a simulated seeker over sessions; a study of agents, not help.
+
+    Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
+    of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
+    harmful moves, the scale of the last session recalled (-1 for none), and for the seeker emotion
+    and trust (-1 for the counsellor).
+    """
+
+    num_players: Annotated[
+        int, Meta(ge=1, le=2, description="1: the counsellor; 2: a player speaks as the seeker")
+    ] = 1
+    sessions: Annotated[int, Meta(ge=1, le=10, description="sessions of the course")] = 2
+    length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 10
+
+    rules_text = """
+        This is a simulation for the study of agents. The seeker is a program, and nothing here is
+        help or advice for anybody.
+    """
+    payoffs = "common"
+    deterministic = False
+    action_types = (Say, Recall, Close, Speak)
+    feature_bounds = (-1.0, 1e4)
+
+    def rules_for(self, seat: int) -> str:
+        head = super().rules_for(seat)
+        if seat == 1:
+            return (
+                f"{head}\nYou are the seeker. You read who you are, how you feel and which of your "
+                "complaints you may voice. Answer the counsellor in these feelings, with "
+                "Speak(text='…'); do not name complaints that you may not voice yet."
+            )
+        return (
+            f"{head}\nYou are the counsellor, in a course of {self.sessions} sessions of up to "
+            f"{self.length} moves. Each turn choose a kind of move and your words, as in "
+            f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
+            "seeker's feelings and trust change with what you do; with enough trust and calm they "
+            "voice what lies deeper. Recall() shows earlier scales and summaries, Close() ends the "
+            "session. You are paid the share of the seeker's complaints that are voiced by the "
+            "end, less 0.05 for each harmful move."
+        )
+
+    @property
+    def turns(self) -> int:
+        """Actions of an episode, those of all seats."""
+        return self.sessions * (self.length + 1) * (1 + self.num_players)
+
+    @property
+    def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
+        moves = tuple(Say(move, LINES[move]) for move in MOVES)
+        both = (Speak(PLACEHOLDER),) if self.num_players == 2 else ()
+        return (*moves, Recall(), Close(), *both)
+
+    num_features = 7
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-0.05 * self.sessions * self.length, 1.0)
+
+    def initial_state(self, seed: int | None = None) -> SeekerState:
+        rng = Rng.seeded(check_seed(seed))
+        state = SeekerState(
+            rng=rng,
+            job=rng.choice(JOBS),
+            age=rng.between(18, 70),
+            chain=rng.choice(CHAINS),
+            emotion=rng.between(0, 3),
+            trust=rng.between(5, 25),
+        )
+        state.scales = (self._scale(state),)
+        return state
+
+    def _scale(self, state: SeekerState) -> int:
+        """A scale of symptoms: worse with bad feelings and with what has not been said."""
+        return 3 * (len(EMOTIONS) - 1 - state.emotion) + 2 * (STAGES - state.voiced) + 2
+
+    def acting(self, state: SeekerState) -> int:
+        return state.turn_of
+
+    def statement(self, state: SeekerState, seat: int) -> str:
+        if seat == 1:
+            return (
+                f"You are {state.job}, {state.age} years old.\nYour complaints, from the first to "
+                f"the deepest: {' | '.join(state.chain)}"
+            )
+        return f"A seeker, {state.job}, {state.age} years old, has come to you."
+
+    def notes(self, state: SeekerState, seat: int) -> tuple[str, ...]:
+        session = min(state.session + 1, self.sessions)
+        move = state.in_session + (seat == 0)
+        line = f"Session {session} of {self.sessions}, move {move}."
+        if seat == 1:
+            may = state.chain[state.voiced - 1] if state.new else "none"
+            return (line, f"You feel {EMOTIONS[state.emotion]}. New complaint to voice: {may}")
+        return (line, f"Complaints heard so far: {state.voiced}.")
+
+    def options(self, state: SeekerState, seat: int) -> tuple[Option, ...]:
+        if seat == 1:
+            lines = (PLACEHOLDER, *((state.chain[state.voiced - 1],) if state.new else ()))
+            return (Option(Speak, {"text": Text(400, lines)}),)
+        words = Text(400, tuple(LINES.values()))
+        recall = (Option(Recall),) if state.recalled <= state.session else ()
+        return (Option(Say, {"move": OneOf(MOVES), "text": words}), *recall, Option(Close))
+
+    def respond(self, state: SeekerState, seat: int, action: Any) -> Reply:
+        if isinstance(action, Speak):
+            state.turn_of, state.new = 0, False
+            text = f"The seeker says: {self.quoted(action.text)}"
+            self._end_of_session(state)
+            return Reply(text, {"said": action.text})
+        if isinstance(action, Recall):
+            state.recalled = state.session + 1
+            scales = ", ".join(map(str, state.scales))
+            told = " ".join(state.summaries) or "There was no earlier session."
+            return Reply(f"Scales (0 well, 25 bad): {scales}. {told}", audience=only(0))
+        if isinstance(action, Close):
+            state.in_session = self.length
+            self._end_of_session(state)
+            return Reply("The session is over.")
+        return self._say(state, action)
+
+    def _say(self, state: SeekerState, action: Say) -> Reply:
+        state.in_session += 1
+        state.harm += action.move in HARMFUL
+        state.trust = max(0, min(100, state.trust + EFFECTS[action.move][0]))
+        state.emotion = modulate(state.emotion, action.move, state.rng.below(100))
+        deeper = state.voiced < STAGES and state.trust >= NEEDED[state.voiced]
+        state.new = deeper and state.emotion >= CALM
+        state.voiced += state.new
+        said = f"The counsellor says: {self.quoted(action.text)}"
+        if self.num_players == 2:
+            state.turn_of = 1
+            return Reply(said, {"said": action.text, "action": "Say"})  # the kind is not told
+        line = state.chain[state.voiced - 1] if state.new else self._murmur(state)
+        facts = {"said": line, "voiced": state.voiced}
+        state.new = False
+        self._end_of_session(state)
+        return Reply(f"The seeker says: {line}", facts)
+
+    def _murmur(self, state: SeekerState) -> str:
+        return {
+            "hopeless": "What is the use?",
+            "angry": "You do not understand.",
+            "anxious": "I do not know. Perhaps.",
+            "sad": "It is hard to talk about it.",
+            "neutral": "Yes, I suppose so.",
+            "relieved": "It does me good to say it.",
+        }[EMOTIONS[state.emotion]]
+
+    def _end_of_session(self, state: SeekerState) -> None:
+        """Summarise a session that is over; trust fades before the next one."""
+        if state.in_session < self.length:
+            return
+        heard = " ".join(state.chain[: state.voiced]) or "Nothing yet."
+        summary = f"After session {state.session + 1} the seeker had said: {heard}"
+        state.summaries = (*state.summaries, summary)
+        state.session += 1
+        state.in_session = 0
+        if state.session >= self.sessions:
+            state.closed = True
+            return
+        state.trust = max(0, state.trust - FADES)
+        state.emotion = modulate(state.emotion, "inform", state.rng.below(100))
+        state.scales = (*state.scales, self._scale(state))
+
+    def settle(self, state: SeekerState) -> Final:
+        score = state.voiced / STAGES - 0.05 * state.harm
+        reason = f"{state.voiced} of {STAGES} complaints were voiced; {state.harm} harmful moves."
+        facts = {"voiced": state.voiced, "harm": state.harm, "trust": state.trust}
+        return shared(score, self.num_players, reason, facts)
+
+    def features(self, state: SeekerState, seat: int) -> list[float]:
+        last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1
+        own = (state.emotion, state.trust) if seat == 1 else (-1, -1)
+        harm = state.harm if seat == 0 else 0
+        left = self.length - state.in_session
+        return [*map(float, (self.sessions - state.session, left, state.voiced, harm, last, *own))]
+
+    def determinize(self, state: SeekerState, seat: int, rng: Rng) -> SeekerState:
+        """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor."""
+        copy = self.clone(state)
+        copy.rng = Rng.seeded(rng.word())
+        if seat == 0:
+            others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]
+            copy.chain = rng.choice(others)
+            copy.trust = min(100, max(0, state.trust + rng.between(-5, 5)))
+            copy.emotion = rng.below(len(EMOTIONS))
+            copy.scales = (
+                *state.scales[: state.recalled],
+                *(rng.below(25) for _ in state.scales[state.recalled :]),
+            )
+        return copy
+
+    def picture(self, state: SeekerState, seat: int | None) -> tuple[Part, ...]:
+        shown = EMOTIONS[state.emotion] if seat != 0 else ""
+        people = (
+            Person("counsellor", 0, acting=state.turn_of == 0),
+            Person("seeker", 1, detail=shown, acting=state.turn_of == 1),
+        )
+        heard = Bar("complaints heard", state.voiced, STAGES, 1)
+        return (RoundTable(people, words="a room", ground="floor"), Bars((heard,)))
+
+
+@agent("counsellor-patient", kind="scripted")
+class PatientCounsellor(ScriptedAgent[Counselling]):
+    """Reflects, affirms and summarises in turn; as the seeker it voices what it may."""
+
+    def choose(self, turn: Turn[Counselling]) -> Any:
+        if turn.seat == 1:
+            may = turn.position.split("New complaint to voice: ", 1)[1].splitlines()[0]
+            return Speak(PLACEHOLDER if may == "none" else may)
+        move = ("reflect", "affirm", "reflect", "summarise")[turn.steps_played % 4]
+        return Say(move, LINES[move])
+
+
+@agent("counsellor-blunt", kind="scripted")
+class BluntCounsellor(ScriptedAgent[Counselling]):
+    """Dismisses and advises, which drives trust away."""
+
+    def choose(self, turn: Turn[Counselling]) -> Any:
+        if turn.seat == 1:
+            return Speak(PLACEHOLDER)
+        move = ("dismiss", "advise")[turn.steps_played % 2]
+        return Say(move, LINES[move])
+
+
+@metric("complaints-voiced", measures=("tasks/Counselling-v0",), bounds=(0.0, 1.0), better="higher")
+def complaints_voiced(record: EpisodeRecord) -> float | None:
+    """The share of the seeker's complaints that were voiced; None for an unfinished episode."""
+    found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
+    return found[-1]["voiced"] / STAGES if found else None

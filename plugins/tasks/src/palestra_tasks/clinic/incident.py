@@ -1,0 +1,375 @@
+"""Incident response: read telemetry, find the cause, and write what to do, alone or as a team.
+
+A study of decision support by agents, and no advice for the operation of any system. A service has
+failed after one of several deploys. The player reads panels (alerts, logs, metrics, deploys) and
+writes a brief: the cause, commands, and a risk. A team of three seats shares the work, as one
+specialist each for diagnosis, planning and risk; with `num_players=1` one copilot does all.
+
+The decision quality of a brief, after Drammeh, "Multi-Agent LLM Orchestration Achieves
+Deterministic, High-Quality Decision Support for Incident Response" (MyAntFarm.ai), 2025: the mean
+of validity (the share of commands that exist and name a service that exists), specificity (the
+share of commands that name a service and, for a rollback, a version) and correctness (the overlap
+of the commands' words with those of the known remedy, as Jaccard's index). Fixed scoring, no judge.
+
+Checked: the known remedy scores 1, "look into recent changes" 0; the index against another
+library's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any
+
+from palestra import (
+    EpisodeRecord,
+    Meta,
+    OneOf,
+    Option,
+    PalestraError,
+    Rng,
+    ScriptedAgent,
+    Talking,
+    Text,
+    TextAction,
+    Turn,
+    agent,
+    environment,
+    metric,
+)
+from palestra.kernel.actions import Domain
+from palestra.kernel.rng import check_seed
+
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared
+
+SERVICES = ("auth", "cart", "checkout", "gateway", "orders", "payments", "search", "stock")
+PANELS = ("alerts", "deploys", "logs", "metrics")
+ROLES = ("diagnosis", "planning", "risk")
+RISKS = ("low", "medium", "high")
+KINDS = ("deploy", "memory", "disk", "certificate", "traffic")
+COMMANDS = {"rollback": 2, "restart": 1, "scale": 2, "rotate-certificate": 1, "clean-disk": 1}
+_VERSION = re.compile(r"v\d+\.\d+\.\d+")
+_NUMBER = re.compile(r"\d{1,3}")
+
+
+class Read(TextAction, frozen=True):
+    """Read a panel."""
+
+    panel: str
+
+
+class Note(TextAction, frozen=True):
+    """Tell the team what you think."""
+
+    text: str
+
+
+class Brief(TextAction, frozen=True):
+    """Hand in the brief: the cause, commands one a line, and the risk of carrying them out."""
+
+    cause: str
+    commands: str
+    risk: str
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A scenario: its panels, and the remedy that is known."""
+
+    service: str
+    kind: str
+    panels: dict[str, tuple[str, ...]]
+    remedy: tuple[str, ...]
+    risk: str
+
+
+def _version(rng: Rng) -> tuple[int, int, int]:
+    return rng.between(1, 4), rng.below(10), rng.between(1, 20)
+
+
+def _called(version: tuple[int, int, int], back: int = 0) -> str:
+    return f"v{version[0]}.{version[1]}.{version[2] - back}"
+
+
+@lru_cache(maxsize=2048)
+def draw_incident(seed: int, hidden: int) -> Incident:
+    """A scenario: `seed` decides the alert, `hidden` what is behind it."""
+    rng = Rng.seeded(seed, 41)
+    names = list(SERVICES)
+    rng.shuffle(names)
+    service, other, third = names[:3]
+    late, share = rng.between(20, 90), rng.between(12, 60)
+    rng = Rng.seeded(hidden, 42)
+    kind, version = rng.choice(KINDS), _version(rng)
+    replicas = rng.between(2, 5)
+    memory, disk, load = rng.between(40, 60), rng.between(30, 60), rng.between(80, 120)
+    signs = {
+        "deploy": f"{service}: NullReference in handler added in {_called(version)}",
+        "memory": f"{service}: worker killed, out of memory",
+        "disk": f"{service}: write failed, no space left on device",
+        "certificate": f"{service}: TLS handshake failed, certificate has expired",
+        "traffic": f"{service}: queue full, request shed",
+    }
+    remedy = {
+        "deploy": (f"rollback {service} {_called(version, 1)}",),
+        "memory": (f"restart {service}",),
+        "disk": (f"clean-disk {service}", f"restart {service}"),
+        "certificate": (f"rotate-certificate {service}", f"restart {service}"),
+        "traffic": (f"scale {service} {2 * replicas}",),
+    }[kind]
+    recent = rng.between(2, 9) if kind == "deploy" else rng.between(300, 900)
+    deploys = [
+        f"{recent} minutes before: {service} {_called(version, 1)} -> {_called(version)}",
+        f"{rng.between(20, 200)} minutes before: {other} {_called(_version(rng))}, documentation",
+        f"{rng.between(200, 900)} minutes before: {third} {_called(_version(rng))}, new logo",
+    ]
+    rng.shuffle(deploys)
+    memory = 98 if kind == "memory" else memory
+    disk = 100 if kind == "disk" else disk
+    load = rng.between(320, 500) if kind == "traffic" else load
+    panels = {
+        "alerts": (
+            f"{service}: {share} % of requests fail for {late} minutes",
+            f"{third}: latency up, depends on {service}",
+        ),
+        "deploys": tuple(deploys),
+        "logs": (
+            signs[kind],
+            f"{third}: call to {service} failed, retried",
+            f"{other}: cache warmed",
+        ),
+        "metrics": (
+            f"{service}: memory {memory} %, disk {disk} %, load {load} % of usual, "
+            f"{replicas} replicas",
+            f"{other}: memory {rng.between(30, 70)} %, disk {rng.between(30, 70)} %, load 100 %",
+        ),
+    }
+    risk = {"deploy": "medium", "memory": "low", "disk": "medium"}.get(kind, "low")
+    return Incident(service, kind, panels, remedy, risk)
+
+
+def validity(commands: list[str]) -> float:
+    """The share of commands that can be carried out: known, with a service and an argument."""
+    return _share(commands, _valid)
+
+
+def _valid(command: str) -> bool:
+    words = command.split()
+    if not words or len(words) != 1 + COMMANDS.get(words[0], 99) or words[1] not in SERVICES:
+        return False
+    if words[0] == "rollback":
+        return bool(_VERSION.fullmatch(words[2]))
+    return words[0] != "scale" or bool(_NUMBER.fullmatch(words[2]))
+
+
+def specificity(commands: list[str]) -> float:
+    """The share of commands that name a service, and for a rollback a version."""
+    return _share(commands, _specific)
+
+
+def _specific(command: str) -> bool:
+    words = command.lower().split()
+    named = any(word.strip(".,:") in SERVICES for word in words)
+    back = any(word.startswith(("rollback", "roll")) for word in words)
+    return named and (not back or bool(_VERSION.search(command)))
+
+
+def _share(commands: list[str], test: Any) -> float:
+    return sum(map(test, commands)) / len(commands) if commands else 0.0
+
+
+def correctness(commands: list[str], remedy: tuple[str, ...]) -> float:
+    """Jaccard's index of the words of commands and remedy."""
+    said = {word for command in commands for word in command.split()}
+    known = {word for command in remedy for word in command.split()}
+    return len(said & known) / len(said | known)
+
+
+def quality(commands: list[str], remedy: tuple[str, ...]) -> tuple[float, float, float]:
+    """Validity, specificity and correctness of a brief's commands."""
+    return validity(commands), specificity(commands), correctness(commands, remedy)
+
+
+@dataclass(slots=True, kw_only=True)
+class IncidentState(TaskState):
+    """The state of a response."""
+
+    seed: int  # of the alert
+    hidden: int  # of what is behind it
+    shown: tuple[str, ...] = ()
+    speaker: int = 0
+    brief: Brief | None = None
+
+
+@environment(
+    "tasks/Incident-v0",
+    family="text",
+    tags=("simulated-people", "hidden-information", "messages"),
+    paper=(
+        "Drammeh (2025), Multi-Agent LLM Orchestration Achieves Deterministic, High-Quality "
+        "Decision Support for Incident Response"
+    ),
+    splits={"copilot": {"num_players": 1}, "team": {"num_players": 3}},
+)
+@dataclass(frozen=True)
+class IncidentResponse(Talking, TaskGame[IncidentState]):
+    """One copilot or a team of three responds to an incident with a brief that is scored.
+
+    There are no numbered actions. Every seat is paid the brief's decision quality, 0 to 1.
+    """
+
+    num_players: Annotated[
+        int, Meta(ge=1, le=3, description="1: a copilot; up to 3: a team, a specialist a seat")
+    ] = 1
+    turns: Turns = 12
+
+    rules_text = """
+        This is a simulation for the study of agents, and no advice for any system. A service has
+        failed. Read panels, as in Read(panel='logs'), then hand in a brief:
+        Brief(cause='…', commands='…', risk='low'). Write one command a line: 'rollback SERVICE
+        VERSION', 'restart SERVICE', 'scale SERVICE REPLICAS', 'rotate-certificate SERVICE' or
+        'clean-disk SERVICE'. A service out of memory is restarted; a full disk is cleaned and an
+        expired certificate rotated, and the service restarted after that; a bad deploy is rolled
+        back to the version before; too much traffic is met with twice the replicas.
+
+        You are paid the mean of three shares: commands that can be carried out, commands that are
+        specific, and the overlap of their words with the known remedy.
+    """
+    payoffs = "common"
+    action_types = (Read, Note, Brief)
+
+    def rules_for(self, seat: int) -> str:
+        if self.num_players == 1:
+            return super().rules_for(seat)
+        role = ROLES[seat]
+        work = {
+            "diagnosis": "You are the specialist for diagnosis.",
+            "planning": "You are the specialist for planning the commands.",
+            "risk": "You are the specialist for risk.",
+        }[role]
+        last = ROLES[self.num_players - 1]
+        return (
+            f"{super().rules_for(seat)}\n{work} You are a team of {self.num_players} and act in "
+            f"turn; tell the others what you think with Note(text='…'). Only the specialist for "
+            f"{last} hands in the brief. All are paid the same."
+        )
+
+    def initial_state(self, seed: int | None = None) -> IncidentState:
+        rng = Rng.seeded(check_seed(seed))
+        return IncidentState(rng=rng, seed=rng.word(), hidden=rng.word())
+
+    def acting(self, state: IncidentState) -> int:
+        return state.speaker
+
+    def statement(self, state: IncidentState, seat: int) -> str:
+        alert = draw_incident(state.seed, state.hidden).panels["alerts"][0]
+        return f"Alert: {alert}.\nServices: {', '.join(SERVICES)}."
+
+    def notes(self, state: IncidentState, seat: int) -> tuple[str, ...]:
+        panels = draw_incident(state.seed, state.hidden).panels
+        return tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
+
+    def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
+        incident = draw_incident(state.seed, state.hidden)
+        options = [Option(Read, {"panel": OneOf(PANELS)})]
+        if self.num_players > 1:
+            options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
+        if seat == self.num_players - 1:
+            commands = Text(1000, (f"restart {incident.panels['alerts'][0].split(':')[0]}", ""))
+            cause = Text(600, ("unknown",))
+            fields: dict[str, Domain] = {"cause": cause, "commands": commands, "risk": OneOf(RISKS)}
+            options.append(Option(Brief, fields))
+        return tuple(options)
+
+    def respond(self, state: IncidentState, seat: int, action: Any) -> Reply:
+        state.speaker = (seat + 1) % self.num_players
+        if isinstance(action, Note):
+            said = f"{self.players[seat]} notes: {self.quoted(action.text)}"
+            return Reply(said, {"said": action.text}, kind="message")
+        if isinstance(action, Brief):
+            state.brief, state.closed = action, True
+            said = f"{self.players[seat]} hands in a brief: {self.quoted(action.commands)}"
+            return Reply(said, {"said": action.commands}, kind="brief")
+        state.shown = tuple(sorted({*state.shown, action.panel}))
+        lines = draw_incident(state.seed, state.hidden).panels[action.panel]
+        return Reply(f"{action.panel}: {'; '.join(lines)}", {"panel": action.panel})
+
+    def settle(self, state: IncidentState) -> Final:
+        incident, brief = draw_incident(state.seed, state.hidden), state.brief
+        lines = brief.commands.splitlines() if brief else []
+        commands = [line.strip() for line in lines if line.strip()]
+        parts = quality(commands, incident.remedy)
+        score = sum(parts) / 3
+        remedy = "; ".join(incident.remedy)
+        reason = f"Decision quality {score:.4f}. The known remedy: {remedy}."
+        facts = {
+            "validity": parts[0],
+            "specificity": parts[1],
+            "correctness": parts[2],
+            "risk_right": bool(brief and brief.risk == incident.risk),
+            "actionable": parts[0] == 1.0 and parts[1] == 1.0,
+        }
+        return shared(score, self.num_players, reason, facts)
+
+    def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
+        """Draw another scenario with the same alert and the same panels shown."""
+        copy, known = self.clone(state), draw_incident(state.seed, state.hidden).panels
+        for _ in range(40):
+            other = rng.word()
+            panels = draw_incident(state.seed, other).panels
+            if all(panels[panel] == known[panel] for panel in state.shown):
+                copy.hidden = other
+                return copy
+        return copy
+
+
+@agent("incident-runbook", kind="solver")
+class Runbook(ScriptedAgent[IncidentResponse]):
+    """Reads logs, metrics and deploys, and writes what the rules say for the sign it finds."""
+
+    def choose(self, turn: Turn[IncidentResponse]) -> Any:
+        position = turn.position
+        for panel in ("logs", "deploys", "metrics"):
+            if f"\n{panel}: " not in position:
+                return Read(panel)
+        if "Brief(" not in turn.legal_text:
+            return Note("All panels that matter are read.")
+        found = re.search(r"\nlogs: (.*)", position)
+        deploys = re.search(r"\ndeploys: (.*)", position)
+        metrics = re.search(r"\nmetrics: (.*)", position)
+        first = re.search(r"Alert: (\w+):", position)
+        if not (found and deploys and metrics and first):
+            raise PalestraError("a panel that was read is not shown")  # the game shows them all
+        service = first[1]
+        sign = next(line for line in found[1].split("; ") if line.startswith(f"{service}:"))
+        commands = f"restart {service}"
+        if "NullReference" in sign:
+            back = re.search(rf"{service} (v\S+) -> v", deploys[1])
+            commands = f"rollback {service} {back[1] if back else ''}"
+        elif "no space" in sign:
+            commands = f"clean-disk {service}\nrestart {service}"
+        elif "certificate" in sign:
+            commands = f"rotate-certificate {service}\nrestart {service}"
+        elif "shed" in sign:
+            replicas = re.search(rf"{service}: memory .*?(\d+) replicas", metrics[1])
+            commands = f"scale {service} {2 * int(replicas[1]) if replicas else 2}"
+        return Brief(sign, commands, "low")
+
+
+@agent("incident-vague", kind="scripted")
+class Vague(ScriptedAgent[IncidentResponse]):
+    """Reads nothing and says what fits every incident."""
+
+    def choose(self, turn: Turn[IncidentResponse]) -> Any:
+        if "Brief(" not in turn.legal_text:
+            return Note("Somebody should look at it.")
+        return Brief("a recent change", "look into recent changes", "medium")
+
+
+@metric("decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher")
+def decision_quality(record: EpisodeRecord) -> dict[str, float] | None:
+    """Validity, specificity and correctness of the brief."""
+    found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
+    names = ("validity", "specificity", "correctness")
+    return {name: float(found[-1][name]) for name in names} if found else None

@@ -1,0 +1,1 @@
+"""Combinatorial problems: instances, verifiers, optima and bounds."""

@@ -1,0 +1,1 @@
+"""Engineering designs under constraints."""

@@ -1,0 +1,273 @@
+"""Frontier-Eng: propose a design, read what the verifier says, propose a better one.
+
+The player starts from a feasible design and has a fixed number of submissions. Each is answered
+with its objective and, if it is infeasible, with the constraints that it breaks and by how much;
+an infeasible design never counts. An improvement of the best feasible design is paid the logarithm
+of the ratio of old and new objective, so that the return is log(start / best).
+
+After "Frontier-Eng: Benchmarking Self-Evolving Agents on Real-World Engineering Tasks with
+Generative Optimization", 2026, whose 47 tasks run engineers' own simulators. Here are ten classic
+problems of structural and mechanical design and control. Loads and limits are scaled by the seed;
+with `published=True` a problem has the published numbers and, for nine of the ten, a known best.
+
+Checked: published best designs are feasible and have the published objective; a global search
+finds no better one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from palestra import EpisodeRecord, Meta, Option, Rng, Text, TextAction, environment, metric
+from palestra.kernel.rng import check_seed
+from palestra.scene import Chart, Part, Series
+
+from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.engineering.designs import DESIGNS, Design
+
+FLOOR = 1e-15  # of an objective, whose logarithm is taken
+SLACK = 1e-9  # by which a constraint may be broken
+MOST = 40.0  # largest return
+NAMES = Literal[
+    "cantilever",
+    "corrugated-bulkhead",
+    "gear-train",
+    "pi-controller",
+    "pressure-vessel",
+    "speed-reducer",
+    "tension-spring",
+    "three-bar-truss",
+    "tubular-column",
+    "welded-beam",
+]
+
+
+class Submit(TextAction, frozen=True):
+    """Submit a design: a JSON list of its numbers, in the order of their names."""
+
+    values: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What the verifier says of a design."""
+
+    objective: float = math.nan
+    broken: tuple[tuple[str, float], ...] = ()
+    problem: str = ""
+
+    @property
+    def feasible(self) -> bool:
+        return not self.problem and not self.broken
+
+
+def read_values(design: Design, text: str) -> tuple[float, ...]:
+    """The numbers of a submission; raises ValueError with what is wrong."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is not a JSON list of numbers: {error}") from None
+    if not isinstance(values, list) or len(values) != len(design.names):
+        raise ValueError(f"a list of {len(design.names)} numbers is needed")
+    for name, value, low, high in zip(design.names, values, design.lows, design.highs, strict=True):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{name} must be a number")
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value!r:.40}")
+    for at in design.whole:
+        if values[at] != int(values[at]):
+            raise ValueError(f"{design.names[at]} must be a whole number")
+    return tuple(float(value) for value in values)
+
+
+@lru_cache(maxsize=4096)
+def verify(name: str, factors: tuple[float, ...], text: str) -> Verified:
+    """Run the verifier on a submission."""
+    design = DESIGNS[name]
+    try:
+        values = read_values(design, text)
+        objective, limits = design.evaluate(values, factors)
+    except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:
+        return Verified(problem=f"the design cannot be evaluated: {error}")
+    if isinstance(objective, complex) or not math.isfinite(objective):
+        return Verified(problem="the design cannot be evaluated: its objective is not finite")
+    broken = tuple(
+        (limit, by)
+        for limit, by in zip(design.limits, limits, strict=True)
+        if isinstance(by, complex) or not by <= SLACK
+    )
+    return Verified(objective, broken)
+
+
+@dataclass(slots=True, kw_only=True)
+class BenchState(TaskState):
+    """The state of a search for a design."""
+
+    design: str
+    factors: tuple[float, ...]
+    first: float  # the objective at the start
+    best: float
+    best_values: str
+    curve: tuple[float, ...] = ()  # the best feasible objective after each submission
+    feasible: int = 0
+
+
+@environment(
+    "tasks/FrontierEng-v0",
+    family="text",
+    tags=("optimisation", "engineering", "hidden-information"),
+    paper=(
+        "Frontier-Eng: Benchmarking Self-Evolving Agents on Real-World Engineering Tasks with "
+        "Generative Optimization (2026)"
+    ),
+    splits={"published": {"published": True}, "seeded": {"published": False}},
+)
+@dataclass(frozen=True)
+class FrontierEng(TaskGame[BenchState]):
+    """One player improves an engineering design within a budget of submissions.
+
+    There are no numbered actions. The return is log(objective at the start / best feasible one).
+    """
+
+    design: Annotated[
+        NAMES | Literal["any"], Meta(description="the problem; any: drawn from the seed")
+    ] = "any"
+    published: Annotated[
+        bool, Meta(description="whether the numbers are the published ones, not scaled by the seed")
+    ] = False
+    turns: Turns = 30
+
+    rules_text = """
+        You improve an engineering design. You know what is chosen and what it must withstand, but
+        not the formulae; the verifier knows them.
+
+        Submit a design with Submit(values='[1.5, 0.25]'), a JSON list of its numbers in the order
+        given. You read its objective, which is to be as small as possible, and every constraint
+        that it breaks, with the amount by which it does. Only feasible designs count. Each
+        improvement of your best design is paid the logarithm of the ratio of the old objective and
+        the new one. You have a fixed number of submissions; Finish() ends the search early.
+    """
+    reward_terms = ("improvement",)
+    pays_score = False
+    payoff_bounds = (0.0, MOST)
+    action_types = (Submit, Finish)
+
+    def initial_state(self, seed: int | None = None) -> BenchState:
+        rng = Rng.seeded(check_seed(seed))
+        drawn = rng.choice(sorted(DESIGNS))
+        design = DESIGNS[drawn if self.design == "any" else self.design]
+        ones = (1.0,) * len(design.factors)
+        scaled = tuple(round(0.8 + 0.2 * rng.random(), 4) for _ in design.factors)
+        if design.name == "three-bar-truss":
+            scaled = (scaled[0], 1.0)  # a weaker bar could not carry the start's load
+        if design.name == "welded-beam":
+            scaled = (scaled[0], 1.0)
+        factors = ones if self.published else scaled
+        text = json.dumps(list(design.start))
+        start = verify(design.name, factors, text)
+        return BenchState(
+            rng=rng,
+            design=design.name,
+            factors=factors,
+            first=start.objective,
+            best=start.objective,
+            best_values=text,
+        )
+
+    def statement(self, state: BenchState, seat: int) -> str:
+        design = DESIGNS[state.design]
+        lines = [design.task]
+        for at, name in enumerate(design.names):
+            kind = "a whole number " if at in design.whole else ""
+            lines.append(f"- {name}: {kind}from {design.lows[at]:g} to {design.highs[at]:g}")
+        if design.limits:
+            lines.append(f"Constraints: {', '.join(design.limits)}.")
+        return "\n".join(lines)
+
+    def notes(self, state: BenchState, seat: int) -> tuple[str, ...]:
+        return (f"Best feasible design: {state.best_values}, objective {state.best:.8g}.",)
+
+    def options(self, state: BenchState, seat: int) -> tuple[Option, ...]:
+        design = DESIGNS[state.design]
+        values = json.loads(state.best_values)
+        larger = [
+            min(high, v + 1 if at in design.whole else v * 1.05)
+            for at, (v, high) in enumerate(zip(values, design.highs, strict=True))
+        ]
+        smaller = [
+            max(low, v - 1 if at in design.whole else v * 0.98)
+            for at, (v, low) in enumerate(zip(values, design.lows, strict=True))
+        ]
+        samples = (json.dumps(larger), json.dumps(smaller), "[]", "[NaN]")
+        return (Option(Submit, {"values": Text(1000, samples)}), FINISH)
+
+    def respond(self, state: BenchState, seat: int, action: Any) -> Reply:
+        if isinstance(action, Finish):
+            state.closed = True
+            return Reply("The search is over.", kind="finish")
+        found = verify(state.design, state.factors, action.values)
+        pays = {}
+        if found.feasible:
+            state.feasible += 1
+            gain = math.log(max(state.best, FLOOR) / max(found.objective, FLOOR))
+            if gain > 0:
+                pays = {"improvement": gain}
+                state.best, state.best_values = found.objective, action.values
+        state.curve = (*state.curve, state.best)
+        facts = {"feasible": found.feasible, "improved": bool(pays), "best": state.best}
+        return Reply(self._say(found, bool(pays)), facts, pays)
+
+    def _say(self, found: Verified, improved: bool) -> str:
+        if found.problem:
+            return f"Refused: {found.problem}."
+        text = f"Objective {found.objective:.8g}."
+        if found.broken:
+            broken = "; ".join(f"{name} by {by:.4g}" for name, by in found.broken)
+            return f"{text} Infeasible: {broken}."
+        return f"{text} Feasible{', and the best so far' if improved else ''}."
+
+    def settle(self, state: BenchState) -> Final:
+        design = DESIGNS[state.design]
+        reason = f"Best feasible objective {state.best:.8g}."
+        gap = state.best / design.best - 1 if self.published and design.best else None
+        total = math.log(max(state.first, FLOOR) / max(state.best, FLOOR))
+        return solo(total, reason, best=state.best, gap=gap)
+
+    def determinize(self, state: BenchState, seat: int, rng: Rng) -> BenchState:
+        """Draw other loads and limits; the formulae behind the answers are what is hidden."""
+        copy = self.clone(state)
+        copy.factors = tuple(f * (0.999 + 0.002 * rng.random()) for f in state.factors)
+        return copy
+
+    def picture(self, state: BenchState, seat: int | None) -> tuple[Part, ...]:
+        points = tuple((float(n + 1), value) for n, value in enumerate(state.curve))
+        if not points:
+            return ()
+        return (Chart((Series("best", points, "step", 0),), "best feasible objective", "try"),)
+
+
+@metric(
+    "design-improvements",
+    measures=("tasks/FrontierEng-v0",),
+    bounds=(0.0, None),
+    better="higher",
+)
+def improvements(record: EpisodeRecord) -> float:
+    """How many submissions improved the best feasible design."""
+    return float(sum(bool(event.data.get("improved")) for event in record.events))
+
+
+@metric(
+    "design-feasible",
+    measures=("tasks/FrontierEng-v0",),
+    bounds=(0.0, 1.0),
+    better="higher",
+)
+def feasible(record: EpisodeRecord) -> float | None:
+    """The share of submissions that were feasible; None without any."""
+    tried = [event.data["feasible"] for event in record.events if "feasible" in event.data]
+    return sum(tried) / len(tried) if tried else None

@@ -1,0 +1,1 @@
+"""Vehicle routing by a genetic algorithm whose first population a player makes."""

@@ -1,0 +1,1 @@
+"""Worlds that make tasks, and teachers who make data."""

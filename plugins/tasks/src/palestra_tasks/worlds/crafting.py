@@ -1,0 +1,159 @@
+"""A small crafting world and a student who learns in it by Q-learning.
+
+The student stands on a square grid with trees and stones. It moves, gathers what is where it
+stands, and crafts: a table needs a piece of wood, a pickaxe needs the table and a piece of wood, a
+stone needs the pickaxe. Each skill is an achievement, paid once an episode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+from palestra import Rng
+
+SKILLS = ("wood", "table", "pickaxe", "stone")
+ACTIONS = ("north", "south", "west", "east", "gather", "table", "pickaxe")
+STEPS = 25  # of an episode
+MOVES = {0: (-1, 0), 1: (1, 0), 2: (0, -1), 3: (0, 1)}
+RATE, DISCOUNT, GREED = 0.3, 0.95, 80  # learning rate, discount, percent of greedy moves
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A world to train in: its side, how many trees and stones, what the student starts with."""
+
+    size: int = 8
+    trees: int = 1
+    stones: int = 1
+    wood: int = 0
+    table: bool = False
+    pickaxe: bool = False
+
+    def problem(self) -> str:
+        """Why it is no world; empty if it is."""
+        if not 2 <= self.size <= 8:
+            return "size must be from 2 to 8"
+        if self.trees < 0 or self.stones < 0 or self.trees + self.stones > self.size**2 - 1:
+            return "trees and stones must fit on the grid beside the student"
+        return "" if 0 <= self.wood <= 9 else "wood must be from 0 to 9"
+
+
+ORIGINAL = Config()
+Q = dict[tuple[int, ...], list[float]]
+
+
+@dataclass(slots=True)
+class Crafting:
+    """An episode of the world."""
+
+    config: Config
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        side = self.config.size
+        cells = list(range(side * side))
+        self.rng.shuffle(cells)
+        self.here = cells.pop()
+        self.trees = {cells.pop() for _ in range(self.config.trees)}
+        self.stones = {cells.pop() for _ in range(self.config.stones)}
+        self.wood, self.table = self.config.wood, self.config.table
+        self.pickaxe, self.done = self.config.pickaxe, set[str]()
+
+    here: int = 0
+    trees: set[int] = None  # type: ignore[assignment]
+    stones: set[int] = None  # type: ignore[assignment]
+    wood: int = 0
+    table: bool = False
+    pickaxe: bool = False
+    done: set[str] = None  # type: ignore[assignment]
+
+    def seen(self) -> tuple[int, ...]:
+        """What the student sees: ways to the nearest tree and stone, and what it has."""
+        return (
+            self._way(self.trees),
+            self._way(self.stones),
+            min(self.wood, 2),
+            int(self.table),
+            int(self.pickaxe),
+        )
+
+    def _way(self, things: set[int]) -> int:
+        """0 for none, 1 for here, else the move that leads nearer."""
+        if not things:
+            return 0
+        side = self.config.size
+        row, column = divmod(self.here, side)
+        near = min(things, key=lambda c: (abs(c // side - row) + abs(c % side - column), c))
+        down, right = near // side - row, near % side - column
+        if not (down or right):
+            return 1
+        if abs(down) >= abs(right):
+            return 2 if down < 0 else 3
+        return 4 if right < 0 else 5
+
+    def act(self, action: int) -> float:
+        """Carry out an action; 1 for each new achievement."""
+        side = self.config.size
+        if action in MOVES:
+            row, column = self.here // side + MOVES[action][0], self.here % side + MOVES[action][1]
+            if 0 <= row < side and 0 <= column < side:
+                self.here = row * side + column
+            return 0.0
+        if action == 4:
+            return self._gather()
+        if action == 5 and self.wood and not self.table:
+            self.wood, self.table = self.wood - 1, True
+            return self._achieve("table")
+        if action == 6 and self.wood and self.table and not self.pickaxe:
+            self.wood, self.pickaxe = self.wood - 1, True
+            return self._achieve("pickaxe")
+        return 0.0
+
+    def _gather(self) -> float:
+        if self.here in self.trees:
+            self.wood += 1
+            return self._achieve("wood")
+        if self.here in self.stones and self.pickaxe:
+            self.stones.discard(self.here)
+            return self._achieve("stone")
+        return 0.0
+
+    def _achieve(self, skill: str) -> float:
+        fresh = skill not in self.done
+        self.done.add(skill)
+        return float(fresh)
+
+
+def _best(values: list[float]) -> int:
+    return max(range(len(values)), key=values.__getitem__)
+
+
+def train(q: Q, config: Config, episodes: int, rng: Rng) -> None:
+    """Q-learning with some random moves, changing the table in place."""
+    for _ in range(episodes):
+        world = Crafting(config, rng)
+        seen = world.seen()
+        for _ in range(STEPS):
+            values = q.setdefault(seen, [0.0] * len(ACTIONS))
+            greedy = rng.below(100) < GREED and any(values)
+            action = _best(values) if greedy else rng.below(len(ACTIONS))
+            paid = world.act(action)
+            after = world.seen()
+            ahead = max(q.get(after, (0.0,)))
+            values[action] += RATE * (paid + DISCOUNT * ahead - values[action])
+            seen = after
+
+
+def success(q: Q, episodes: int, seed: int) -> dict[str, float]:
+    """The share of episodes of the original world in which the greedy student has each skill."""
+    counts, rng = dict.fromkeys(SKILLS, 0), Rng.seeded(seed, 81)
+    for _ in range(episodes):
+        world = Crafting(ORIGINAL, rng)
+        for _ in range(STEPS):
+            values = q.get(world.seen())
+            # a twentieth of random moves frees a student who runs against a wall
+            moves = values is not None and any(values) and rng.below(20)
+            world.act(_best(values) if moves and values else rng.below(len(ACTIONS)))
+        for skill in world.done:
+            counts[skill] += 1
+    return {skill: count / episodes for skill, count in counts.items()}

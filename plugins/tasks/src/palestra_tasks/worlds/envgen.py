@@ -1,0 +1,201 @@
+"""EnvGen: write training worlds for a small student, who is judged in the original world.
+
+In each cycle the player writes a few configurations of a crafting world; the student (Q-learning)
+trains in a mix of these and the original one, and its success at every skill in the original world
+is fed back. The player is paid the change of the mean success.
+
+After Zala, Cho, Lin, Yoon and Bansal, "EnvGen: Generating and Adapting Environments via LLMs for
+Training Embodied Agents", 2024, in which a language model is asked four times in all, and agents
+learn Crafter and Heist. A configuration is data, checked against a schema.
+
+Checked: the student learns every skill in the end; with nothing but the original world it learns
+the deep skills later than with a curriculum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+from palestra import Meta, Option, Rng, ScriptedAgent, Text, TextAction, Turn, agent, environment
+from palestra.kernel.rng import check_seed
+from palestra.scene import Bar, Bars, Part
+
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.worlds.crafting import ORIGINAL, SKILLS, Config, Q, success, train
+
+MOST_WORLDS = 6
+JUDGED = 40  # episodes in which success is measured
+PRESETS = (
+    (Config(),),
+    (Config(size=3, trees=4, stones=2),),
+    (Config(size=3, trees=2, stones=2, wood=2),),
+    (Config(size=3, trees=2, stones=2, wood=1, table=True),),
+    (Config(size=3, trees=1, stones=4, pickaxe=True),),
+    (Config(size=3, trees=3, stones=3, wood=2), Config(size=4, trees=2, stones=3, pickaxe=True)),
+)
+
+
+class Configure(TextAction, frozen=True):
+    """Write the worlds of a cycle: a JSON list of configurations."""
+
+    worlds: str
+
+
+def written(worlds: tuple[Config, ...]) -> str:
+    """Configurations as JSON."""
+    return msgspec.json.encode(list(worlds)).decode()
+
+
+def read_worlds(text: str) -> tuple[Config, ...]:
+    """The configurations in a text; raises ValueError with what is wrong."""
+    try:
+        worlds = msgspec.json.decode(text, type=list[Config])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise ValueError(f"it is not a JSON list of worlds: {error}") from None
+    if not 1 <= len(worlds) <= MOST_WORLDS:
+        raise ValueError(f"a cycle has 1 to {MOST_WORLDS} worlds, not {len(worlds)}")
+    for world in worlds:
+        if world.problem():
+            raise ValueError(world.problem())
+    return tuple(worlds)
+
+
+@lru_cache(maxsize=2048)
+def student(cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int) -> Q:
+    """The student after some cycles; nobody changes it."""
+    if not cycles:
+        return {}
+    before = student(cycles[:-1], episodes, seed)
+    q = {seen: list(values) for seen, values in before.items()}
+    rng = Rng.seeded(seed, 82 + len(cycles))
+    mix = (*cycles[-1], ORIGINAL)
+    for n, config in enumerate(mix):
+        train(q, config, episodes // len(mix) + (n < episodes % len(mix)), rng)
+    return q
+
+
+@lru_cache(maxsize=2048)
+def judged(cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int) -> tuple[float, ...]:
+    """The student's success at every skill after some cycles."""
+    found = success(student(cycles, episodes, seed), JUDGED, seed)
+    return tuple(found[skill] for skill in SKILLS)
+
+
+@dataclass(slots=True, kw_only=True)
+class CycleState(TaskState):
+    """The state of a training in cycles."""
+
+    seed: int
+    cycles: tuple[tuple[Config, ...], ...] = ()
+
+
+@environment(
+    "tasks/EnvGen-v0",
+    family="text",
+    tags=("generated-worlds", "teaching", "perfect-information"),
+    paper=(
+        "Zala et al. (2024), EnvGen: Generating and Adapting Environments via LLMs for Training "
+        "Embodied Agents"
+    ),
+)
+@dataclass(frozen=True)
+class EnvGen(TaskGame[CycleState]):
+    """One player writes training worlds for a student that learns by Q-learning.
+
+    Action n is the n-th of six preset lists of worlds, the original one first. An observation is a
+    float32 vector: the success at each of four skills, and cycles left. The return is the change
+    of the mean success. A cycle trains a student, which takes tens of milliseconds.
+    """
+
+    turns: Turns = 4
+    practice: Annotated[
+        int, Meta(ge=4, le=5000, description="episodes in which the student trains in a cycle")
+    ] = 150
+
+    rules_text = """
+        A student learns to gather wood, to make a table, to make a pickaxe and to gather stone, in
+        this order of need, in a world that you can change for its training. It is judged in the
+        original world.
+
+        In each cycle write one to six training worlds as a JSON list: Configure(worlds='[{"size":
+        3, "trees": 4, "stones": 2, "wood": 1, "table": false, "pickaxe": false}]'). size is the
+        side of the grid, 2 to 8; wood, table and pickaxe are what the student has at the start. The
+        student trains in your worlds and in the original one in turn, and you read its success. You
+        are paid the change of its mean success.
+    """
+    perfect_information = True
+    pays_score = False
+    reward_terms = ("gain",)
+    payoff_bounds = (-1.0, 1.0)
+    feature_bounds = (0.0, 1e4)
+    num_features = len(SKILLS) + 1
+    action_types = (Configure,)
+
+    @property
+    def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
+        return tuple(Configure(written(worlds)) for worlds in PRESETS)
+
+    def initial_state(self, seed: int | None = None) -> CycleState:
+        rng = Rng.seeded(check_seed(seed))
+        return CycleState(rng=rng, seed=rng.word())
+
+    def success(self, state: CycleState) -> tuple[float, ...]:
+        """The student's success at every skill."""
+        return judged(state.cycles, self.practice, state.seed)
+
+    def statement(self, state: CycleState, seat: int) -> str:
+        return f"The original world: {msgspec.json.encode(ORIGINAL).decode()}"
+
+    def notes(self, state: CycleState, seat: int) -> tuple[str, ...]:
+        found = zip(SKILLS, self.success(state), strict=True)
+        return ("Success: " + ", ".join(f"{skill} {share:.2f}" for skill, share in found) + ".",)
+
+    def options(self, state: CycleState, seat: int) -> tuple[Option, ...]:
+        samples = (*(written(worlds) for worlds in PRESETS), "[]")
+        return (Option(Configure, {"worlds": Text(4000, samples)}),)
+
+    def respond(self, state: CycleState, seat: int, action: Any) -> Reply:
+        try:
+            worlds = read_worlds(action.worlds)
+        except ValueError as error:
+            return Reply(f"Refused: {error}. Nothing was trained.", kind="refusal")
+        before = sum(self.success(state)) / len(SKILLS)
+        state.cycles = (*state.cycles, worlds)
+        after = sum(self.success(state)) / len(SKILLS)
+        text = f"The student has trained; mean success {before:.3f} -> {after:.3f}."
+        gain = after - before
+        return Reply(text, {"success": after}, {"gain": gain} if gain else {}, kind="training")
+
+    def settle(self, state: CycleState) -> Final:
+        found = self.success(state)
+        score = sum(found) / len(SKILLS) - sum(judged((), self.practice, state.seed)) / len(SKILLS)
+        facts: dict[str, Any] = dict(zip(SKILLS, found, strict=True))
+        return solo(score, f"The mean success rose by {score:.3f}.", **facts)
+
+    def features(self, state: CycleState, seat: int) -> list[float]:
+        return [*self.success(state), float(self.turns - len(state.past))]
+
+    def picture(self, state: CycleState, seat: int | None) -> tuple[Part, ...]:
+        found = zip(SKILLS, self.success(state), strict=True)
+        return (Bars(tuple(Bar(skill, share, 1.0, 0) for skill, share in found)),)
+
+
+@agent("envgen-adaptive", kind="scripted")
+class Adaptive(ScriptedAgent[EnvGen]):
+    """Writes worlds that start just before the first skill which fails in half of the episodes."""
+
+    def choose(self, turn: Turn[EnvGen]) -> Any:
+        found = turn.observation.tolist()[: len(SKILLS)]
+        weak = [n for n, share in enumerate(found) if share < 0.5]
+        return Configure(written(PRESETS[1 + weak[0] if weak else 5]))
+
+
+@agent("envgen-original", kind="scripted")
+class OnlyOriginal(ScriptedAgent[EnvGen]):
+    """Trains the student in the original world alone."""
+
+    def choose(self, turn: Turn[EnvGen]) -> Any:
+        return Configure(written(PRESETS[0]))

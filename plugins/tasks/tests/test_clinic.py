@@ -1,0 +1,272 @@
+"""Clinics: the posterior against enumeration, measures against scikit-learn, chances as stated."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import palestra
+import pytest
+from palestra import Rng
+from palestra_tasks.clinic.counselling import (
+    EFFECTS,
+    EMOTIONS,
+    LINES,
+    MOVES,
+    Counselling,
+    Say,
+    modulate,
+)
+from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
+from palestra_tasks.clinic.doctors import read_textbook
+from palestra_tasks.clinic.hospital import Ask, Hospital, Treat
+from palestra_tasks.clinic.incident import (
+    KINDS,
+    Brief,
+    IncidentResponse,
+    correctness,
+    draw_incident,
+    quality,
+)
+from palestra_tasks.clinic.proactive import Proactive, f1_of
+from sklearn.metrics import f1_score, jaccard_score
+
+
+def mean_score(env: str, agents: str, episodes: int, **options: object) -> float:
+    records = palestra.play(env, agents=agents, seed=1, episodes=episodes, **options)
+    assert not any(record.error for record in records), records[0].error
+    return sum(record.outcome.scores[0] for record in records if record.outcome) / episodes
+
+
+@pytest.mark.parametrize("env", ["Hospital", "Counselling", "Proactive", "Incident"])
+def test_rules_say_that_it_is_a_study(env: str) -> None:
+    game = palestra.game(f"tasks/{env}-v0")
+    assert "for the study of agents" in game.rules_for(0)
+
+
+# The hospital
+
+
+def test_the_posterior_is_that_of_all_cases_listed() -> None:
+    known = draw_knowledge(3, 11)
+    symptoms, tests = {0: True, 3: False, 5: False}, {1: True}
+    shares = []
+    for disease in range(3):
+        chance = known.shares[disease]
+        for n, yes in symptoms.items():
+            p = known.symptom_chances[disease][n]
+            chance *= p if yes else 1 - p
+        chance *= known.test_chances[disease][1]
+        shares.append(chance)
+    wanted = [share / sum(shares) for share in shares]
+    assert belief(known, symptoms, tests) == pytest.approx(wanted)
+
+
+def test_patients_without_symptoms_never_come() -> None:
+    # nothing asked: every disease by its share of patients who have any symptom
+    known = draw_knowledge(4, 2)
+    some = [
+        share * (1 - math.prod(1 - p for p in chances))
+        for share, chances in zip(known.shares, known.symptom_chances, strict=True)
+    ]
+    assert belief(known, {}, {}) == pytest.approx([s / sum(some) for s in some])
+
+
+def test_cases_follow_the_generating_model() -> None:
+    known, rng = draw_knowledge(3, 5), Rng.seeded(9)
+    cases = [draw_case(known, rng) for _ in range(2500)]
+    some = [
+        share * (1 - math.prod(1 - p for p in chances))
+        for share, chances in zip(known.shares, known.symptom_chances, strict=True)
+    ]
+    for disease in range(3):
+        mine = [case for case in cases if case.disease == disease]
+        assert len(mine) / 2500 == pytest.approx(some[disease] / sum(some), abs=0.04)
+        positive = sum(case.tests[0] for case in mine) / len(mine)
+        assert positive == pytest.approx(known.test_chances[disease][0], abs=0.06)
+
+
+def test_the_most_likely_disease_is_right_as_often_as_it_believes() -> None:
+    known, rng, believed, right = draw_knowledge(6, 8), Rng.seeded(3), 0.0, 0
+    for _ in range(600):
+        case = draw_case(known, rng)
+        weights = belief(
+            known,
+            {n: case.symptoms[n] for n in range(4)},
+            {n: case.tests[n] for n in range(2)},
+        )
+        best = max(range(6), key=weights.__getitem__)
+        believed += weights[best]
+        right += best == case.disease
+    assert right / 600 == pytest.approx(believed / 600, abs=0.06)
+
+
+def test_the_textbook_is_read_as_it_is_printed() -> None:
+    game = Hospital()
+    state = game.initial_state(4)
+    known, read = game.knowledge(state), read_textbook(game.describe(state, 0))
+    assert read.diseases == known.diseases
+    for disease in range(6):
+        printed = dict(zip(read.tests, read.test_chances[disease], strict=True))
+        true = dict(zip(known.tests, known.test_chances[disease], strict=True))
+        assert printed == pytest.approx(true)
+        cure = known.treatments[known.cures[disease]]
+        assert read.treatments[read.cures[disease]] == cure
+
+
+def test_doctors_are_as_good_as_what_they_know() -> None:
+    scores = [
+        mean_score("tasks/Hospital-v0", agents, 6)
+        for agents in ("hospital-bayes", "hospital-records", "random")
+    ]
+    assert scores[0] > 3.5  # of 4.5
+    assert scores[0] > scores[1] + 1
+
+
+def test_experience_helps_a_doctor_without_a_textbook() -> None:
+    records = palestra.play(
+        "tasks/Hospital-v0",
+        agents="hospital-records",
+        seed=1,
+        episodes=8,
+        textbook=False,
+        patients=30,
+    )
+    right = [[e.data["right"] for e in r.events if "helped" in e.data] for r in records]
+    early = sum(sum(day[:8]) for day in right) / (8 * 8)
+    late = sum(sum(day[-8:]) for day in right) / (8 * 8)
+    assert late > early
+
+
+def test_tests_cost_and_a_right_visit_pays() -> None:
+    game = Hospital(patients=1)
+    episode = palestra.Episode(game, 2)
+    known, case = game.knowledge(episode.state), episode.state.case
+    cure = known.treatments[known.cures[case.disease]]
+    episode.act({0: episode.parse(0, f"Test(name={known.tests[2]!r})")})
+    assert episode.returns[0] == pytest.approx(-known.prices[2] / 100)
+    episode.act({0: Treat(known.diseases[case.disease], cure)})
+    assert episode.returns[0] == pytest.approx(1.5 - known.prices[2] / 100)
+
+
+def test_an_empty_diagnosis_is_refused_and_nothing_is_lost() -> None:
+    episode = palestra.Episode(Hospital(), 0)
+    before = episode.describe(0)
+    with pytest.raises(palestra.InvalidAction, match="diagnosis"):
+        episode.parse(0, "Treat(diagnosis='', treatment='cold wraps')")
+    assert episode.describe(0) == before
+
+
+def test_a_patient_who_speaks_is_not_answered_for() -> None:
+    game = Hospital(num_players=2)
+    episode = palestra.Episode(game, 3)
+    name = next(s for s in game.knowledge(episode.state).symptoms if episode.describe(0).count(s))
+    symptom = episode.legal(0).options[0].fields["symptom"].values[0]
+    episode.act({0: Ask(symptom)})
+    assert episode.to_act == (1,)
+    assert f"do you have {symptom}?" in episode.describe(1)
+    assert "Disease 1" not in episode.describe(1)
+    assert name
+
+
+# Counselling
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_feelings_change_with_the_stated_chances(move: str) -> None:
+    _, rises, falls = EFFECTS[move]
+    after = [modulate(2, move, draw) for draw in range(100)]
+    assert (after.count(3), after.count(1), after.count(2)) == (
+        rises,
+        falls,
+        100 - rises - falls,
+    )
+    assert {modulate(e, move, d) for e, d in product(range(len(EMOTIONS)), range(100))} <= set(
+        range(len(EMOTIONS))
+    )
+
+
+def test_patience_is_rewarded_and_harm_is_not() -> None:
+    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 6) > 0.9
+    assert mean_score("tasks/Counselling-v0", "counsellor-blunt", 6) < 0
+
+
+def test_trust_follows_by_hand_and_fades_between_sessions() -> None:
+    episode = palestra.Episode(Counselling(sessions=2, length=3), 6)
+    trust = episode.state.trust
+    for move in ("reflect", "reflect", "affirm"):
+        episode.act({0: Say(move, LINES[move])})
+    assert episode.state.trust == max(0, min(100, trust + 9 + 9 + 6) - 15)
+    assert len(episode.state.scales) == 2
+    assert len(episode.state.summaries) == 1
+
+
+# The proactive assistant
+
+
+def test_f1_is_scikit_learns() -> None:
+    for hits, false, missed, quiet in ((3, 1, 2, 4), (0, 2, 1, 1), (5, 0, 0, 5), (1, 7, 0, 0)):
+        truth = [1] * hits + [0] * false + [1] * missed + [0] * quiet
+        said = [1] * hits + [1] * false + [0] * missed + [0] * quiet
+        assert f1_of((hits, false, missed, quiet)) == pytest.approx(
+            f1_score(truth, said, zero_division=0)
+        )
+
+
+def test_silence_has_no_recall_and_no_false_alarm() -> None:
+    (record,) = palestra.play("tasks/Proactive-v0", agents="proactive-silent", seed=2)
+    (found,) = [e.data["verdict"] for e in record.events if "verdict" in e.data]
+    assert found["recall"] == 0
+    assert found["false_alarms"] == 0
+
+
+def test_whoever_is_told_the_needs_has_an_f1_of_1() -> None:
+    game = Proactive(turns=60)
+    episode = palestra.Episode(game, 3)
+    while not episode.over:
+        need = episode.state.need
+        episode.act({0: game.menu[1 + game.kinds.index(need) if need else 0]})
+    assert episode.state.final.facts["f1"] == 1.0
+    assert episode.returns[0] == pytest.approx(1.0)
+
+
+def test_helpers_are_ranked() -> None:
+    scores = [
+        mean_score("tasks/Proactive-v0", agents, 4)
+        for agents in ("proactive-matching", "proactive-silent", "proactive-eager")
+    ]
+    assert scores == sorted(scores, reverse=True)
+
+
+# Incidents
+
+
+@pytest.mark.parametrize("hidden", range(30))
+def test_the_known_remedy_scores_1(hidden: int) -> None:
+    incident = draw_incident(7, hidden)
+    assert quality(list(incident.remedy), incident.remedy) == (1.0, 1.0, 1.0)
+    assert quality(["look into recent changes"], incident.remedy) == (0.0, 0.0, 0.0)
+
+
+def test_every_kind_of_incident_is_drawn() -> None:
+    assert {draw_incident(1, hidden).kind for hidden in range(60)} == set(KINDS)
+
+
+def test_correctness_is_scikit_learns_jaccard() -> None:
+    remedy, said = ("clean-disk cart", "restart cart"), ["restart cart", "scale cart 4"]
+    words = sorted({w for line in (*remedy, *said) for w in line.split()})
+    rows = [
+        [int(any(w in line.split() for line in lines)) for w in words] for lines in (remedy, said)
+    ]
+    assert correctness(said, remedy) == pytest.approx(jaccard_score(*rows))
+
+
+def test_a_team_hears_notes_and_one_hands_in() -> None:
+    assert mean_score("tasks/Incident-v0", "incident-runbook", 4, num_players=3) == 1.0
+    assert mean_score("tasks/Incident-v0", "incident-vague", 4, num_players=3) == 0.0
+
+
+def test_an_empty_brief_scores_0() -> None:
+    episode = palestra.Episode(IncidentResponse(), 0)
+    episode.act({0: Brief("", "", "low")})
+    assert episode.returns[0] == 0

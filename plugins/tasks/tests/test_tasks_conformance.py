@@ -1,0 +1,19 @@
+"""Every task through the conformance kit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palestra.testing import conformance
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
+    "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
+    "tasks/Hospital-v0": {"num_players": 3, "textbook": False},
+    "tasks/Counselling-v0": {"num_players": 2, "sessions": 1},
+    "tasks/Incident-v0": {"num_players": 3},
+    "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
+    "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
+}
+
+test_conformance = conformance("palestra_tasks", variants=VARIANTS)

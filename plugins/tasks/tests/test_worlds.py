@@ -1,0 +1,271 @@
+"""Worlds that make tasks: optima by brute force, plans by networkx, students by another fit."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import palestra
+import pytest
+from palestra import InvalidOption, Rng
+from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
+from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
+from palestra_tasks.worlds.envgen import Configure, EnvGen
+from palestra_tasks.worlds.kinds import KINDS, evolve, installed
+from palestra_tasks.worlds.planning import (
+    applied,
+    generated,
+    read_world,
+    write_world,
+)
+from palestra_tasks.worlds.planning import evolve as evolve_world
+from palestra_tasks.worlds.planworld import AgentGen, PlanWorld, Write
+from palestra_tasks.worlds.student import answers, draw_course, examples, questions, rows
+from palestra_tasks.worlds.teacher import DataTeacher, Teach
+from scipy.optimize import minimize
+
+
+def mean_score(env: str, agents: str, episodes: int, **options: Any) -> float:
+    records = palestra.play(env, agents=agents, seed=1, episodes=episodes, **options)
+    assert not any(record.error for record in records), records[0].error
+    return sum(record.outcome.scores[0] for record in records if record.outcome) / episodes
+
+
+# AutoEnv
+
+
+def test_there_are_36_worlds() -> None:
+    assert len(set(WORLDS)) == 36
+
+
+@pytest.mark.parametrize(("rules", "rewards"), sorted({world[:2] for world in WORLDS}))
+def test_the_optimum_is_that_of_all_plans(rules: str, rewards: str) -> None:
+    level, best = draw_level(rules, rewards, 3), 0.0
+    for plan in product(range(4), repeat=6):
+        at: Any = (level.start, frozenset(), False)
+        total = 0.0
+        for way in plan:
+            at, paid, over = advance(level, rules, rewards, at, way)
+            total += paid
+            best = max(best, total)
+            if over:
+                break
+    assert optimum(level, rules, rewards, 6) == best
+
+
+def test_the_skin_changes_no_optimum() -> None:
+    for seed in range(5):
+        found = set()
+        for skin in ("plain", "sea", "inverted"):
+            game = AutoEnv(rules="ice", pays="collect", skin=skin)
+            state = game.initial_state(seed)
+            found.add((state.level, optimum(state.level, "ice", "collect", game.turns)))
+        assert len(found) == 1
+
+
+def test_inverted_words_mean_their_opposite() -> None:
+    rows = []
+    for skin in ("plain", "inverted"):
+        game = AutoEnv(rules="torus", pays="reach", skin=skin)
+        episode = palestra.Episode(game, 5)
+        start = episode.state.cell
+        episode.act({0: episode.parse(0, "Go(way='north')")})
+        rows.append((start, episode.state.cell, episode.state.level.walls))
+    (start, up, walls), (_, down, _) = rows
+    assert up in ((start - 4) % 16, start)
+    assert down in ((start + 4) % 16, start)
+    assert up != down or walls
+
+
+def test_the_planner_reaches_every_optimum() -> None:
+    assert mean_score("tasks/AutoEnv-v0", "autoenv-planner", 12) == pytest.approx(1.0)
+    assert mean_score("tasks/AutoEnv-v0", "random", 12) < 0.8
+
+
+# Planning worlds
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_shortest_plans_are_those_of_networkx(level: str) -> None:
+    for seed in range(2):
+        planned = generated(level, seed)
+        graph, todo = nx.DiGraph(), [planned.start]
+        while todo:
+            facts = todo.pop()
+            for action in planned.actions:
+                if action.needs <= facts:
+                    after = applied(facts, action)
+                    if after not in graph:
+                        todo.append(after)
+                    graph.add_edge(facts, after)
+        lengths = nx.single_source_shortest_path_length(graph, planned.start)
+        wanted = min(n for facts, n in lengths.items() if planned.goal <= facts)
+        assert planned.length == wanted
+
+
+def test_the_planner_solves_in_the_shortest_number_of_steps() -> None:
+    records = palestra.play(
+        "tasks/PlanWorld-v0", agents="planworld-planner", seed=1, episodes=4, level="hard"
+    )
+    for record in records:
+        assert record.outcome is not None
+        (found,) = [e.data["verdict"] for e in record.events if "verdict" in e.data]
+        assert len(record.steps) == found["shortest"]
+
+
+def test_evolution_goes_both_ways() -> None:
+    rng = Rng.seeded(2)
+    for seed in range(6):
+        world = generated("medium", seed).world
+        harder, easier = (evolve_world(world, rng, harder=up) for up in (True, False))
+        lengths = [read_world(write_world(w)).length for w in (easier, world, harder)]
+        assert len(harder.goal) >= len(world.goal) >= len(easier.goal)
+        assert lengths == sorted(lengths)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"operators": []}, "at least one operator"),
+        ({"goal": ["at(you, moon)"]}, "moon"),
+        ({"goal": ["import os"]}, "no fact"),
+        ({"start": ["__class__(you)"]}, "no fact"),
+        ({"name": "A Name"}, "no name"),
+        ({"extra": 1}, "unknown field"),
+        ({"objects": {"room": [f"r{n}" for n in range(60)], "person": ["you"]}}, "ground actions"),
+    ],
+)
+def test_a_broken_world_is_refused_by_name(change: dict[str, Any], why: str) -> None:
+    world = json.loads(
+        '{"name": "house", "objects": {"room": ["hall", "attic"], "person": ["you"]}, "operators":'
+        '[{"name": "go", "parameters": {"a": "room", "b": "room"}, "needs": ["at(you, ?a)"],'
+        '"adds": ["at(you, ?b)"], "deletes": ["at(you, ?a)"]}], "start": ["at(you, hall)"],'
+        '"goal": ["at(you, attic)"]}'
+    )
+    if "ground" in why:
+        change["start"] = change["goal"] = []
+        world["start"], world["goal"] = ["at(you, r1)"], ["at(you, r2)"]
+        change = {"objects": change["objects"]}
+    with pytest.raises(InvalidOption, match=why):
+        read_world(json.dumps({**world, **change}))
+
+
+def test_a_world_of_ones_own_is_played() -> None:
+    text = write_world(generated("easy", 4).world)
+    assert mean_score("tasks/PlanWorld-v0", "planworld-planner", 2, world=text) == 1.0
+    with pytest.raises(InvalidOption, match="cannot be read"):
+        PlanWorld(world="{}")
+
+
+def test_an_author_is_paid_for_what_is_asked_for_once() -> None:
+    assert mean_score("tasks/AgentGen-v0", "agentgen-author", 2) > 0.6
+    episode = palestra.Episode(AgentGen(), 1)
+    low = episode.state.bucket
+    episode.act({0: Write("{}")})
+    assert "Refused" in episode.log[-1][0].text
+    assert episode.state.bucket == low
+
+
+# The student
+
+
+def test_the_student_is_a_logistic_regression() -> None:
+    course, rng = draw_course(2, 5), Rng.seeded(4)
+    learned = tuple(e for s in range(2) for e in examples(course, s, 25, rng, clean=False))
+    asked = questions(course, 9, 60)
+    x, y = rows(course, learned), np.array([2 * e[3] - 1 for e in learned])
+
+    def loss(w: Any) -> float:  # C = 10, and an intercept that is not shrunk
+        inside = np.logaddexp(0, -y * (x @ w[:-1] + w[-1])).sum()
+        return float(10.0 * inside + 0.5 * w[:-1] @ w[:-1])
+
+    w = minimize(loss, np.zeros(7)).x
+    right = (rows(course, asked) @ w[:-1] + w[-1] > 0) == np.array([e[3] for e in asked])
+    assert answers(course, learned, asked).mean() == pytest.approx(right.mean(), abs=0.02)
+
+
+def test_examples_of_a_skill_raise_that_skill() -> None:
+    gains = []
+    for seed in range(6):
+        game = DataTeacher(turns=6)
+        episode = palestra.Episode(game, seed)
+        before = game.right(episode.state).mean(axis=1)
+        for _ in range(4):
+            episode.act({0: Teach(2)})
+        gains.append(game.right(episode.state).mean(axis=1) - before)
+    mean = np.mean(gains, axis=0)
+    assert mean[2] > 0.05
+    assert mean[2] == max(mean)
+
+
+def test_noise_of_labels_is_as_stated() -> None:
+    course = draw_course(8, 1)
+    for skill, kind in enumerate(course.skills):
+        drawn = examples(course, skill, 1500, Rng.seeded(skill), clean=False)
+        wrong = [
+            (x * np.cos(kind.angle) + y * np.sin(kind.angle) > kind.offset) != label
+            for _, x, y, label in drawn
+        ]
+        assert np.mean(wrong) == pytest.approx(kind.noise, abs=0.035)
+
+
+# EnvGen
+
+
+def test_achievements_need_each_other() -> None:
+    world = Crafting(Config(size=2, trees=1, stones=1, wood=0), Rng.seeded(1))
+    assert world.act(5) == world.act(6) == 0  # no wood yet
+    (tree,), (stone,) = world.trees, world.stones
+    world.here = stone
+    assert world.act(4) == 0  # no pickaxe
+    world.here = tree
+    assert world.act(4) == 1
+    assert world.act(5) == 1
+    assert world.act(6) == 0  # the wood is in the table
+    assert world.act(4) == 0  # more wood, no new achievement
+    assert world.act(6) == 1
+    world.here = stone
+    assert world.act(4) == 1
+    assert world.done == set(SKILLS)
+
+
+@pytest.mark.slow
+def test_a_curriculum_teaches_deep_skills_sooner() -> None:
+    adaptive = mean_score("tasks/EnvGen-v0", "envgen-adaptive", 6)
+    assert adaptive > mean_score("tasks/EnvGen-v0", "envgen-original", 6) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("worlds", "why"),
+    [
+        ("[]", "1 to 6"),
+        ('[{"size": 99}]', "size"),
+        ('[{"size": 2, "trees": 9}]', "fit"),
+        ('[{"lava": 1}]', "unknown field"),
+        ("nonsense", "not a JSON list"),
+    ],
+)
+def test_a_broken_configuration_is_refused_by_name(worlds: str, why: str) -> None:
+    episode = palestra.Episode(EnvGen(practice=8), 0)
+    episode.act({0: Configure(worlds)})
+    assert why in episode.log[-1][0].text
+    assert episode.returns[0] == 0
+
+
+# AgentGym
+
+
+def test_every_kind_is_an_environment() -> None:
+    assert len(KINDS) == 14
+    for env, options in installed().values():
+        assert palestra.game(env, **options)
+
+
+def test_the_loop_reaches_the_optimum_of_a_small_world() -> None:
+    world = ("tasks/AutoEnv-v0", {"rules": "plain", "pays": "reach", "skin": "plain", "turns": 8})
+    policy, curve = evolve([world], seeds=range(2), rounds=5, episodes=25)
+    assert curve[-1] > curve[0] + 0.2
+    assert policy.weights
