@@ -38,7 +38,7 @@ class UnknownName(PalestraError, LookupError):
             self.name, self.close = "", []
             return
         names = sorted(known)
-        name = name if isinstance(name, str) else shown(name)
+        name = name[:120] if isinstance(name, str) else shown(name)
         close = _close(name, names)
         message = self._opening(kind, name)
         if close:
