@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -29,6 +29,7 @@ SETTINGS: dict[str, Any] = {
     "compiled": bool | None,
     "rewards": str | Sequence[str] | None,
     "gamma": Annotated[float, Meta(ge=0, le=1)],
+    "infos": Literal["all", "arrays"],
 }
 
 
