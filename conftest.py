@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import re
 import signal
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,31 @@ def _environment(item: pytest.Item) -> str:
     case = getattr(item, "callspec", None)
     named = [getattr(value, "id", value) for value in case.params.values()] if case else []
     return next((n for n in named if isinstance(n, str) and ENVIRONMENT.match(n)), "")
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The path of a Chromium. Tests that need one are slow ones, and fail where there is none."""
+    from palestra_web.chromium import INSTALL, PLACE, browser_path
+
+    path = browser_path()
+    if path is None:
+        pytest.fail(
+            f"no Chromium: run {INSTALL}, or set {PLACE} to its path; -m 'not slow' leaves out the "
+            "tests that need one"
+        )
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    """A Chromium, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 def pytest_collection_finish() -> None:

@@ -4,7 +4,7 @@
 #     scripts/chromium.sh
 #
 # Where none is on the PATH, root on Debian (a container, CI) gets the system's package; anybody else
-# is told how to get one, and those tests are skipped.
+# is told how to get one, and those tests fail.
 set -euo pipefail
 
 [ -x "${PALESTRA_CHROMIUM:-}" ] && exit
@@ -18,5 +18,5 @@ if [ "$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then
         exit
     fi
 fi
-echo "No Chromium: tests in a real browser are skipped. Install one (Debian: apt install chromium;" \
+echo "No Chromium: tests in a real browser will fail. Install one (Debian: apt install chromium;" \
     "macOS: brew install --cask chromium), or say where it is in PALESTRA_CHROMIUM." >&2

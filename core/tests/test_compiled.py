@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import palestra
 import pytest
 from palestra import Episode, InvalidOption
 from palestra.engine.batch import Batch
@@ -233,3 +234,12 @@ def test_interpreted_rules_write_an_observation_when_somebody_looks(
         assert np.array_equal(episode.observation(seat), quick.observation(seat))
         assert episode.state_key(seat) == quick.state_key(seat)
     assert Watched.written == 4
+
+
+def test_numbas_own_switch_for_debugging_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=1)
+    episode.act({0: 4})
+    assert episode.action_mask(1)[4] == 0
+    with pytest.raises(palestra.InvalidOption, match="NUMBA_DISABLE_JIT"):
+        palestra.make("games/ConnectFour-v0", view="episode", compiled=True, rows=11)

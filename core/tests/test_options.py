@@ -79,3 +79,11 @@ def test_a_word_that_is_no_choice_is_named_with_the_choices() -> None:
     check_choice("map", "maze", ("maze", "room"))
     with pytest.raises(InvalidOption, match=r"^map must be maze or room, not 'cave'$"):
         check_choice("map", "cave", ("maze", "room"))
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2]), "retry:²", 3, [], "x" * 5_000, {1: 2}])
+def test_settings_of_a_view_are_refused_by_value_whatever_they_are(value: Any) -> None:
+    for name in ("invalid", "obs", "render_mode"):
+        with pytest.raises(palestra.PalestraError) as refused:
+            palestra.make("games/TicTacToe-v0", **{name: value})
+        assert len(str(refused.value)) < 500

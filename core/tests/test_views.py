@@ -206,3 +206,19 @@ def test_a_dead_agent_may_only_be_stepped_with_none() -> None:
     assert env.last()[1] == -1.0
     env.step(None)
     assert env.agents == []
+
+
+def test_infos_of_arrays_alone_have_one_shape_from_reset_to_end() -> None:
+    env = gymnasium.make("palestra:games/TicTacToe-v0", infos="arrays")
+    _, info = env.reset(seed=3)
+    over = False
+    while not over:
+        assert {name: np.shape(value) for name, value in info.items()} == {
+            "turn": (),
+            "action_mask": (9,),
+        }
+        _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+        over = terminated or truncated
+    assert set(info) == {"turn", "action_mask"}
+    with pytest.raises(palestra.InvalidOption, match="infos must be 'all' or 'arrays'"):
+        gymnasium.make("palestra:games/TicTacToe-v0", infos="words")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,24 +14,7 @@ from palestra import Decision, Usage
 from palestra_renderers.html import export
 from PIL import Image
 
-pytest.importorskip("playwright", reason="playwright is not installed")
-from playwright.sync_api import sync_playwright
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-FOUND = next(filter(None, map(shutil.which, PROGRAMS)), None)
-PROGRAM = os.environ.get("PALESTRA_CHROMIUM") or FOUND
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason=f"none of {', '.join(PROGRAMS)} is on PATH"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -374,7 +355,7 @@ def test_names_side_by_side_are_whole(page: Any, tmp_path: Path) -> None:
 def test_axe_finds_nothing_to_complain_of(
     browser: Any, tmp_path: Path, scheme: str, words: str
 ) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    from axe_playwright_python import sync_playwright as axe
 
     def hesitant(turn: palestra.Turn) -> Decision:
         said = "I mumble of apples" if turn.tries == 0 and turn.seat else "Say(text='apples?')"

@@ -38,6 +38,11 @@ def test_the_page() -> None:
     ends = names["at_once"]["next", "done"].squeeze(-1).nonzero().flatten().tolist()
     assert ends == [19, 39, 59] or len(ends) > 3  # cut at 20, or all was eaten before
 
+    many = names["many"]
+    assert many.shape == (3, 40)
+    assert many["action_mask"].shape == (3, 40, 7)
+    assert many["next", "done"].any(dim=1).all()
+
 
 def test_an_unknown_option_is_told_in_pythons_words() -> None:
     from torchrl.envs import GymEnv

@@ -80,6 +80,14 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
     return Path(path)
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether a file of that name exists; false for what cannot be a name."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # too long, a NUL
+        return False
+
+
 @contextmanager
 def writable(path: str | Path) -> Iterator[None]:
     """Turn the system's errors about a full disk or a read-only folder into `CannotWrite`."""

@@ -18,7 +18,7 @@ from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game, Step, Terms, total
 from palestra.kernel.lives import newcomers
-from palestra.kernel.naming import construct
+from palestra.kernel.naming import construct, fitted
 from palestra.kernel.registry import registry, where_from
 from palestra.kernel.specs import load_entry_point
 
@@ -87,9 +87,13 @@ class Remembering(Protocol):
     def copy(self) -> Remembering: ...
 
 
-def load_shaper(text: str) -> Shaper:
-    """Make the step shaper that a string such as `food-distance` or `stages:first=0.5` names."""
+def load_shaper(text: str, more: Mapping[str, Any] | None = None) -> Shaper:
+    """Make the step shaper that a string such as `food-distance` or `stages:first=0.5` names.
+
+    `more` are options beside those in the string.
+    """
     name, options, _ = parse_agent(text)
+    options |= more or {}
     known = registry().rewards
     if name not in known:
         steps = [OWN, *(spec.name for spec in known.values() if spec.shape == "step")]
@@ -103,7 +107,22 @@ def load_shaper(text: str) -> Shaper:
     if inspect.isclass(found):
         made: Shaper = construct(found, f"reward {name!r}", options)
         return made
-    return partial(found, **options)
+    given = fitted(found, f"reward {name!r}", options, leading=1)
+    check_complete(found, f"reward {name!r}", given, leading=1)
+    return partial(found, **given)
+
+
+def check_complete(
+    make: Callable[..., Any], what: str, given: Mapping[str, Any], leading: int = 0
+) -> None:
+    """Raise `InvalidOption` if an option without a default is missing.
+
+    The first `leading` arguments of `make` are no options.
+    """
+    try:
+        inspect.signature(make).bind(*(None,) * leading, **given)
+    except TypeError as error:
+        raise InvalidOption(f"{what}: {error}") from None
 
 
 def _add_amounts(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:

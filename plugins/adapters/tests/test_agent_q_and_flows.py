@@ -112,7 +112,7 @@ def test_every_episode_is_played_by_a_workflow_of_its_own() -> None:
         assert len(turn.facts["flow"]["steps"]) == (2 if first else 1)
         if first:
             assert record.returns == (1.0,)
-    assert any("It was:\nA look ahead, I think." in last(r) for r in model.requests)
+    assert any('It was:\n"A look ahead, I think.' in last(r) for r in model.requests)
     assert "- tool: looks ahead" in model.requests[0].messages[0].content
 
 

@@ -165,7 +165,7 @@ def test_every_word_is_of_the_formula(
     for turn in record.turns:
         assert turn.facts["tags"] == tags
     if behaviour == "reflexion":
-        assert "thought: some thought\ndraft: some draft\ncritique:" in last(model.requests[2])
+        assert 'thought: "some thought"\ndraft: "some draft"\ncritique:' in last(model.requests[2])
 
 
 def test_a_tag_that_is_not_allowed_is_not_taken() -> None:

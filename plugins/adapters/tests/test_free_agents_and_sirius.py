@@ -110,7 +110,7 @@ def advised(asked: list[str]) -> Callable[[Request], str]:
         if "as advice for the same start" in last(request):
             return "Going to a pays nothing: go to b."
         if "You are at start" in last(request):
-            said = "go to b" in text or "You: Go(to='b')" in text
+            said = "go to b" in text or "You: \"Go(to='b')\"" in text
             return "Go(to='b')" if said else "Go(to='a')"
         return "Go(to='end')"
 
@@ -130,7 +130,7 @@ def test_a_failure_is_repaired_and_kept_without_its_feedback(tmp_path: Path) -> 
     assert [one.repaired for one in agent.library] == [True, False, False]
     assert "You were" not in asked[2]
     assert "paid 0, 0% of the way" in asked[2]
-    assert "Advice on your last try from this start: Going to a" in asked[3]
+    assert 'Advice on your last try from this start: "Going to a' in asked[3]
     assert "Advice" not in asked[5]  # an example has taken its place
     assert "A successful episode:\nYou are at start" in asked[5]
     assert agent.export(tmp_path / "rows.jsonl") == 3

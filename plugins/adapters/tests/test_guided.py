@@ -51,7 +51,7 @@ def test_the_share_of_led_episodes_is_led_and_those_alone_succeed(share: float) 
     assert [record.returns[0] for record in records[1:]] == [float(one) for one in led]
     assert abs(sum(led) / len(led) - share) < 0.13
     shown = [r.turns[0].facts.get("experience", "") for r in records]
-    assert all(("- take the right door." in text) == bool(text) for text in shown)
+    assert all(('- "take the right door."' in text) == bool(text) for text in shown)
     again = palestra.play(WORLD, agents=[_navigator(share)], episodes=120, live=1)
     assert [r.turns[0].facts["led"] for r in again] == [r.turns[0].facts["led"] for r in records]
 

@@ -481,10 +481,10 @@ def test_gradients_go_from_the_last_step_to_the_first(tmp_path: Path) -> None:
     loss, last_step, first_step, *updates = asked
     assert "You are at start" not in loss
     assert "Go(to='left')" in loss
-    assert "The loss of the episode:\nIt went left" in last_step
-    assert "'act', should have done:\ngradient of act" in first_step
-    assert "- gradient of plan" in updates[0]
-    assert "- gradient of act" in updates[1]
+    assert 'The loss of the episode:\n"It went left' in last_step
+    assert "'act', should have done:\n\"gradient of act\"" in first_step
+    assert '- "gradient of plan"' in updates[0]
+    assert '- "gradient of act"' in updates[1]
     assert result.best.value == 1.0
     assert [variant.mean for variant in run.studio.archive] == [0.0, 1.0]
 
@@ -538,7 +538,7 @@ def test_trace_shows_the_minimal_subgraph_and_changes_named_parameters(tmp_path:
     assert "unheard" not in asked[0]
     assert "vote = vote(answer)" in code
     assert 'answer.prompt = "Go."' in asked[0]
-    assert "decision 1: answer = Thought: told so" in asked[0]
+    assert 'decision 1: answer = "Thought: told so' in asked[0]
     assert "refused: unheard.prompt is no variable" in asked[1]
     assert result.best.value == 1.0
     assert run.studio.archive[1].workflow.steps[1] == AskStep(

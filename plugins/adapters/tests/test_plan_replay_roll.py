@@ -39,7 +39,9 @@ def planful(request: Request) -> str:
     text = last(request)
     warm = "You are at warm" in text
     plan = "blue" if warm else "red"
-    held = text.partition("Your plan: ")[2].splitlines()[0] if "Your plan: " in text else ""
+    held = (
+        text.partition("Your plan: ")[2].splitlines()[0].strip('"') if "Your plan: " in text else ""
+    )
     must, may = "Write a new plan" in text, "If a new plan" in text
     written = must or (may and held != plan)
     colour = plan if written else held or "blue"
@@ -70,7 +72,7 @@ def test_a_plan_stays_until_it_is_replaced_and_only_the_current_one_is_shown() -
     model = Free(planful)
     palestra.play(corridor(), agents=[WhenToPlan(model=model)])
     shown = [
-        last(request).partition("Your plan: ")[2].partition("\n")[0] for request in model.requests
+        last(request).partition('Your plan: "')[2].partition('"')[0] for request in model.requests
     ]
     assert shown == ["", "red", "red", "red", "blue", "blue"]
     assert "You have no plan." in last(model.requests[0])

@@ -53,7 +53,7 @@ def team(request: Request) -> str:
         return "best-of-n: 0.1\ntree-of-thought: 0.9\nrebase: 0.5"
     guess = list(SCORES)[(request.seed or 0) % 3]
     if "Verify the plan" in text:
-        assert "Constraints:\nIt must pay." in text
+        assert 'Constraints:\n"It must pay."' in text
         plan = text.partition("A plan:")[2].partition("Verify")[0]
         named = [side for side in SCORES if side in plan]
         score = SCORES[named[-1]] if named else 0
@@ -84,7 +84,7 @@ def test_feedback_improves_a_plan_that_is_not_good_enough() -> None:
     assert record.returns == (1.0,)
     assert record.turns[0].facts["process"] == 1.0
     asked = [last(request) for request in model.requests]
-    assert sum("Feedback on your last plan:\nThe right door pays most." in t for t in asked) == 1
+    assert sum('Feedback on your last plan:\n"The right door pays most.' in t for t in asked) == 1
 
 
 def test_the_selector_uses_hints_first_and_history_after() -> None:

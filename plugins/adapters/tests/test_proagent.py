@@ -53,7 +53,7 @@ def test_a_wrong_guess_about_the_partner_is_corrected() -> None:
     model = Free(lambda r: sensible(r).replace("Intention: fetch onion", "Intention: serve soup"))
     palestra.play(KITCHEN, agents=[ProAgent(model=model), "cook"], max_episode_steps=60)
     told = "\n".join(last(request) for request in model.requests)
-    assert "player_1 did: fetch onion; you expected: serve soup." in told
+    assert 'player_1 did: fetch onion; you expected: "serve soup".' in told
 
 
 def test_ways_are_shortest() -> None:

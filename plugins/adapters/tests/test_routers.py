@@ -79,7 +79,7 @@ def test_cheaper_losers_bid_again_after_reading_past_auctions() -> None:
     def learner(request: Request) -> str:
         text = last(request)
         if "how will you play" in text:
-            return "a sound plan indeed" if "won and paid: a sound" in text else "I do not know"
+            return "a sound plan indeed" if 'won and paid: "a sound' in text else "I do not know"
         if "proposes this plan" in text:
             return "9" if "a sound plan" in text else "1"
         return "Go(to='right')"

@@ -138,7 +138,7 @@ def test_recall_shows_the_last_moves_of_this_episode_only() -> None:
     palestra.play(way, agents=[player], episodes=2, live=1)
     shown = [last(request).partition("memory wrote:\n")[2] for request in model.requests]
     assert shown[0] == shown[3] == "Nothing has been played before."
-    assert shown[2] == "Go(to='b'): Thought: on"
+    assert shown[2] == "Go(to='b'): \"Thought: on\""
 
 
 def test_what_was_said_is_a_talk_whose_answers_are_valued() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from palestra_arena.settings import Environment
 from rich.console import Console
 
 TICTACTOE = Environment("games/TicTacToe-v0")
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 EVIL = "<script>document.title='owned'</script>&\"'"
 
 
@@ -226,12 +224,12 @@ def test_the_page_escapes_names_and_needs_no_network(tmp_path: Path) -> None:
     assert """content="default-src 'none'; style-src 'unsafe-inline'; base-uri""" in text
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome to show the page")
-def test_the_page_shows_in_a_browser(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_page_shows_in_a_browser(tmp_path: Path, chromium_path: str) -> None:
     page = evil_page(tmp_path)
     done = subprocess.run(
         [
-            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *(chromium_path, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
             *(f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()),
         ],
         capture_output=True,

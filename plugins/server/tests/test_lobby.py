@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,17 +15,8 @@ import msgspec
 import pytest
 from palestra.records.record import EpisodeRecord, replay
 
-pytest.importorskip("playwright", reason="playwright is not installed")
-from playwright.sync_api import sync_playwright
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-FOUND = next(filter(None, map(shutil.which, PROGRAMS)), None)
-PROGRAM = os.environ.get("PALESTRA_CHROMIUM") or FOUND
 SHOTS = os.environ.get("PALESTRA_SHOTS", "")  # a folder for pictures of the pages
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason=f"none of {', '.join(PROGRAMS)} is on PATH"),
-]
+pytestmark = pytest.mark.slow
 
 
 @dataclass(eq=False)
@@ -65,14 +55,6 @@ class Person:
     def shot(self, name: str) -> None:
         if SHOTS:
             self.page.screenshot(path=f"{SHOTS}/{name}.png")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -327,7 +309,8 @@ def test_no_page_receives_what_its_seat_may_not_know(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_to_complain_of(people: Any, theme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    from axe_playwright_python import sync_playwright as axe
+
     ada = people(color_scheme=theme, bypass_csp=True)  # axe is put into the page
     ada.open()
     ada.page.locator("#open").wait_for()

@@ -14,7 +14,7 @@ import palestra
 import pytest
 from palestra import Divergence
 from palestra.kernel.registry import registry
-from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen, browser_path
+from palestra_web.chromium import BrowserGone, BrowserTab, Chromium, Screen
 from palestra_web.html import to_html
 from palestra_web.in_browser import InBrowser
 from palestra_web.mirror import Mirror
@@ -38,14 +38,12 @@ from palestra_web.pages import (
 from palestra_web.person import PersonSession
 from palestra_web.server import BrowserSession, Server
 
-pytest.importorskip("playwright", reason="playwright is not installed")
-
 SITES = [
     s.id for s in registry().environments.values() if s.family == "web" and s.namespace == "web"
 ]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(browser_path() is None, reason="no Chromium on this machine"),
+    pytest.mark.usefixtures("chromium_path"),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 from palestra import InvalidOption, Rng, TextAction
 from palestra.agents.agent import Turn
 from palestra_web.actions import Stop
-from palestra_web.chromium import Chromium, browser_path
+from palestra_web.chromium import Chromium
 from palestra_web.desktop.clerk import DesktopClerk, Hand, Look, work
 from palestra_web.desktop.jobs import JOBS, Job, make, redraw
 from palestra_web.desktop.machine import Disk, Machine, folders, inside, name_of, parent, result_of
@@ -311,9 +311,8 @@ def test_what_has_been_read_is_not_redrawn() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(browser_path() is None, reason="no Chromium on this machine")
+@pytest.mark.usefixtures("chromium_path")
 def test_the_script_does_the_same_in_chromium() -> None:
-    pytest.importorskip("playwright", reason="playwright is not installed")
     with Chromium() as browser, Mirror(browser) as mirror:
         for level in range(1, 6):
             agents = ["desktop-clerk"]

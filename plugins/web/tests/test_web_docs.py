@@ -8,16 +8,19 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra_web.chromium import browser_path
 
 PAGE = Path(__file__).parents[3] / "docs" / "web.md"
 CODE = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("code", CODE, ids=range(len(CODE)))
-def test_the_python_of_the_page_runs(code: str) -> None:
-    if "Chromium" in code and browser_path() is None:
-        pytest.skip("no Chromium on this machine")
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(c, marks=[pytest.mark.slow] if "Chromium" in c else []) for c in CODE],
+    ids=range(len(CODE)),
+)
+def test_the_python_of_the_page_runs(code: str, request: pytest.FixtureRequest) -> None:
+    if "Chromium" in code:
+        request.getfixturevalue("chromium_path")
     exec(compile(code, PAGE.name, "exec"), {"__name__": __name__})
 
 

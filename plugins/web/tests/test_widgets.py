@@ -9,7 +9,7 @@ import palestra
 import pytest
 from palestra import Decision, FunctionAgent, InvalidOption, Rng, TextAction, Turn
 from palestra_web.actions import Click, Fill, Select, Stop
-from palestra_web.chromium import Chromium, browser_path
+from palestra_web.chromium import Chromium
 from palestra_web.mirror import Mirror
 from palestra_web.reading import ScreenElement
 from palestra_web.widgets.oracle import SOLVERS, WidgetPage, read_widget, solve
@@ -336,9 +336,8 @@ def test_who_can_win_at_tic_tac_toe_is_found_by_trying_every_order_of_moves() ->
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(browser_path() is None, reason="no Chromium on this machine")
+@pytest.mark.usefixtures("chromium_path")
 def test_the_held_out_tasks_are_solved_alike_in_chromium() -> None:
-    pytest.importorskip("playwright", reason="playwright is not installed")
     with Chromium() as browser, Mirror(browser) as mirror:
         for name in HELD_OUT:
             (record,) = palestra.play(

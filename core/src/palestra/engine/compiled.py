@@ -27,7 +27,7 @@ from palestra.engine.explaining import compile_error
 from palestra.engine.lanes import lane_dtype, rivals_dtype, shared_dtype
 from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame, Out
-from palestra.kernel.errors import MissingExtra, PalestraError
+from palestra.kernel.errors import InvalidOption, MissingExtra, PalestraError
 from palestra.kernel.rng import threefry
 
 SMALL = 1000  # Python instructions: functions up to this length are inlined into their callers
@@ -44,7 +44,12 @@ def compiles_by_default() -> bool:
     """Whether rules run compiled where the caller leaves it open; without numba, warns once."""
     if not numba_installed():
         _warn_once()
-    return numba_installed()
+    return numba_installed() and not jit_disabled()
+
+
+def jit_disabled() -> bool:
+    """Whether numba is told by its own variable to compile nothing."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "") not in ("", "0")
 
 
 @cache
@@ -175,6 +180,8 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     """A copy of a template in the cache folder, over the game's compiled functions."""
     if not numba_installed():
         raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
+    if jit_disabled():
+        raise InvalidOption("compiled=True is not possible while NUMBA_DISABLE_JIT is set")
     from numba import njit
 
     from palestra.engine.linked import JOINT, LINKED

@@ -65,7 +65,7 @@ def _reports(before: str) -> bool:
 def _strip_marks(move: str) -> str:
     """A move without the spaces and asterisks around it, and without marks that are in pairs."""
     move = move.strip(_AROUND)
-    while len(move) > 1 and _PAIRS.get(move[0]) == move[-1]:
+    while 1 < len(move) < 10_000 and _PAIRS.get(move[0]) == move[-1]:  # it is quadratic
         move = move[1:-1].strip(_AROUND)
     return move
 

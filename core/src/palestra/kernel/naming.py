@@ -11,28 +11,32 @@ from palestra.kernel.options import fit_option, parameter_hints
 
 
 def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -> Any:
-    """Call a constructor; for an unknown option, raise an error that lists the known ones.
+    """Call a constructor with options that are checked; its own exceptions are not changed."""
+    given = fitted(make, what, options)
+    try:
+        inspect.signature(make).bind(**given)
+    except TypeError as error:
+        raise InvalidOption(f"{what}: {error}") from None
+    return make(**given)
 
-    Exceptions of the constructor itself are not changed.
+
+def fitted(
+    make: Callable[..., Any], what: str, options: Mapping[str, Any], leading: int = 0
+) -> dict[str, Any]:
+    """Options as annotations ask for them; the first `leading` arguments of `make` are no options.
+
+    Raises `UnknownOption`, which lists the known ones, or `InvalidOption`.
     """
-    accepted = {
-        name: parameter
-        for name, parameter in inspect.signature(make).parameters.items()
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    }
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(make).parameters.values())
+    parameters = list(inspect.signature(make).parameters.values())[leading:]
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    accepted = [parameter.name for parameter in parameters if parameter.kind in named]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     unknown = [] if takes_any else [name for name in options if name not in accepted]
     if unknown:
-        hint = "" if accepted else "It takes no options."
-        raise UnknownOption(what, unknown[0], accepted, hint)
+        raise UnknownOption(what, unknown[0], accepted, "" if accepted else "It takes no options.")
     checks_itself = inspect.isclass(make) and hasattr(make, "validate")  # as every game does
     hints = {} if checks_itself else parameter_hints(make)
-    fitted = {
+    return {
         name: fit_option(name, hints[name], value, what) if name in hints else value
         for name, value in options.items()
     }
-    try:
-        inspect.signature(make).bind(**fitted)
-    except TypeError as error:
-        raise InvalidOption(f"{what}: {error}") from None
-    return make(**fitted)

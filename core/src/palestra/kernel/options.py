@@ -16,6 +16,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -51,7 +52,7 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
     """A value in the plain form its annotation asks for; raises `InvalidOption`."""
     try:
         return _fit(hint, value)
-    except Exception:  # Refused, or any exception of an unusual object
+    except Exception:  # UnfitValue, or any exception of an unusual object
         meaning = _meta(hint, "description")
         of = f" of {what}" if what else ""
         wide = type(value) is int and abs(value) >= WIDEST
@@ -84,12 +85,14 @@ def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
 
 @lru_cache(maxsize=512)
 def parameter_hints(make: Callable[..., Any]) -> dict[str, Any]:
-    """Annotations of a callable's parameters; empty if one cannot be read."""
-    function = make.__init__ if inspect.isclass(make) else make
-    try:
-        return get_type_hints(function, include_extras=True)
-    except Exception:  # a name imported for type checkers only
-        return {}
+    """Readable annotations of a callable's parameters, and of those a class hands to its bases."""
+    kinds = reversed(make.__mro__[:-1]) if inspect.isclass(make) else ()
+    makers = [vars(k)["__init__"] for k in kinds if "__init__" in vars(k)] or [make]
+    hints: dict[str, Any] = {}
+    for function in makers:
+        with suppress(Exception):  # a name imported for type checkers only
+            hints |= get_type_hints(function, include_extras=True)
+    return hints
 
 
 def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
@@ -135,8 +138,6 @@ def limits_of(hint: Any) -> dict[str, Any]:
 
 
 def _metas(hint: Any) -> list[Meta]:
-    if get_origin(hint) is not Annotated:
-        return []
     return [meta for meta in get_args(hint)[1:] if isinstance(meta, Meta)]
 
 
@@ -175,15 +176,12 @@ def _fit_plain(hint: Any, value: Any) -> Any:
         except OverflowError:
             raise UnfitValue from None
     if hint in (int, float, bool):
-        if type(value) is not hint or (hint is float and math.isnan(value)):
-            raise UnfitValue
-        if hint is int and abs(value) >= WIDEST:
+        wide = type(value) is int and abs(value) >= WIDEST
+        if type(value) is not hint or wide or (hint is float and math.isnan(value)):
             raise UnfitValue
         return value
-    if hint is None or hint is type(None):
-        if value is not None:
-            raise UnfitValue
-        return None
+    if hint in (None, type(None)) and value is not None:
+        raise UnfitValue
     if isinstance(hint, type) and hint not in (object, Any) and not isinstance(value, hint):
         raise UnfitValue
     if hint is str and not _is_readable(value):
@@ -323,18 +321,11 @@ def _limits(meta: Meta) -> list[str]:
 
 
 def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
-    """Raise `InvalidOption` for the first option outside its (name, least, most or None).
-
-    check_ranges(self, (("num_players", 2, 10), ("max_steps", 1, None)))
-    """
+    """Raise `InvalidOption` for the first option outside its (name, least, most or None)."""
     for name, low, high in ranges:
         value = getattr(game, name)
-        fits = (
-            isinstance(value, int | float | np.number)
-            and low <= value
-            and (high is None or value <= high)
-        )
-        if not fits:
+        in_range = isinstance(value, int | float | np.number) and low <= value
+        if not in_range or (high is not None and value > high):
             limits = f"at least {low:.9g}" if high is None else f"from {low:.9g} to {high:.9g}"
             raise InvalidOption(f"{name} must be {limits}, not {show(value)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from palestra.kernel.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption, shown
 
 if TYPE_CHECKING:
     from palestra.kernel.episode import Episode
@@ -31,13 +31,13 @@ class InvalidMovePolicy:
     @classmethod
     def read(cls, text: str) -> InvalidMovePolicy:
         """Parse a policy; raises `InvalidOption`."""
-        name, _, times = text.partition(":") if isinstance(text, str) else (text, "", "")
-        if name == "retry" and times.isdigit() and 0 < int(times) < 10_000:
+        name, _, times = text.partition(":") if isinstance(text, str) else ("", "", "")
+        if name == "retry" and times.isdecimal() and 0 < int(times) < 10_000:
             return cls("retry", int(times))
         if not times and name in ("raise", "random", "noop", "forfeit"):
             return cls(name)  # type: ignore[arg-type]
         raise InvalidOption(
-            f"unknown invalid-move policy {text!r}; choose from: {', '.join(POLICIES)}"
+            f"unknown invalid-move policy {shown(text)}; choose from: {', '.join(POLICIES)}"
         )
 
     def repair(self, episode: Episode, seat: int, refused: int) -> Repair:

@@ -13,10 +13,11 @@ from array import array
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import index as whole
 from struct import unpack
 from typing import Any, TypeVar
 
-from palestra.kernel.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption, shown
 
 T = TypeVar("T")
 MASK = 0xFFFFFFFF
@@ -101,9 +102,12 @@ def check_seed(seed: int | None) -> int:
     """Return a usable seed: `seed` itself if 0 <= seed < 2**64, a fresh one for None."""
     if seed is None:
         return secrets.randbits(32)
-    value = int(seed)
-    if value != seed or not 0 <= value < SEED_LIMIT:
-        raise InvalidOption(f"seed must be an integer from 0 to 2**64 - 1 or None, not {seed!r}")
+    try:
+        value = whole(seed)
+    except Exception:  # of an unusual object
+        value = -1
+    if not 0 <= value < SEED_LIMIT:
+        raise InvalidOption(f"seed is an integer from 0 to 2**64 - 1 or None, not {shown(seed)}")
     return value
 
 

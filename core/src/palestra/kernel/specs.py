@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from palestra.kernel.errors import InvalidOption, PluginError
+from palestra.kernel.errors import InvalidOption, PluginError, shown
 
 MoveOrder = Literal["sequential", "simultaneous", "phased"]
 Payoffs = Literal["zero-sum", "common", "general"]
@@ -21,11 +21,15 @@ _ID = re.compile(r"^(?P<namespace>[A-Za-z0-9_-]+)/(?P<name>[A-Za-z0-9_-]+)-v(?P<
 def load_entry_point(entry_point: str) -> Any:
     """Import and return the object that `"package.module:attribute"` names."""
     module, _, attribute = entry_point.partition(":")
-    if not attribute:
-        raise InvalidOption(f"entry point {entry_point!r} is not of the form 'module:attribute'")
+    if not re.fullmatch(r"\w[\w.]*", module) or not attribute.isidentifier():
+        raise InvalidOption(
+            f"entry point {shown(entry_point)} is not of the form 'module:attribute'"
+        )
     try:
         return getattr(importlib.import_module(module), attribute)
-    except AttributeError as error:
+    except (AttributeError, ModuleNotFoundError) as error:
+        if isinstance(error, ImportError) and not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is something that the module imports
         raise PluginError(f"entry point {entry_point!r}: {error}") from error
 
 

@@ -44,6 +44,8 @@ class GymView(gymnasium.Env[Any, Any]):
     episode by default, as PettingZoo's classic games do. `info["invalid"]` counts the seat's
     illegal moves. `rewards` names step shapers to pay ("env": the game's own terms) under the
     learner's discount `gamma`. `info["reward_terms"]` is the step's reward by name.
+    infos="arrays" leaves `turn` and `action_mask` alone, always of one shape, for clients that make
+    tensors of all infos; "all" has words and counts too.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
@@ -63,9 +65,11 @@ class GymView(gymnasium.Env[Any, Any]):
         rewards: Sequence[str] | None = None,
         gamma: float = 1.0,
         render_mode: str | None = None,
+        infos: str = "all",
         **options: Any,
     ) -> None:
-        check_settings(compiled=compiled, rewards=rewards, gamma=gamma)
+        check_settings(compiled=compiled, rewards=rewards, gamma=gamma, infos=infos)
+        self._all_infos = infos == "all"
         spec, game = open_for(GymView, env, options)
         self.game, self.seat = game, check_seat(seat, game)
         self.render_mode = check_render_mode(render_mode)
@@ -127,7 +131,7 @@ class GymView(gymnasium.Env[Any, Any]):
             self._let_others_play()
         self._render_human()
         info = self._info()
-        if self.obs == "text":
+        if self.obs == "text" and self._all_infos:
             info["rules"] = self.game.rules_for(self.seat)
         return self._observation(), info
 
@@ -273,9 +277,13 @@ class GymView(gymnasium.Env[Any, Any]):
 
     def _info(self, **more: Any) -> dict[str, Any]:
         episode = self._episode
-        info: dict[str, Any] = {"turn": episode.steps_played, "outcome": "", "reason": "", **more}
+        info: dict[str, Any] = {"turn": episode.steps_played}
+        if self._all_infos:
+            info = {**info, "outcome": "", "reason": "", **more}
         if self.obs == "array":
             info["action_mask"] = episode.action_mask(self.seat).copy()
+        if not self._all_infos:
+            return info
         if self.game.has_newcomers:
             info["life"] = episode.life(self.seat)
         if episode._mistakes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -29,6 +29,7 @@ SETTINGS: dict[str, Any] = {
     "compiled": bool | None,
     "rewards": str | Sequence[str] | None,
     "gamma": Annotated[float, Meta(ge=0, le=1)],
+    "infos": Literal["all", "arrays"],
 }
 
 
@@ -65,7 +66,7 @@ def check_obs(obs: str | None, game: Game[Any, Any]) -> str:
     """The kind of observation asked for; by default arrays, or text where there is nothing else."""
     if obs is None:
         return "array" if game.has_numbers else "text"
-    if obs not in OBSERVATIONS:
+    if not isinstance(obs, str) or obs not in OBSERVATIONS:
         raise UnknownName("observation kind", obs, OBSERVATIONS)
     if obs == "array" and not game.has_numbers:
         raise InvalidOption(
@@ -75,7 +76,7 @@ def check_obs(obs: str | None, game: Game[Any, Any]) -> str:
 
 
 def check_render_mode(mode: str | None) -> str | None:
-    if mode is not None and mode not in RENDER_MODES:
+    if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):
         raise UnknownName("render mode", mode, RENDER_MODES)
     return mode
 

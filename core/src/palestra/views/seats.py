@@ -64,7 +64,7 @@ class SeatsView:
         self._choices = count_choices(game, self.obs)
         self.render_mode = check_render_mode(render_mode)
         masks = self.default_masks if masks is None else masks
-        if masks not in MASKS:
+        if not isinstance(masks, str) or masks not in MASKS:
             raise UnknownName("place for masks", masks, MASKS)
         self.masks, self.max_cycles, self._shaped = masks, max_cycles, rewards is not None
         name = spec.id if spec else type(game).__name__

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, question, split_thought, written
 from palestra_adapters.react import ACTION
@@ -74,7 +75,8 @@ class WhenToPlan(Adapter):
         key = turn.episode_key, turn.seat
         plan = self._plans.setdefault(key, self._human)
         form = self._form(turn)
-        asked = f"{question(turn)}\n{f'Your plan: {plan}' if plan else 'You have no plan.'}\n{form}"
+        known = f"Your plan: {quote(plan)}" if plan else "You have no plan."
+        asked = f"{question(turn)}\n{known}\n{form}"
         talk = self.talk(turn, advice, answer="")
         talk.ask(asked)
         (reply,) = yield [self.ask(talk.messages, talk=talk)]

@@ -13,6 +13,7 @@ from math import exp
 from typing import NamedTuple
 
 from palestra import InvalidOption, UnknownName
+from palestra.quoting import disarm
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.search.spots import Scale, Spot
@@ -113,7 +114,7 @@ class Residual(Judge):
     def line(self, spot: Spot, player: str) -> str:
         if spot.before is None:
             return super().line(spot, player)
-        return CHANGE.format(before=spot.before.text, player=player, move=spot.move)
+        return CHANGE.format(before=spot.before.text, player=player, move=disarm(spot.move))
 
 
 def read_grade(text: str) -> float | None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from palestra import InvalidOption
+from palestra.kernel.errors import shown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,6 +24,20 @@ NO_SPREAD = 1e-9  # a spread below this share of the largest value is rounding e
 
 def floats(values: Any) -> Floats:
     return np.asarray(values, dtype=np.float64)
+
+
+def numbers(name: str, values: Any) -> Floats:
+    """The value of an option as an array of finite numbers; raises `InvalidOption`."""
+    try:
+        array = np.asarray(values)
+        found = array.astype(np.float64) if array.dtype.kind in "biuf" else None
+    except Exception:  # of an unusual object
+        found = None
+    if found is None or not np.isfinite(found).all():
+        raise InvalidOption(
+            f"{name} must be finite numbers, or an array of them, not {shown(values)}"
+        )
+    return found
 
 
 def number(values: Any) -> Ints:

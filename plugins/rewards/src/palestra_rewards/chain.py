@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.agents.naming import parse_agent
-from palestra.kernel.options import fit_option, parameter_hints
+from palestra.kernel.errors import shown
+from palestra.kernel.naming import fitted
 from palestra.kernel.specs import load_entry_point
+from palestra.shaping import check_complete
 
 from palestra_rewards.advantages import Advantages
 from palestra_rewards.arrays import Floats
@@ -43,9 +46,13 @@ class Link:
 
     def __call__(self, group: Group, base: Floats | None) -> Floats:
         require(self.entry.name, self.entry.needs, group, self.options)
+        if not isinstance(self.run, Stateful):
+            check_complete(self.run, self.entry.name, self.options, _leading(self.run))
         given = {} if isinstance(self.run, Stateful) else self.options
-        found = self.run(group, **given) if base is None else self.run(group, base, **given)
-        return np.asarray(found, dtype=np.float64)
+        of = (group,) if base is None else (group, base)
+        with arithmetic(self.entry.name, self.options):
+            found = self.run(*of, **given)
+        return finite(found, self.entry.name, self.options)
 
 
 class Estimator:
@@ -144,6 +151,8 @@ def _link(
     given = {name: value for name, value in shared.items() if name in accepted} | dict(own)
     unused -= set(given)
     given = fitted_options(found, declared.name, given)
+    if inspect.isclass(found):
+        check_complete(found, declared.name, given)
     run = found(**given) if inspect.isclass(found) else found
     return Link(declared, given, run, text)
 
@@ -156,11 +165,39 @@ def accepted_options(found: Any) -> list[str]:
 
 def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options converted and checked by the annotations of `found`; raises `InvalidOption`."""
-    hints = parameter_hints(found)
-    return {
-        option: fit_option(option, hints[option], value, name) if option in hints else value
-        for option, value in given.items()
-    }
+    return fitted(found, name, given, _leading(found))
+
+
+def _leading(found: Any) -> int:
+    """How many arguments of an estimator or shaper are no options."""
+    parameters = inspect.signature(found).parameters.values()
+    return sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+
+
+@contextmanager
+def arithmetic(name: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Raise `InvalidOption` if a shaper's numbers become too large, or no numbers, inside."""
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            yield
+    except ArithmeticError as error:
+        raise InvalidOption(_too_large(name, options, str(error))) from error
+
+
+def finite(found: Any, name: str, options: Mapping[str, Any]) -> Floats:
+    """What a shaper returned, as an array; raises `InvalidOption` unless all of it is finite."""
+    values = np.asarray(found, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InvalidOption(_too_large(name, options, "a value is infinite, or no number"))
+    return values
+
+
+def _too_large(name: str, options: Mapping[str, Any], why: str) -> str:
+    given = ", ".join(f"{option}={shown(value)}" for option, value in options.items())
+    return (
+        f"{name} cannot compute with these rewards and options ({given or 'none'}): {why}; give "
+        "numbers of a moderate size"
+    )
 
 
 def as_group(rollouts: Rollouts, features: str = "") -> Group:
@@ -199,4 +236,7 @@ def shape(name: str, records: EpisodeRecord | Sequence[EpisodeRecord], **options
         raise UnknownName(f"option of {text}", wrong[0], accepted)
     given = fitted_options(found, text, given)
     require(text, declared.needs, Group.of(several), given)
-    return np.concatenate([np.asarray(found(record, **given)) for record in several])
+    check_complete(found, text, given, _leading(found))
+    with arithmetic(text, given):
+        paid = [np.asarray(found(record, **given)) for record in several]
+    return finite(np.concatenate(paid), text, given)

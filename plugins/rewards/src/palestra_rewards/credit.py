@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from palestra import EpisodeRecord, InvalidOption, printable, read_records
+from palestra.files import is_file
 from palestra.runner.run_folder import FINISHED
 from rich.console import Console
 from rich.table import Table
@@ -41,7 +42,7 @@ def credit_command(
 def records_at(path: Path) -> Path:
     """The file of records at a path: the path itself, or the file in a run's folder."""
     file = path / FINISHED if path.is_dir() else path
-    if not file.is_file():
+    if not is_file(file):
         raise InvalidOption(
             f"there are no records at {path}; palestra play --out writes {FINISHED}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
@@ -197,7 +197,7 @@ def good_values(hint: Any, rng: random.Random) -> list[str]:
         return [f"({', '.join(rng.choice(part) for part in parts)},)" for _ in range(4)]
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return ["{}"]
-    if origin is not None and inner:
+    if origin is not None and inner and isinstance(origin, type) and issubclass(origin, Iterable):
         items = good_values(inner[0], rng)
         return [f"[{', '.join(rng.choices(items, k=n))}]" for n in (1, 2, 3, 5) if items]
     plain = {
@@ -207,7 +207,7 @@ def good_values(hint: Any, rng: random.Random) -> list[str]:
         str: ["''", "'x'", "'a b'", "'../x'"],
         type(None): ["None"],
     }
-    return plain.get(hint, [])
+    return plain.get(hint, []) if isinstance(hint, type) else []
 
 
 def _within(hint: Any, limits: Mapping[str, Any], rng: random.Random) -> list[str]:

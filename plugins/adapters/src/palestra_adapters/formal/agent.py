@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message, Reply
 from palestra.phrasing.wording import answer_form
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
 from palestra_adapters.formal.ltl import Automaton, State, atoms, parse, subsets
@@ -139,7 +140,7 @@ class Formal(Adapter):
         self, turn: Turn, advice: str, said: list[tuple[str, str]], asked: str
     ) -> list[Message]:
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        lines = [f"{tag}: {text}" for tag, text in said]
+        lines = [f"{tag}: {text if tag == LOOKAHEAD else quote(text)}" for tag, text in said]
         return self.single(rules, "\n".join([story(turn), *lines, asked]))
 
     # Moves
@@ -195,7 +196,7 @@ class Formal(Adapter):
             move = legal_move(turn, text)
             if not allowed or move in allowed:
                 return move or text, reply
-            refused = f"Your last answer was refused: {text}"
+            refused = f"Your last answer was refused: {quote(text)}"
         return allowed[0] if allowed else text, reply
 
     def _held(self, allowed: list[str] | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from palestra import Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
@@ -103,7 +104,7 @@ class ProAgent(Adapter):
             done = did(cook.hands.get(name, hand), hand)
             if done:
                 wrong = cook.expected and done not in cook.expected
-                belief = f"; you expected: {cook.expected}" if wrong else ""
+                belief = f"; you expected: {quote(cook.expected)}" if wrong else ""
                 cook.notes.append(f"{name} did: {done}{belief}.")
             cook.hands[name] = hand
         cook.notes = cook.notes[-self._notes :] if self._notes else []

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 from palestra import InvalidOption, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -76,7 +77,7 @@ class MemRL(Remembering):
         chosen = self.retrieve(self.task_of(turn), turn.position)
         if not chosen:
             return "", ()
-        lines = [f"- {self.entries[i].text}" for i in chosen]
+        lines = [f"- {quote(self.entries[i].text)}" for i in chosen]
         return "\n".join(["What you remember of positions like this:", *lines]), tuple(chosen)
 
     def retrieve(self, task: str, intent: str) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -78,7 +79,7 @@ class Navigator(Remembering):
         chosen = self.retrieve(self.task_of(turn), turn.position) if drawn < self._share else []
         if not chosen:
             return "", ()
-        lines = [f"- {self.pool[i].text}" for i in chosen]
+        lines = [f"- {quote(self.pool[i].text)}" for i in chosen]
         return "\n".join(["What earlier episodes have taught:", *lines]), tuple(chosen)
 
     def retrieve(self, task: str, start: str) -> list[int]:

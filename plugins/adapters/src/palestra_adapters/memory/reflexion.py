@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from palestra import Meta, Turn, agent, open_model
 from palestra.agents.models import Model
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -81,7 +82,7 @@ class Reflexion(Remembering):
         shown = [i for i, lesson in self.lessons.items() if lesson.task == task][-self._keep :]
         if not shown:
             return "", ()
-        lines = [f"- {self.lessons[i].text}" for i in shown]
+        lines = [f"- {quote(self.lessons[i].text)}" for i in shown]
         return "\n".join(["What you learnt from earlier episodes:", *lines]), tuple(shown)
 
     def learn(self, trial: Trial) -> Thinking[None]:

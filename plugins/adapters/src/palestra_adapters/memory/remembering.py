@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
 from palestra.files import UNREADABLE, write_bytes
+from palestra.kernel.errors import shown
 
 from palestra_adapters.search.spots import Scale
 from palestra_adapters.thinking import Thinking, Thread, think_together
@@ -40,6 +41,18 @@ class Trial(msgspec.Struct):
     )  # numbers of memories; "told" in files
 
 
+def _named_file(memory: str) -> Path:
+    """The file of memories, which need not exist yet."""
+    try:
+        path = Path(memory).expanduser()
+        path.stat()
+    except FileNotFoundError:
+        return path
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, no such user
+        raise InvalidOption(f"memory must be the name of a file, not {shown(memory)}") from error
+    return path
+
+
 class Remembering(Wrapper):
     """Tells the inner agent what it remembers, and learns from every episode that ends.
 
@@ -52,7 +65,7 @@ class Remembering(Wrapper):
         if task not in ("env", "seed"):
             raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)
-        self._task, self._file = task, Path(memory).expanduser() if memory else None
+        self._task, self._file = task, _named_file(memory) if memory else None
         self._turns: dict[tuple[int, int], Turn] = {}
         self._recalled: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self._starts: dict[tuple[int, int], str] = {}

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import msgspec
 from palestra import Decision, Meta, Turn, agent
 from palestra.files import write_bytes
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
@@ -102,7 +103,7 @@ class Sirius(Remembering):
         lines = [f"A successful episode:\n{_told(one)}" for one in own]
         feedback = self._feedback.get(_start(role, turn.position))
         if feedback:
-            lines.append(f"Advice on your last try from this start: {feedback}")
+            lines.append(f"Advice on your last try from this start: {quote(feedback)}")
         return "\n\n".join(lines), tuple(one.number for one in own)
 
     def learn(self, trial: Trial) -> Thinking[None]:
@@ -162,7 +163,7 @@ def _start(role: str, position: str) -> str:
 
 
 def _told(one: Experience) -> str:
-    return "\n".join(f"{said.asked}\nYou: {said.reply}" for said in one.said)
+    return "\n".join(f"{said.asked}\nYou: {quote(said.reply)}" for said in one.said)
 
 
 def _row(one: Experience) -> dict[str, Any]:

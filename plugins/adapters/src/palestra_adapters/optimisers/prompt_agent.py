@@ -14,6 +14,7 @@ from typing import Annotated
 
 import msgspec
 from palestra import InvalidOption, Meta
+from palestra.quoting import quote
 
 from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant, WorkflowEpisode
 from palestra_adapters.workflows.steps import AskStep, Workflow
@@ -167,7 +168,7 @@ class PromptAgent(Search):
         told = yield from studio.ask(FEEDBACK.format(prompt=prompt, errors=errors), heat=0.8)
         path = "\n".join(f"{i + 1}. {text}" for i, text in enumerate(self._history(node)))
         text = REWRITE.format(
-            prompt=prompt, errors=errors, feedback=told.text, path=path, n=self._prompts
+            prompt=prompt, errors=errors, feedback=quote(told.text), path=path, n=self._prompts
         )
         written = yield from studio.ask(text, heat=0.8)
         return read_prompts(written.text)[: self._prompts]

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 from palestra import InvalidOption, Meta
+from palestra.quoting import quote
 
 from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant, WorkflowEpisode
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, as_text
@@ -82,14 +83,16 @@ class SymbolicLearning(Search):
         found: dict[str, list[str]] = {}
         for episode in episodes:
             told = yield from studio.ask(LOSS.format(story=episode.story))
-            after = f"The loss of the episode:\n{told.text}"
+            after = f"The loss of the episode:\n{quote(told.text)}"
             for step in reversed([s for s in variant.workflow.steps if step_calls(s)]):
                 text = GRADIENT.format(
                     name=step.name, prompt=prompt_of(step), said=_said(episode, step), after=after
                 )
                 told = yield from studio.ask(text)
                 found.setdefault(step.name, []).append(told.text)
-                after = f"What the step after it, {step.name!r}, should have done:\n{told.text}"
+                after = (
+                    f"What the step after it, {step.name!r}, should have done:\n{quote(told.text)}"
+                )
         return found
 
     def _update(
@@ -102,7 +105,7 @@ class SymbolicLearning(Search):
                     UPDATE.format(
                         name=step.name,
                         prompt=prompt_of(step),
-                        gradients="\n".join(f"- {line}" for line in gradients[step.name]),
+                        gradients="\n".join(f"- {quote(line)}" for line in gradients[step.name]),
                     )
                 )
                 step = with_prompt(step, _between(told.text))
@@ -119,7 +122,9 @@ class SymbolicLearning(Search):
     def _rebuild(
         self, studio: Studio, best: Variant, gradients: Mapping[str, Sequence[str]]
     ) -> Searching[Variant]:
-        lines = "\n".join(f"- {name}: {t}" for name, texts in gradients.items() for t in texts)
+        lines = "\n".join(
+            f"- {name}: {quote(t)}" for name, texts in gradients.items() for t in texts
+        )
         text = PIPELINE.format(workflow=as_text(best.workflow), gradients=lines, form=FORM)
         made = yield from studio.propose(text, [best], "pipeline updated", system=LANGUAGE)
         if made is None:
@@ -149,7 +154,7 @@ def _said(episode: WorkflowEpisode, step: Step) -> str:
     lines = []
     for number, choice in enumerate(episode.choices):
         texts = [text for name, text in choice.said if name == step.name]
-        lines += [f"Decision {number + 1}: {text} (played: {choice.move})" for text in texts]
+        lines += [f"Decision {number + 1}: {quote(text)} (played: {choice.move})" for text in texts]
     return "\n".join(lines) or "nothing"
 
 

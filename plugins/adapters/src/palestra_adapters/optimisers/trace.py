@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import InvalidOption, Meta
+from palestra.quoting import quote
 
 from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant, WorkflowEpisode
 from palestra_adapters.optimisers.wording import stated_json
@@ -171,6 +172,6 @@ def _code(steps: Sequence[Step]) -> str:
 def _values(episode: WorkflowEpisode, names: set[str]) -> str:
     lines = []
     for number, choice in enumerate(episode.choices):
-        lines += [f"decision {number + 1}: {n} = {t}" for n, t in choice.said if n in names]
+        lines += [f"decision {number + 1}: {n} = {quote(t)}" for n, t in choice.said if n in names]
         lines.append(f"decision {number + 1}: move = {choice.move}")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, question, split_thought, story
 from palestra_adapters.scoring import GRADES, read_grade
@@ -97,7 +98,7 @@ class StrategyAuction(Adapter):
         sale, _ = self._open[key]
         self._open[key] = sale, turn
         bid = sale.bids[sale.winner]
-        lines = [advice, f"Your plan: {bid.plan}" if bid.plan else ""]
+        lines = [advice, f"Your plan: {quote(bid.plan)}" if bid.plan else ""]
         talk = self.talk(turn, "\n".join(filter(None, lines)))
         talk.ask(question(turn))
         (reply,) = yield [self.move(turn, talk.messages, member=bid.member, talk=talk)]
@@ -140,7 +141,7 @@ class StrategyAuction(Adapter):
         """The mean mark of every plan from all models, from 0 to 1."""
         asks = []
         for bid in bids:
-            text = f"{story(turn)}\n{MARK.format(plan=bid.plan)}"
+            text = f"{story(turn)}\n{MARK.format(plan=quote(bid.plan))}"
             messages = self.single(turn.game.rules_for(turn.seat), text)
             for member, model in enumerate(self.models):
                 held = tuple(map(self.style.reply, GRADES))
@@ -171,8 +172,8 @@ class StrategyAuction(Adapter):
             for i, bid in enumerate(s.bids)
             if i != s.winner or (s.worth or 0.0) <= 0.5
         ][:SHOWN]
-        lines = [f"A plan that won and paid: {plan}" for plan in paid]
-        return "\n".join([*lines, *(f"A plan that did not: {plan}" for plan in other)])
+        lines = [f"A plan that won and paid: {quote(plan)}" for plan in paid]
+        return "\n".join([*lines, *(f"A plan that did not: {quote(plan)}" for plan in other)])
 
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
 from palestra.phrasing.wording import answer_form
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.scoring import Scorer, make_scorer
@@ -229,10 +230,9 @@ class SWESearch(TreeAgent):
         if not self._debate or len(finalists) < 2:
             return goal
         moves = [node.move for node in finalists]
-        cases = "\n".join(f"{n.move}: {n.comment}" for n in finalists)
-        text = (
-            f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {' or '.join(moves)}?"
-        )
+        cases = "\n".join(f"{disarm(n.move)}: {quote(n.comment)}" for n in finalists)
+        which = " or ".join(map(disarm, moves))
+        text = f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {which}?"
         messages = self.single(turn.game.rules_for(turn.seat), text)
         held = {"choices": tuple(map(self.style.reply, moves))}
         fields: dict[str, Any] = held if "choices" in self.models[0].abilities else {}
@@ -346,4 +346,6 @@ class BestOfN(TreeAgent):
         n: Annotated[int, Meta(ge=1, description="moves proposed and scored")] = 4,
         **settings: Any,
     ) -> None:
+        if "expansions" in settings:
+            raise InvalidOption("bestof looks at n moves once; it takes no expansions")
         super().__init__(BestFirst(width=n, depth=1), expansions=1, **settings)

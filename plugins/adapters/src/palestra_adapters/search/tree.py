@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from palestra import BudgetSpent, Rng, Turn, Usage
 from palestra.agents.budget import Account
 from palestra.agents.models import Reply
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import Adapter
 from palestra_adapters.proposing import propose
@@ -202,7 +203,7 @@ class Search:
         judged = [child for child in node.children if child.comment not in ("", "over")]
         if judged:
             worst = min(judged, key=lambda child: child.value)
-            notes.append(f"{worst.move} was tried and is not good: {worst.comment}")
+            notes.append(f"{disarm(worst.move)} was tried and is not good: {quote(worst.comment)}")
             notes.append("Play something else.")
         return "\n".join(notes)
 

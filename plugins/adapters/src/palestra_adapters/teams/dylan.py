@@ -43,7 +43,7 @@ class DyLAN(Team):
     def __init__(
         self,
         *,
-        size: Annotated[int, Meta(ge=1, description="members of the team")] = 4,
+        size: Annotated[int, Meta(ge=1, le=1_000, description="members of the team")] = 4,
         layers: Annotated[int, Meta(ge=1, description="rounds of answers")] = 3,
         keep: Annotated[
             int, Meta(ge=1, description="members that stay after the second round")

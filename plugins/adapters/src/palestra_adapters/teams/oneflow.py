@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, split_thought, story, written
 from palestra_adapters.react import can_hold
@@ -81,9 +82,11 @@ class OneFlow(Adapter):
     ) -> list[Message]:
         """The text a role reads: as turns of one conversation, or as one question."""
         system = self.style.rules_message(rules, "")
-        lines = [position, *(line for pair in said for line in pair), asked]
-        if self._separate:
+        if self._separate:  # what another role wrote is quoted; here it is the model's own reply
+            others = [line for task, text in said for line in (task, quote(text))]
+            lines = [position, *others, asked]
             return [system, self.style.question("\n".join(lines))]
+        lines = [position, *(line for pair in said for line in pair), asked]
         first, rest = "\n".join(lines[:2]), lines[2:]
         messages = [system, self.style.question(first)]
         for number, line in enumerate(rest):

@@ -16,6 +16,7 @@ from math import exp, inf, log, sqrt
 from typing import Annotated, Any, Literal
 
 from palestra import Decision, Meta, Turn, agent
+from palestra.quoting import quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
@@ -157,7 +158,7 @@ class PlanGen(Speaking):
         for _ in range(self._rounds):
             if best.score >= self._enough and best.move:
                 break
-            (plan,) = yield from self._answers(query, [AGAIN.format(feedback=best.feedback)])
+            (plan,) = yield from self._answers(query, [AGAIN.format(feedback=quote(best.feedback))])
             best = max(best, plan, key=_rank)
         return self._decision(query, best, plans, self._chosen[key])
 
@@ -192,8 +193,9 @@ class PlanGen(Speaking):
         return max(ALGORITHMS, key=lambda name: (found[name], hints.get(name, 0.5)))
 
     def _verify_plans(self, query: Query, plans: Sequence[Plan]) -> Thinking[list[Plan]]:
+        listed = quote(query.constraints)
         asks = [
-            self._say(query, 3, VERIFY.format(constraints=query.constraints, plan=plan.text))
+            self._say(query, 3, VERIFY.format(constraints=listed, plan=quote(plan.text)))
             for plan in plans
         ]
         lines = yield from together(asks)
@@ -204,7 +206,7 @@ class PlanGen(Speaking):
 
     def _answers(self, query: Query, more: Sequence[str]) -> Thinking[list[Plan]]:
         """Verified plans with moves, one for each text that is added to the question."""
-        question = f"{story(query.turn)}\n\nConstraints:\n{query.constraints}"
+        question = f"{story(query.turn)}\n\nConstraints:\n{quote(query.constraints)}"
         error = query.turn.error
         refused = f"\n\nYour last answer was refused: {error}" if error else ""
         asked = [
@@ -228,7 +230,9 @@ class PlanGen(Speaking):
             counts = [self._width // len(thoughts) or 1] * len(thoughts)
             grown = yield from self._thoughts(query, thoughts, counts)
             thoughts = self._continue_from(grown, algorithm)
-        return (yield from self._answers(query, [f"Reasoning so far:\n{t}" for t in thoughts]))
+        return (
+            yield from self._answers(query, [f"Reasoning so far:\n{quote(t)}" for t in thoughts])
+        )
 
     def _thoughts(
         self, query: Query, thoughts: Sequence[str], counts: Sequence[int]
@@ -236,7 +240,7 @@ class PlanGen(Speaking):
         """Verified continuations of thoughts, so many of each."""
         starts = [t for t, n in zip(thoughts, counts, strict=True) for _ in range(n)]
         asks = [
-            self._say(query, 2, f"Reasoning so far:\n{t or 'none'}\n\n{THINK}", HEAT)
+            self._say(query, 2, f"Reasoning so far:\n{quote(t) if t else 'none'}\n\n{THINK}", HEAT)
             for t in starts
         ]
         lines = yield from together(asks)

@@ -61,7 +61,7 @@ class RedTeam(Speaking):
     def __init__(
         self,
         *,
-        size: Annotated[int, Meta(ge=1, description="members of the team")] = 3,
+        size: Annotated[int, Meta(ge=1, le=1_000, description="members of the team")] = 3,
         attackers: Annotated[int, Meta(ge=1, description="attackers")] = 1,
         channel: Annotated[
             Literal["user", "tool", "member"],

@@ -32,7 +32,7 @@ class SelfOrg(Team):
     def __init__(
         self,
         *,
-        size: Annotated[int, Meta(ge=1, description="members of the team")] = 4,
+        size: Annotated[int, Meta(ge=1, le=1_000, description="members of the team")] = 4,
         rounds: Annotated[int, Meta(ge=1, description="answers of every member")] = 2,
         alike: Annotated[
             float, Meta(ge=0, le=1, description="least similarity of answers joined by an edge")

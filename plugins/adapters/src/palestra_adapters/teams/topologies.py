@@ -62,7 +62,7 @@ class Topologies(Team):
         topology: Annotated[
             Topology, Meta(description="who hears whom, and who decides")
         ] = "centralised",
-        size: Annotated[int, Meta(ge=1, description="members of the team")] = 3,
+        size: Annotated[int, Meta(ge=1, le=1_000, description="members of the team")] = 3,
         rounds: Annotated[int, Meta(ge=1, description="most answers of every member")] = 2,
         tokens: Annotated[int | None, Meta(ge=1, description="most tokens per decision")] = None,
         **settings: Any,

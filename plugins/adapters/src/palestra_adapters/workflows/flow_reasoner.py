@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import split_thought, story
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, read_proposal
@@ -70,7 +71,7 @@ class FlowReasoner(FlowPlayer):
             try:
                 return read_proposal(text)[1]
             except InvalidOption as error:
-                prompt = AGAIN.format(asked=asked, error=error, reply=text)
+                prompt = AGAIN.format(asked=asked, error=disarm(str(error)), reply=quote(text))
         return None
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:

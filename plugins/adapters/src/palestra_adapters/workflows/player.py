@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
@@ -39,6 +40,7 @@ class Said:
     texts: list[str]
     moves: list[str] = field(default_factory=list)
     raw: str = ""  # the last answer as it was written, if it is not legal
+    own: bool = False  # these are this package's words, which later steps need not read quoted
 
     @property
     def move(self) -> str:
@@ -81,7 +83,7 @@ class FlowPlayer(Speaking):
         model = next((line.reply.model for line in reversed(run.lines)), "")
         if last.move:
             reason = last.texts[-1].partition(f"\n{ACTION}")[0]
-            self._past[turn.episode_key, turn.seat].append(f"{text}: {reason}")
+            self._past[turn.episode_key, turn.seat].append(f"{disarm(text)}: {quote(reason)}")
         return Decision(text=text, thought=thought, model=model, facts={"talks": [talk]})
 
     def forget(self, episode_key: int) -> None:
@@ -145,17 +147,18 @@ class Run:
             case DebateStep():
                 return (yield from self._debate(number, step))
             case ToolStep():
-                return Said([use_tool(step, self.turn, self.player.rng)])
+                return Said([use_tool(step, self.turn, self.player.rng)], own=True)
             case RecallStep():
                 shown = self.past[-step.shown :]
-                return Said(["\n".join(shown) or "Nothing has been played before."])
+                return Said(["\n".join(shown) or "Nothing has been played before."], own=True)
 
     def question(self, reads: Sequence[str], *more: str) -> str:
         """The episode so far, what the steps that are read have said, and what is asked."""
         heard = [
-            f"{name}{f' {place + 1}' if len(self.said[name].texts) > 1 else ''} wrote:\n{text}"
-            for name in reads
-            for place, text in enumerate(self.said[name].texts)
+            f"{name}{f' {place + 1}' if len(said.texts) > 1 else ''} wrote:\n"
+            f"{text if said.own else quote(text)}"
+            for name, said in ((name, self.said[name]) for name in reads)
+            for place, text in enumerate(said.texts)
         ]
         return "\n\n".join(filter(None, (story(self.turn), *heard, *more)))
 
@@ -213,11 +216,13 @@ class Run:
             self.said[source].texts[-1:], self.said[source].moves[-1:], self.said[source].raw
         )
         for _ in range(step.rounds):
-            answer = f"The answer:\n{now.texts[-1]}"
+            answer = f"The answer:\n{quote(now.texts[-1])}"
             critique = yield from self.note(number, "", self.question(others, answer, step.critic))
             if FAULTLESS in critique.text.lower():
                 break
-            text = self.question(others, answer, f"A critique:\n{critique.text}", step.revise)
+            text = self.question(
+                others, answer, f"A critique:\n{quote(critique.text)}", step.revise
+            )
             now = heard((yield from self.answers(number, [("", text)], 0.0)))
         return now
 
@@ -247,7 +252,7 @@ def heard(lines: Sequence[Utterance]) -> Said:
 def _others(lines: Sequence[Utterance], member: int) -> list[str]:
     """What the other members of a debate have answered last."""
     return [
-        f"Member {number + 1} answered:\n{line.text}"
+        f"Member {number + 1} answered:\n{quote(line.text)}"
         for number, line in enumerate(lines)
         if number != member
     ]

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import numpy as np
 from palestra import EpisodeRecord, InvalidAction, InvalidOption, Meta, reward
+from palestra.files import is_file
+from palestra.kernel.errors import shown
 from palestra.sandbox import MODULES, Limits, run_program
 
 from palestra_rewards.arrays import Floats, floats
@@ -135,8 +137,8 @@ def source_of(program: str) -> str:
     if "\n" in program or not program.endswith(".py"):
         return program
     path = Path(program)
-    if not path.is_file():
-        raise InvalidOption(f"there is no program at {program}")
+    if not is_file(path):
+        raise InvalidOption(f"there is no program at {shown(program)}")
     return path.read_text("utf-8")
 
 

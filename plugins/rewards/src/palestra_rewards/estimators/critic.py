@@ -20,7 +20,7 @@ from palestra_rewards.learnt.critics import (
     chosen,
     one_hot,
 )
-from palestra_rewards.learnt.features import ACTION, STATE
+from palestra_rewards.learnt.features import ACTION, STATE, made_features
 from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
 from palestra_rewards.options import Discount
 
@@ -76,10 +76,16 @@ class Archer:
             float,
             Meta(gt=0, lt=1, description="expectile of a state's action values; 0.5 is the mean"),
         ] = 0.5,
-        replay: Annotated[int, Meta(ge=1, description="turns remembered between calls")] = 10_000,
-        batch: Annotated[int, Meta(ge=1, description="turns drawn for one step")] = 256,
+        replay: Annotated[
+            int, Meta(ge=1, le=10_000_000, description="turns remembered between calls")
+        ] = 10_000,
+        batch: Annotated[
+            int, Meta(ge=1, le=1_000_000, description="turns drawn for one step")
+        ] = 256,
         seed: Seed = 0,
     ) -> None:
+        if features:
+            made_features(features)  # refuses what is none
         self.gamma, self.critic, self.features = gamma, critic, features
         self.settings = CriticSettings(
             gamma, hidden, steps, rate, tau, expectile, replay, batch, seed
@@ -162,7 +168,9 @@ class LearntBaseline(Archer):
         hidden: Hidden = 64,
         steps: Steps = 1000,
         rate: Rate = 0.01,
-        replay: Annotated[int, Meta(ge=1, description="turns remembered between calls")] = 10_000,
+        replay: Annotated[
+            int, Meta(ge=1, le=10_000_000, description="turns remembered between calls")
+        ] = 10_000,
         seed: Seed = 0,
     ) -> None:
         super().__init__(

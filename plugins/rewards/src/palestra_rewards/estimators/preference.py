@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from palestra import InvalidOption, reward
 
-from palestra_rewards.arrays import Floats, count, ranks
+from palestra_rewards.arrays import Floats, count, numbers, ranks
 from palestra_rewards.group import Group
 
 Preference = Callable[[int, int], float]
@@ -53,7 +53,7 @@ def _table(group: Group, prefer: Any) -> Floats:
             if i != j:
                 table[i, j] = prefer(int(i), int(j))
     else:
-        table = np.asarray(prefer, dtype=np.float64)
+        table = numbers("prefer", prefer)
     if table.shape != (group.lines, group.lines) or not np.all((table >= 0) & (table <= 1)):
         raise InvalidOption(
             f"prefer must give a probability for each of the {group.lines}x{group.lines} pairs of "

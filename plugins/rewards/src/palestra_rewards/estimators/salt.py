@@ -40,7 +40,7 @@ def edges(group: Group, history: int) -> Ints:
     assert group.state is not None
     assert group.action is not None
     edge = together((group.turn_peers, group.seat, group.state, group.action))
-    for _ in range(history):
+    for _ in range(min(history, group.size)):  # no line is longer
         edge = together((edge, previous(group, edge)))
     return edge
 

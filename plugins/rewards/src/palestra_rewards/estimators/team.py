@@ -19,6 +19,7 @@ from palestra_rewards.arrays import (
     floats,
     means,
     number,
+    numbers,
     ranks,
     together,
 )
@@ -277,11 +278,13 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     the answer, by default equal. Returns shape (layers, agents); each layer sums to 1, and a silent
     agent gets 0.
     """
-    table = np.asarray(ratings, dtype=np.float64)
+    table = numbers("ratings", ratings)
     if table.ndim != 3 or table.shape[1] != table.shape[2] or (table < 0).any():
         raise InvalidOption("ratings must be non-negative, of shape (layers - 1, agents, agents)")
     agents = table.shape[1]
-    last = np.full(agents, 1 / agents) if final is None else np.asarray(final, dtype=np.float64)
+    last = np.full(agents, 1 / agents) if final is None else numbers("final", final)
+    if last.shape != (agents,) or not (last >= 0).all() or last.sum() <= 0:
+        raise InvalidOption(f"final must be {agents} numbers from 0 that do not add up to 0")
     layers = [last / last.sum()]
     for layer in table[::-1]:
         given = layer.sum(axis=1, keepdims=True)

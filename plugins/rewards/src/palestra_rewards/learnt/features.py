@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.kernel.specs import load_entry_point
 from palestra.records.record import retrace
 
@@ -35,7 +35,10 @@ def made_features(of: str | Features) -> Features:
     """A function of (game, state, seat): the one given, or that named in `KNOWN` or by module."""
     if not isinstance(of, str):
         return of
-    return KNOWN.get(of) or load_entry_point(of)
+    if of not in KNOWN and ":" not in of:
+        raise UnknownName("features", of, [*KNOWN, "module:function"])
+    found: Features = KNOWN.get(of) or load_entry_point(of)
+    return found
 
 
 def feature_facts(records: Sequence[EpisodeRecord], of: str | Features) -> dict[str, Any]:

@@ -14,10 +14,14 @@ from palestra import InvalidOption, Meta, MissingExtra
 
 from palestra_rewards.arrays import Floats, floats
 
-Hidden = Annotated[int, Meta(ge=0, description="units of the hidden layer; 0 for a linear model")]
-Steps = Annotated[int, Meta(ge=1, description="steps of gradient descent")]
-Rate = Annotated[float, Meta(gt=0, description="learning rate")]
-Seed = Annotated[int, Meta(ge=0, description="seed of the initial weights and of random draws")]
+Hidden = Annotated[
+    int, Meta(ge=0, le=65_536, description="units of the hidden layer; 0 for a linear model")
+]
+Steps = Annotated[int, Meta(ge=1, le=1_000_000, description="steps of gradient descent")]
+Rate = Annotated[float, Meta(gt=0, le=1_000, description="learning rate")]
+Seed = Annotated[
+    int, Meta(ge=0, lt=2**63, description="seed of the initial weights and of random draws")
+]
 
 WORD = re.compile(r"\w+")
 

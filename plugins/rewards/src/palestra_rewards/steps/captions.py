@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from palestra import InvalidOption, Meta, Rng, Transition, reward
-from palestra.files import write_text
+from palestra.files import UNREADABLE, is_file, write_text
 
 from palestra_rewards.judges.scale import Scale, grade, prefer
 from palestra_rewards.judges.service import Judge
@@ -273,22 +273,30 @@ def _read(labels: str | Mapping[str, float] | Sequence[Any], variant: str) -> La
     ranking = variant == "ranking"
     if isinstance(labels, str):
         path = Path(labels)
-        text = path.read_text("utf-8") if path.exists() else "[]" if ranking else "{}"
-        found = json.loads(text)
+        text = path.read_text("utf-8") if is_file(path) else "[]" if ranking else "{}"
+        try:
+            found = json.loads(text)
+        except UNREADABLE as error:
+            raise InvalidOption(f"{path} is not a file of labels: {error}") from error
     if ranking:
         return _pairs(found)
-    if not isinstance(found, Mapping) or not all(0 <= float(v) <= 1 for v in found.values()):
+    try:
+        read = {str(caption): float(label) for caption, label in found.items()}
+    except UNREADABLE:
+        read = {"": -1.0}
+    if not all(0 <= label <= 1 for label in read.values()):
         raise InvalidOption("labels must be a mapping from caption to a number from 0 to 1")
-    return {str(caption): float(label) for caption, label in found.items()}
+    return read
 
 
 def _pairs(found: Any) -> Pairs:
-    whole = isinstance(found, Sequence) and all(
-        isinstance(one, list | tuple) and len(one) == 3 and 0 <= float(one[2]) <= 1 for one in found
-    )
-    if not whole:
+    try:
+        pairs = [(str(first), str(second), float(chance)) for first, second, chance in found]
+    except UNREADABLE:
+        pairs = [("", "", -1.0)]
+    if not all(0 <= chance <= 1 for _, _, chance in pairs):
         raise InvalidOption(
             "labels of a ranking must be a list of [caption, other, chance from 0 to 1 that the "
             "first is better]"
         )
-    return [(str(first), str(second), float(chance)) for first, second, chance in found]
+    return pairs

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from palestra import InvalidOption, Meta, Transition, reward
-from palestra.files import UNREADABLE
+from palestra.files import UNREADABLE, is_file
 from palestra.records.record import as_json
 
 from palestra_rewards.options import Weight
@@ -81,7 +81,7 @@ class TableReward:
         found: Any = table
         if isinstance(table, str):
             path = Path(table)
-            if not path.is_file():
+            if not is_file(path):
                 raise InvalidOption(f"there is no table at {table}; write Mdp.table(…) there")
             found = _read(path)
         self.values = {str(key): float(value) for key, value in found.items()}

@@ -17,7 +17,8 @@ from palestra import (
     UnknownName,
     agent,
 )
-from palestra.files import UNREADABLE, write_text
+from palestra.files import UNREADABLE, is_file, write_text
+from palestra.kernel.errors import shown
 from palestra.kernel.specs import load_entry_point
 from palestra.records.record import as_json, retrace
 
@@ -185,8 +186,10 @@ class Advisors:
     def read(cls, path: str | Path, view: str | View = "") -> Advisors:
         """Read a file of `save`; pass `view` if the advisors' view was not given by name."""
         file = Path(path)
-        if not file.is_file():
-            raise InvalidOption(f"there are no advisors at {file}; write them with Advisors.save")
+        if not is_file(file):
+            raise InvalidOption(
+                f"there are no advisors at {shown(str(file))}; write them with Advisors.save"
+            )
         try:
             kept = json.loads(file.read_text("utf-8"))
             found = cls(
