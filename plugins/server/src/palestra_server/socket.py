@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from palestra_server.match import Match
 from palestra_server.messages import Failure, SocketMessage
 from palestra_server.refusals import refusal
 from palestra_server.server import MatchServer, Refused, SeatKey
@@ -27,6 +28,7 @@ class Sitting:
     """A seat that is played on this connection."""
 
     key: SeatKey
+    match: Match
     handle: int
     since: int
     show: tuple[str, ...]
@@ -151,7 +153,8 @@ class SocketSession:
         if before is not None and before.leave:
             before.leave()
         live = message.live or key.seat == WATCHER
-        sitting = Sitting(key, message.handle, message.since, message.show, live)
+        match = self._server.match(key.match)
+        sitting = Sitting(key, match, message.handle, message.since, message.show, live)
         sitting.leave = self._server.follow(key, lambda: self._changed(sitting))
         self._sitting[message.handle] = sitting
         self._tell(sitting, asked=True)
@@ -161,11 +164,10 @@ class SocketSession:
             self._tell(sitting, asked=False)
 
     def _is_news(self, sitting: Sitting) -> bool:
-        match = self._server.match(sitting.key.match)
+        match, seat = sitting.match, sitting.key.seat
         if match.over:
             return not sitting.ended
-        number = match.answers[sitting.key.seat]
-        return match.awaits(sitting.key.seat) and number != sitting.asked
+        return match.answers[seat] != sitting.asked and match.awaits(seat)
 
     def _tell(self, sitting: Sitting, *, asked: bool) -> None:
         self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
