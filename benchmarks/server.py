@@ -36,6 +36,7 @@ SECONDS = 1.5  # of one measurement of a rate
 PACE = 20.0  # moves a second of each seat, where latencies are measured
 SESSIONS = 2_000
 MEMORY = 2**30  # bytes that so many sessions may take
+PEERS = "OpenEnv's server"
 LEAST = 20_000  # turns a second
 UNIT = "turns/s of CPU"  # by seconds of the server's CPU, so that other work does not count
 PACED = f"{SEATS} seats at {PACE:g} moves/s"
@@ -300,7 +301,7 @@ def sockets_of_their_own() -> Row:
             lambda: turns_a_second(peer, theirs, THEIR_MOVE),
         )
     name = f"match server, {SEATS} sockets"
-    return Row(name, one, other, ratio, 1.0, UNIT, "OpenEnv's server")
+    return Row(name, one, other, ratio, 1.0, UNIT, PEERS)
 
 
 def one_socket() -> Row:

@@ -307,7 +307,7 @@ class Match:
         return self._record
 
     def keep_journal(self, journal: Any) -> None:
-        """From now on, call `journal` with the match's name, and the place and content of answers."""
+        """From now on, call `journal` with every answer that counts, as in the constructor."""
         self._journal = journal
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from palestra_server.app import Reply, answered, read
-from palestra_server.episodes import EpisodeOptions, SeatEpisode, Seen, Sessions
+from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
 from palestra_server.messages import Move, SeatView
 from palestra_server.refusals import refusal
 from palestra_server.security import Guard
@@ -109,11 +109,18 @@ class NeMoGymDialect:
 
     token: what making a match takes; NeMo Gym sends it as a password where the server's `host` in
     its configuration is `:TOKEN@HOST`. opponents: who plays the other seats where a row names
-    nobody.
+    nobody. defaults: what is played where a row names no environment.
     """
 
-    def __init__(self, server: MatchServer, token: str = "", opponents: str = "random") -> None:
+    def __init__(
+        self,
+        server: MatchServer,
+        token: str = "",
+        opponents: str = "random",
+        defaults: EpisodeOptions = NOTHING,
+    ) -> None:
         self._server, self._token, self._opponents = server, token, opponents
+        self._defaults = defaults
         self._sessions = Sessions("palestra_nemo_gym", "/", self._seat)
         posts = {
             "/reset": self._reset,
@@ -140,7 +147,13 @@ class NeMoGymDialect:
         return self._sessions.running()
 
     def _seat(self, env: str) -> SeatEpisode:
-        return SeatEpisode(self._server, env=env, opponents=self._opponents, name="nemo-gym")
+        return SeatEpisode(
+            self._server,
+            env=env,
+            opponents=self._opponents,
+            name="nemo-gym",
+            defaults=self._defaults,
+        )
 
     # An episode by turns
 
