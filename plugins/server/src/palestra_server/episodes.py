@@ -21,7 +21,8 @@ from starlette.responses import Response
 
 from palestra_server.app import LONGEST_WAIT
 from palestra_server.messages import Create, Join, Move, SeatView
-from palestra_server.server import MatchServer, Refused, Seated, SeatKey
+from palestra_server.refused import Refused
+from palestra_server.server import MatchServer, Seated, SeatKey
 
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000
@@ -66,7 +67,8 @@ class SeatEpisode:
     """A seat of one match at a time; raises `OutOfTurn` where `reset` should come first.
 
     env: the environment where `reset` names none. name: what the record calls the seat. defaults:
-    the environment, options and split of a reset that names no environment. The rewards of an episode add up to what the match paid the seat.
+    the environment, options and split of a reset that names no environment. The rewards of an
+    episode add up to what the match paid the seat.
     """
 
     def __init__(

@@ -59,6 +59,7 @@ class Match:
         self.open_seats = frozenset(self.free)
         self.answers = [0] * game.num_players
         self.taken = 0  # answers of all seats, refused ones too
+        self.lost = False  # whether another server has gone on with it
         self.errors = [""] * game.num_players
         self._journal = journal
         self._runner = Runner(

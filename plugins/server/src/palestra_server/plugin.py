@@ -1,4 +1,4 @@
-"""What this plugin gives: `palestra serve`, `palestra package` and what `palestra.connect` opens."""
+"""`palestra serve`, `palestra package`, and what `palestra.connect` opens."""
 
 from __future__ import annotations
 

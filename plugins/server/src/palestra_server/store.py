@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +24,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from palestra_server.messages import Answer, MatchPlan
 
@@ -123,9 +124,16 @@ class MatchStore:
             self._engine = create_engine(url)
             if self.is_local:
                 event.listen(self._engine, "connect", _write_ahead)
-            TABLES.create_all(self._engine)
+            self._create_tables()
         except (SQLAlchemyError, ImportError) as error:
             raise StoreError(f"cannot open the database {url}: {error}") from error
+
+    def _create_tables(self) -> None:
+        try:
+            TABLES.create_all(self._engine)
+        except DatabaseError:  # another server has just created them, or it will fail again
+            time.sleep(0.2)
+            TABLES.create_all(self._engine)
 
     def close(self) -> None:
         self.flush()

@@ -30,8 +30,9 @@ from palestra_server.app import MOST_BYTES, Reply, answered, read
 from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
 from palestra_server.messages import Move
 from palestra_server.refusals import refusal
+from palestra_server.refused import Refused
 from palestra_server.security import Guard
-from palestra_server.server import MatchServer, Refused
+from palestra_server.server import MatchServer
 from palestra_server.words import in_words
 
 log = logging.getLogger("palestra.server")
@@ -176,17 +177,17 @@ class OpenEnvDialect:
         self._defaults = defaults
         self._sessions = Sessions("palestra_openenv", base or "/", self._seat)
         self.routes: list[BaseRoute] = []
-        for base in (base, f"{base}/{{env:path}}"):
+        for start in (base, f"{base}/{{env:path}}"):
             self.routes += [
-                WebSocketRoute(f"{base}/ws", self._connect),
-                Route(f"{base}/reset", answered(server, self._reset), methods=["POST"]),
-                Route(f"{base}/step", answered(server, self._step), methods=["POST"]),
-                Route(f"{base}/state", answered(server, self._state)),
-                Route(f"{base}/health", _health),
-                Route(f"{base}/metadata", answered(server, self._metadata)),
-                Route(f"{base}/schema", _schema),
-                Route(f"{base}/openapi.json", _openapi),
-                Route(f"{base}/mcp", _no_tools, methods=["POST"]),
+                WebSocketRoute(f"{start}/ws", self._connect),
+                Route(f"{start}/reset", answered(server, self._reset), methods=["POST"]),
+                Route(f"{start}/step", answered(server, self._step), methods=["POST"]),
+                Route(f"{start}/state", answered(server, self._state)),
+                Route(f"{start}/health", _health),
+                Route(f"{start}/metadata", answered(server, self._metadata)),
+                Route(f"{start}/schema", _schema),
+                Route(f"{start}/openapi.json", _openapi),
+                Route(f"{start}/mcp", _no_tools, methods=["POST"]),
             ]
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -302,7 +303,7 @@ class SocketSession:
         failure, status = refusal(error)
         if status == 500:
             log.exception("an OpenEnv session failed: %s", cause(error))
-        self._server.metrics.refused += 1
+        self._server.refuse(error)
         return _error(failure.error, code)
 
     async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
