@@ -2,7 +2,7 @@
 
 python benchmarks/run.py [gym_make] [turn_based] [text_turns] [text_rates] [weight] [batch]
     [training] [rewards] [language_models] [order_book] [agents_net]
-    [marketplace] [population] [web] [arena] [rendering]
+    [marketplace] [population] [web] [arena] [rendering] [server] [server_ids]
 
 `arena:workers` measures one row of a suite, by the name of its function, and keeps the others.
 """
@@ -35,6 +35,8 @@ SUITES = (
     "web",
     "arena",
     "rendering",
+    "server",
+    "server_ids",
 )
 DISTRIBUTIONS = (
     "numpy",
@@ -49,8 +51,10 @@ DISTRIBUTIONS = (
     "stable_baselines3",
     "supersuit",
     "bourse",
+    "uvicorn",
+    "websockets",
 )
-UNLISTED = ("text_rates",)  # a row for every environment: too long for the table
+UNLISTED = ("text_rates", "server_ids")  # a row for every environment: too long for the table
 START, END = "<!-- results -->", "<!-- end of results -->"
 
 

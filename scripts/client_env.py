@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
-REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12"}  # and the Python they need
+# and the Python they need
+REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12", "verifiers_server": ""}
 MORE = {"trl": ("agents", "plugins/rewards", "plugins/training")}
 
 

@@ -14,3 +14,11 @@ def server(tmp_path_factory):
 
     with serving(tmp_path_factory.mktemp("server")) as running:
         yield running
+
+
+@pytest.fixture
+def free_port():
+    from palestra_server.listening import listen
+
+    with listen("127.0.0.1", 0) as bound:
+        return bound.getsockname()[1]

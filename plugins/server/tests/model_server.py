@@ -1,7 +1,9 @@
 """A model server for tests: OpenAI's chat completions, with what vLLM adds to them."""
 
+import json
+
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 
@@ -58,4 +60,21 @@ class ModelServer:
         if asked.get("return_token_ids"):
             choice["token_ids"] = [ord(letter) for letter in reply]
             completion["prompt_token_ids"] = list(range(words))
+        if asked.get("stream"):
+            return Response(events(completion), media_type="text/event-stream")
         return JSONResponse(completion)
+
+
+def events(completion):
+    """A completion in one chunk, as a stream ends it."""
+    (choice,) = completion["choices"]
+    head = {name: completion[name] for name in ("id", "created", "model")}
+    head["object"] = "chat.completion.chunk"
+    said = {"index": 0, "delta": choice["message"], "finish_reason": None}
+    end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    chunks = [
+        {**head, "choices": [said]},
+        {**head, "choices": [end]},
+        {**head, "choices": [], "usage": completion["usage"]},
+    ]
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"

@@ -72,18 +72,18 @@ def test_a_disk_that_is_full_takes_no_move_and_keeps_it_for_later(tmp_path, monk
         wanted = Create("games/TicTacToe-v0", (OPEN, "first"), seed=1)
         match = (await server.create(wanted)).match
         key = server.seat((await server.join(match, Join())).token)
-        write = store._write
+        write = store._insert
 
-        def full(statement, rows=None):
+        def full(rows):
             raise StoreError("cannot write the database: disk full")
 
-        monkeypatch.setattr(store, "_write", full)
+        monkeypatch.setattr(store, "_insert", full)
         told = []
         server.follow(key, lambda: told.append(1))
         with pytest.raises(StoreError, match="disk full"):
             await server.move(key, Move(action=8))
         assert not told
-        monkeypatch.setattr(store, "_write", write)
+        monkeypatch.setattr(store, "_insert", write)
         assert await server.move(key, Move(action=7, number=1))
         assert len(store.load(match).answers) == 4
         await server.stop()

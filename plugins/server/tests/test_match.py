@@ -59,7 +59,7 @@ def test_the_journal_brings_a_match_back_at_every_point(env):
     players = make(env, view="episode").game.num_players
     seats = [OPEN if seat % 2 == 0 else "random" for seat in range(players)]
     match = Match(
-        "m", plan(env, *seats, max_episode_steps=40), lambda _, answer: kept.append(answer)
+        "m", plan(env, *seats, max_episode_steps=40), lambda _, place, answer: kept.append(answer)
     )
     for seat in sorted(match.free):
         match.take(seat)

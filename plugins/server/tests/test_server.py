@@ -2,17 +2,23 @@
 
 import gymnasium
 import httpx
+import msgspec
 import numpy as np
 import palestra
 import pytest
 from gymnasium.utils.env_checker import check_env
-from palestra import Rng
+from palestra import EpisodeRecord, Rng
 from palestra.kernel.episode import Episode
+from palestra.records.record import record_episode
 from palestra_server.client import RemoteEnv, Server, ServerRefused
 from palestra_server.messages import OPEN
 
 FEW = ["games/TicTacToe-v0", "grid/Kitchen-v0", "games/Werewolf-v0", "text/Taboo-v0"]
 FEW = [env for env in FEW if any(spec.id == env for spec in palestra.specs())]
+EVERY = [
+    pytest.param(spec.id, marks=() if spec.id in FEW else pytest.mark.slow)
+    for spec in palestra.specs()
+]
 
 
 def play_all_seats(url, env, seed, options=None, steps=30):
@@ -46,12 +52,18 @@ def play_all_seats(url, env, seed, options=None, steps=30):
     return local, views, record
 
 
-@pytest.mark.parametrize("env", FEW)
+@pytest.mark.parametrize("env", EVERY)
 def test_a_match_by_socket_is_the_match_in_process(server, env):
     url, _ = server
     local, views, record = play_all_seats(url, env, seed=11)
+    alone = record_episode(local)
+    told = msgspec.convert(record, EpisodeRecord, strict=False)
+    for step, ours in zip(told.steps, alone.steps, strict=True):
+        assert (step.rewards, step.events) == (ours.rewards, ours.events)
+        assert [(t.seat, t.action) for t in step.turns] == [(t.seat, t.action) for t in ours.turns]
+    assert (told.opening, told.outcome) == (alone.opening, alone.outcome)
     for seat, seen in enumerate(views):
-        told = [event.text for view in seen for event in view.events]
+        told = [event.text for view in seen if view.life == seen[-1].life for event in view.events]
         assert told == [event.text for event in local.transcript(seat)]
         last = seen[-1]
         assert last.returns == local.returns[seat]

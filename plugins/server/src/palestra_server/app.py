@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
+import httpx
 import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -15,11 +17,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from palestra_server.dialects import Dialect
-from palestra_server.messages import Again, Create, Join, Move
+from palestra_server.messages import Again, Create, Failure, Join, Move
+from palestra_server.metrics import Counts, as_text
 from palestra_server.page import page_routes, recorded
+from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
+from palestra_server.refused import Refused
 from palestra_server.security import LOOPBACK, Guard
-from palestra_server.server import MatchServer, Opened, Refused, SeatKey
+from palestra_server.server import MatchServer, Opened, SeatKey
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
@@ -80,7 +85,7 @@ def create_app(
         Route("/seat/spaces", answered(server, _spaces), methods=["GET"]),
         Route("/seat/record", answered(server, _record), methods=["GET"]),
         Route("/health", _health),
-        Route("/ready", _health),
+        Route("/ready", answered(server, _ready), methods=["GET"]),
         Route("/metrics", answered(server, _metrics), methods=["GET"]),
         WebSocketRoute("/ws", lambda socket: SocketSession(server, socket).serve()),
     ]
@@ -95,19 +100,44 @@ Handler = Callable[[MatchServer, Request], Awaitable[Response]]
 
 
 def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A route whose errors become short JSON answers."""
+    """A route whose errors become short JSON answers, and that may be another server's to answer.
+
+    A server that is gone is asked for until its matches are taken over.
+    """
 
     async def handle(request: Request) -> Response:
-        try:
-            return await handler(server, request)
-        except Exception as error:
-            failure, status = refusal(error)
-            if status == 500:
-                raise
-            server.metrics.refused += 1
-            return Reply(failure, status)
+        until = asyncio.get_running_loop().time() + TAKEN_OVER
+        while True:
+            try:
+                return await handler(server, request)
+            except Elsewhere as error:
+                found = await passed_on(server, request, error, until)
+                if found is not None:
+                    return found
+            except Exception as error:
+                failure, status = refusal(error)
+                if status == 500:
+                    raise
+                server.refuse(error)
+                return Reply(failure, status)
 
     return handle
+
+
+async def passed_on(
+    server: MatchServer, request: Request, error: Elsewhere, until: float
+) -> Response | None:
+    """The answer of the server that plays the match; None if it is gone, to try again."""
+    late = asyncio.get_running_loop().time() > until
+    if server.peers is None or HOP in request.headers or late:
+        return Reply(*refusal(error))
+    try:
+        return await server.peers.pass_on(request, await body_of(request), error.address)
+    except httpx.ConnectError:
+        await asyncio.sleep(0.25)
+        return None
+    except Refused as broke_off:
+        return Reply(*refusal(broke_off))
 
 
 class Matches:
@@ -120,7 +150,7 @@ class Matches:
 
     async def _handle(self, server: MatchServer, request: Request) -> Response:
         if request.method == "GET":
-            return Reply({"matches": server.listed()})
+            return Reply({"matches": [*server.listed(), *await _listed_elsewhere(server, request)]})
         if self._token:
             Guard.same(bearer(request), self._token)
         wanted = await read(request, Create)
@@ -187,12 +217,38 @@ async def _watched_record(server: MatchServer, request: Request) -> Response:
     return await recorded(record, request.query_params.get("form", ""))
 
 
-async def _metrics(server: MatchServer, _: Request) -> Response:
-    return PlainTextResponse(server.metrics.text())
+async def _listed_elsewhere(server: MatchServer, request: Request) -> list[Any]:
+    """Public matches of the other servers on this database."""
+    if server.peers is None or HOP in request.headers:
+        return []
+    told = await server.peers.ask_all("/matches")
+    return [match for said in told.values() for match in msgspec.json.decode(said)["matches"]]
+
+
+async def _metrics(server: MatchServer, request: Request) -> Response:
+    """Prometheus' text; of several servers on one database, the counts of each."""
+    counts = server.counts()
+    if server.peers is None:
+        return PlainTextResponse(as_text({"": counts}))
+    if HOP in request.headers:
+        return Reply(counts)
+    told = await server.peers.ask_all("/metrics")
+    others = {name: msgspec.json.decode(said, type=Counts) for name, said in told.items()}
+    return PlainTextResponse(as_text({server.peers.name: counts, **others}))
 
 
 async def _health(_: Request) -> Response:
+    """The process runs."""
     return Reply({"status": "ok"})
+
+
+async def _ready(server: MatchServer, _: Request) -> Response:
+    """Matches are restored, the database can be read, and there is room for a match."""
+    full = server.full
+    if not server.ready or full:
+        return Reply(Failure(full or "matches are being restored", "Unready"), 503)
+    server.store.owner("")  # raises if the database is gone
+    return Reply({"status": "ready"})
 
 
 def bearer(request: Request) -> str:
@@ -218,9 +274,17 @@ async def read(request: Request, kind: type[Wanted], most: int = MOST_BYTES) -> 
     """A request's JSON body as a struct; raises `Refused` for one that is too long."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise Refused("send JSON, with 'Content-Type: application/json'", 415)
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise Refused(f"a message has at most {most} bytes", 413)
-    return msgspec.json.decode(bytes(body), type=kind)
+    return msgspec.json.decode(await body_of(request, most), type=kind)
+
+
+async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
+    """A request's body; it can be read again. Raises `Refused` for one that is too long."""
+    if not hasattr(request.state, "body"):
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise Refused(f"a message has at most {most} bytes", 413)
+        request.state.body = bytes(body)
+    found: bytes = request.state.body
+    return found

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import secrets
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
-from palestra import InvalidOption, UnknownName
+from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from palestra_server.dialects import Dialect
-    from palestra_server.server import MatchServer, Opened
+    import socket
+
+    from palestra_server.server import Opened
+
+
+# no access log: a link can hold a token
+UVICORN: dict[str, Any] = {"log_level": "warning", "access_log": False, "ws_max_size": 1_000_000}
 
 
 def serve_command(
@@ -51,6 +56,15 @@ def serve_command(
     upstream_tokens: Annotated[
         bool, typer.Option(help="Ask the model server for token ids, as vLLM returns them.")
     ] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes behind the port.")] = 1,
+    inside: Annotated[
+        str, typer.Option(help="Address for other servers on the same database, if there are any.")
+    ] = "",
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="name=value of matches, sockets, moves, messages or idle_seconds."),
+    ] = None,
+    log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the match's page in the browser.")] = False,
     certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
@@ -59,11 +73,14 @@ def serve_command(
     import uvicorn
 
     from palestra_server.app import create_app
+    from palestra_server.dialects import open_dialect
     from palestra_server.listening import listen
+    from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create
     from palestra_server.security import LOOPBACK
-    from palestra_server.server import MatchServer
+    from palestra_server.server import Limits, MatchServer
     from palestra_server.store import MatchStore
+    from palestra_server.workers import Settings, serve_workers
 
     console = Console()
     if not _is_loopback(host) and not token:
@@ -84,20 +101,34 @@ def serve_command(
             move_seconds=move_seconds,
             public=not people,  # seats of people are taken by link
         )
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    write_logs(log_json)
     url = store if "://" in store else f"sqlite:///{store}"
-    server = MatchServer(MatchStore(url))
+    try:
+        limits = msgspec.convert(read_options(limit or []), Limits)
+    except msgspec.ValidationError as error:
+        raise InvalidOption(f"--limit: {error}") from None
     hosts = [*LOOPBACK, host, *(name or [])]
-    spoken = [_dialect(word, server, token) for word in dialects.split(",") if word]
+    words = [word for word in dialects.split(",") if word]
+    if workers > 1 or inside:
+        if first is not None:
+            raise InvalidOption("with --workers or --inside, open matches once it serves")
+        settings = Settings(
+            *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
+            *(inside or "127.0.0.1", limits, log_json),
+        )
+        port_socket = listen(host, port)
+        console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
+        tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
+        serve_workers(settings, workers, port_socket, **UVICORN, **tls)
+        return
+    server = MatchServer(MatchStore(url), limits)
+    spoken = [open_dialect(word, server, token) for word in words]
     if upstream:
         from palestra_server.dialects.openai import CaptureDialect
 
         spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
-    socket = listen(host, port)
-    address = socket.getsockname()
-    scheme = "https" if certificate else "http"
-    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    home = f"{scheme}://{shown}:{address[1]}"
+    port_socket = listen(host, port)
+    home = _home(port_socket, certificate)
 
     def tell(opened: Opened) -> None:
         play, watch = page_links(home, opened)
@@ -109,15 +140,16 @@ def serve_command(
     console.print(f"serving {home}", soft_wrap=True, highlight=False)
     if browser and first is None:
         webbrowser.open(home)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,  # a link can hold a token
-        ws_max_size=1_000_000,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-    )
-    uvicorn.Server(config).run([socket])
+    config = uvicorn.Config(app, **UVICORN, ssl_certfile=certificate, ssl_keyfile=key)
+    uvicorn.Server(config).run([port_socket])
+
+
+def _home(listening: socket.socket, certificate: Path | None) -> str:
+    """The address of a socket, as people open it."""
+    address = listening.getsockname()
+    scheme = "https" if certificate else "http"
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    return f"{scheme}://{shown}:{address[1]}"
 
 
 def page_links(home: str, opened: Opened) -> tuple[str, str]:
@@ -127,23 +159,6 @@ def page_links(home: str, opened: Opened) -> tuple[str, str]:
     """
     match = f"{home}/#match={opened.match}"
     return f"{match}&invite={opened.invite}", f"{match}&watch={opened.watch}"
-
-
-def _dialect(name: str, server: MatchServer, token: str) -> Dialect:
-    """A protocol by its name; raises `UnknownName`, and `MissingExtra` for one not installed."""
-    if name == "mcp":
-        from palestra_server.dialects.mcp import McpDialect
-
-        return McpDialect(server)
-    if name == "openenv":
-        from palestra_server.dialects.openenv import OpenEnvDialect
-
-        return OpenEnvDialect(server, token)
-    if name == "nemo-gym":
-        from palestra_server.dialects.nemo_gym import NeMoGymDialect
-
-        return NeMoGymDialect(server, token)
-    raise UnknownName("dialect", name, ["mcp", "nemo-gym", "openenv"])
 
 
 def _is_loopback(host: str) -> bool:

@@ -21,7 +21,8 @@ from starlette.responses import Response
 
 from palestra_server.app import LONGEST_WAIT
 from palestra_server.messages import Create, Join, Move, SeatView
-from palestra_server.server import MatchServer, Refused, Seated, SeatKey
+from palestra_server.refused import Refused
+from palestra_server.server import MatchServer, Seated, SeatKey
 
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000
@@ -48,6 +49,9 @@ class EpisodeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     show: tuple[str, ...] = ("legal_texts",)
 
 
+NOTHING = EpisodeOptions()
+
+
 class Seen(NamedTuple):
     """What the seat sees at its turn or at the end, and its pay since it was last told."""
 
@@ -62,14 +66,22 @@ class Seen(NamedTuple):
 class SeatEpisode:
     """A seat of one match at a time; raises `OutOfTurn` where `reset` should come first.
 
-    env: the environment where `reset` names none. name: what the record calls the seat. The
-    rewards of an episode add up to what the match paid the seat.
+    env: the environment where `reset` names none. name: what the record calls the seat. defaults:
+    the environment, options and split of a reset that names no environment. The rewards of an
+    episode add up to what the match paid the seat.
     """
 
     def __init__(
-        self, server: MatchServer, *, env: str = "", opponents: str = "random", name: str = ""
+        self,
+        server: MatchServer,
+        *,
+        env: str = "",
+        opponents: str = "random",
+        name: str = "",
+        defaults: EpisodeOptions = NOTHING,
     ) -> None:
         self._server, self._env, self._opponents, self._name = server, env, opponents, name
+        self._defaults = defaults
         self._key: SeatKey | None = None
         self._own = False  # whether the match is there for this episode alone
         self._paid = 0.0
@@ -107,7 +119,7 @@ class SeatEpisode:
         self._paid = view.returns if view.number else 0.0
 
     async def _open(self, wanted: EpisodeOptions) -> None:
-        env = wanted.env or self._env
+        env = wanted.env or self._env or self._defaults.env
         if not env:
             raise InvalidOption("name an environment, as in env='games/TicTacToe-v0'")
         taking = asyncio.ensure_future(self._take(wanted, env))
@@ -123,13 +135,14 @@ class SeatEpisode:
 
     async def _take(self, wanted: EpisodeOptions, env: str) -> Seated:
         """Open a match, and take its one free seat."""
+        usual = self._defaults if env == self._defaults.env else NOTHING
         opened = await self._server.create(
             Create(
                 env,
                 open=(wanted.seat,),
                 opponents=wanted.opponents or self._opponents,
-                options=wanted.options,
-                split=wanted.split,
+                options={**usual.options, **wanted.options},
+                split=wanted.split or usual.split,
                 seed=wanted.seed,
                 invalid=wanted.invalid,
                 move_seconds=wanted.move_seconds,

@@ -37,8 +37,8 @@ class RemoteSeat(Agent):
 class Match:
     """A match in progress; raises `InvalidOption` for a plan that cannot be played.
 
-    It starts when no seat is free. `journal` receives every answer that counts before anybody is
-    told its result.
+    It starts when no seat is free. `journal` receives every answer that counts, with the match's
+    name and its place, before anybody is told its result.
     """
 
     def __init__(self, name: str, plan: MatchPlan, journal: Any = None) -> None:
@@ -58,6 +58,8 @@ class Match:
         self.free = {seat for seat, agent in enumerate(plan.seats) if agent == OPEN}
         self.open_seats = frozenset(self.free)
         self.answers = [0] * game.num_players
+        self.taken = 0  # answers of all seats, refused ones too
+        self.lost = False  # whether another server has gone on with it
         self.errors = [""] * game.num_players
         self._journal = journal
         self._runner = Runner(
@@ -90,7 +92,7 @@ class Match:
 
     @property
     def over(self) -> bool:
-        return bool(self.episode.over)
+        return not self._running.episode.to_act
 
     @property
     def error(self) -> str:
@@ -105,7 +107,8 @@ class Match:
 
     def awaits(self, seat: int) -> bool:
         """Whether this seat is to answer now."""
-        return self.started and seat in self.episode.to_act and seat not in self._running.actions
+        running = self._running
+        return not self.free and seat in running.episode.to_act and seat not in running.actions
 
     def due(self) -> list[int]:
         """Seats whose answer is awaited."""
@@ -175,7 +178,8 @@ class Match:
             self._settle(seat, answer)
         self.answers[seat] += 1
         if self._journal is not None:
-            self._journal(self.name, answer)
+            self._journal(self.name, self.taken, answer)
+        self.taken += 1
         if self._running.actions and not self.error:
             self._runner.play(self._running)
         return True
@@ -210,7 +214,7 @@ class Match:
 
     def agents_due(self) -> list[PendingTurn]:
         """Turns that wait for local agents."""
-        if not self.started or self.over:
+        if self.free or self.open_seats.issuperset(self.episode.to_act):
             return []
         return [
             p for p in self._runner.waiting(self._running) if p.turn.seat not in self.open_seats
@@ -253,7 +257,7 @@ class Match:
     ) -> SeatView:
         """Everything one seat may know, with its transcript from position `since` on."""
         episode, game = self.episode, self.game
-        due = self.awaits(seat)
+        due, costs = self.awaits(seat), episode.step.costs.get(seat)
         seen = SeatView(
             match=self.name,
             seat=seat,
@@ -266,7 +270,7 @@ class Match:
             error=self.errors[seat],
             returns=float(episode.returns[seat]),
             life=episode.life(seat),
-            costs=as_json(episode.step.costs.get(seat, {})),
+            costs=as_json(costs) if costs else {},
         )
         news = [] if "no-text" in show else episode.news(seat, max(0, since))
         joined = seen.life and news and len(news) == len(episode.transcript(seat))
@@ -304,7 +308,7 @@ class Match:
         return self._record
 
     def keep_journal(self, journal: Any) -> None:
-        """From now on, call `journal` with the match's name and every answer that counts."""
+        """From now on, call `journal` with every answer that counts, as in the constructor."""
         self._journal = journal
 
     def close(self) -> None:

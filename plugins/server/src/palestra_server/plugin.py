@@ -1,4 +1,4 @@
-"""What this plugin gives: `palestra serve` and what `palestra.connect` opens."""
+"""`palestra serve`, `palestra package`, and what `palestra.connect` opens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from palestra.kernel.hooks import hookimpl
 @hookimpl
 def palestra_commands(app: Any) -> None:
     from palestra_server.command import serve_command
+    from palestra_server.packages import package_command
 
     app.command("serve")(serve_command)
+    app.command("package")(package_command)
 
 
 @hookimpl

@@ -6,7 +6,7 @@ import msgspec
 from palestra.kernel.errors import PalestraError, UnknownName, cause
 
 from palestra_server.messages import Failure
-from palestra_server.server import Refused
+from palestra_server.refused import Refused
 
 
 def refusal(error: Exception) -> tuple[Failure, int]:

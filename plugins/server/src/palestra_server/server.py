@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec import Meta
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import open_game
 from palestra.runner.running import PendingTurn
 
+from palestra_server.audit import note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPlan, Move, SeatView
-from palestra_server.metrics import Metrics
-from palestra_server.store import MatchStore, digest
+from palestra_server.metrics import HELP, Counts, Metrics
+from palestra_server.peers import Elsewhere, Peers
+from palestra_server.refused import Refused
+from palestra_server.store import MatchStore, Overtaken, digest
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
-audit = logging.getLogger("palestra.server.audit")
-
-
-class Refused(PalestraError):
-    """A request that is not allowed; `status` is the HTTP status."""
-
-    def __init__(self, message: str, status: int = 403) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class SeatKey(NamedTuple):
@@ -70,14 +67,19 @@ class Rematch(msgspec.Struct, frozen=True, omit_defaults=True):
     watch: str = ""
 
 
-@dataclass(slots=True)
-class Limits:
-    """matches: how many may be played at once. idle_seconds: a match that nobody has touched for so
-    long leaves memory; it comes back from the journal when somebody does.
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one process takes on; beyond it requests are refused, with status 429 or 503.
+
+    matches: played at once. sockets: open at once. moves: answers of one seat in a second.
+    messages: of one socket in a second. idle_seconds: a match that nobody has touched for so long
+    leaves memory; it comes back from the journal when somebody does.
     """
 
-    matches: int = 10_000
-    idle_seconds: float = 900.0
+    matches: Annotated[int, Meta(ge=1)] = 10_000
+    sockets: Annotated[int, Meta(ge=1)] = 10_000
+    moves: Annotated[int, Meta(ge=1)] = 20_000
+    messages: Annotated[int, Meta(ge=1)] = 20_000
+    idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
 
 
 @dataclass(slots=True)
@@ -93,6 +95,7 @@ class Live:
     clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
     rematch: asyncio.Task[Opened] | None = None
+    spent: dict[int, tuple[int, int]] = field(default_factory=dict)  # by seat: second, answers
 
 
 class MatchServer:
@@ -101,38 +104,71 @@ class MatchServer:
     Every method that changes something is a coroutine that returns once the journal is written.
     """
 
-    def __init__(self, store: MatchStore, limits: Limits | None = None) -> None:
-        self.store, self.limits = store, limits or Limits()
+    def __init__(
+        self, store: MatchStore, limits: Limits | None = None, peers: Peers | None = None
+    ) -> None:
+        self.store, self.limits, self.peers = store, limits or Limits(), peers
         self.metrics = Metrics()
         self._live: dict[str, Live] = {}
         self._seats: dict[bytes, SeatKey] = {}
         self._changed: set[str] = set()
         self._flushed: asyncio.Future[None] | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self._beats: asyncio.Task[None] | None = None
+        self.ready = False  # whether matches are restored
 
     async def start(self) -> None:
-        """Restore every match that is not over."""
-        for name in self.store.unfinished():
-            self._load(name)
+        """Restore every match that is not over; with peers, those whose server is dead."""
+        if self.peers is None:
+            for name in self.store.unfinished():
+                self._load(name)
+        else:
+            self.peers.beat()
+            self._beats = asyncio.create_task(self._beat(self.peers))
         self._sweeper = asyncio.create_task(self._sweep())
+        self.ready = True
 
     async def stop(self) -> None:
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        self.ready = False
+        for task in (self._sweeper, self._beats):
+            if task is not None:
+                task.cancel()
         for live in self._live.values():
             for task in live.asked.values():
                 task.cancel()
             for _, clock in live.clocks.values():
                 clock.cancel()
             live.match.close()
+        self.store.flush()
+        if self.peers is not None:
+            self.peers.leave()
+            await self.peers.close()
         self.store.close()
+
+    @property
+    def full(self) -> str:
+        """Why no further match can be opened; empty if one can."""
+        if len(self._live) < self.limits.matches:
+            return ""
+        return f"{self.limits.matches} matches are played already; try later"
+
+    def counts(self) -> Counts:
+        """What has happened, and what is there now."""
+        lives = [live.match for live in self._live.values()]
+        now = {
+            "live": len(lives),
+            "seats": sum(len(match.open_seats) - len(match.free) for match in lives),
+        }
+        values = {name: now.get(name, getattr(self.metrics, name, 0)) for name in HELP}
+        return Counts(values, self.metrics.buckets, self.metrics.waited)
 
     # Matches and seats
 
     async def create(self, wanted: Create) -> Opened:
         """Open a match; raises `InvalidOption` or `UnknownName` for what cannot be played."""
-        if len(self._live) >= self.limits.matches:
-            raise Refused(f"{self.limits.matches} matches are played already; try later", 503)
+        if self.full:
+            self.metrics.throttled += 1
+            raise Refused(self.full, 503)
         options = dict(wanted.options)
         if wanted.split:
             options["split"] = wanted.split
@@ -153,10 +189,10 @@ class MatchServer:
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
         # in a thread: a game that is played here for the first time may compile for seconds
         match = await asyncio.to_thread(Match, name, plan, self.store.add)
-        self.store.create(name, plan, digest(invite))
+        self.store.create(name, plan, digest(invite), self.peers.name if self.peers else "")
         self._live[name] = live = self._keep(match, digest(invite))
         self.metrics.matches += 1
-        audit.info("create match=%s env=%s seats=%d", name, plan.env, len(plan.seats))
+        note("create", name, env=plan.env)
         self._go_on(live)
         await self._committed()
         return Opened(name, invite, watch_word(digest(invite)))
@@ -202,7 +238,8 @@ class MatchServer:
         token = secrets.token_urlsafe(16)
         self.store.sit(name, seat, called, digest(token))
         self._seats[digest(token)] = SeatKey(name, seat)
-        audit.info("join match=%s seat=%d", name, seat)
+        self.metrics.joins += 1
+        note("join", name, seat)
         self._go_on(live)
         await self._committed()
         return Seated(name, seat, match.game.players[seat], token)
@@ -214,7 +251,6 @@ class MatchServer:
         if key is None:
             found = self.store.seat_of(hashed) if token else None
             if found is None:
-                audit.warning("refused: unknown token")
                 raise Refused("this token opens no seat; join a match first", 401)
             key = self._seats[hashed] = SeatKey(*found)
         return key
@@ -245,7 +281,9 @@ class MatchServer:
     def take(self, key: SeatKey, move: Move) -> bool:
         """Take an answer without waiting for the journal; followers are notified after it."""
         _check_seated(key)
-        match = self._find(key.match).match
+        live = self._find(key.match)
+        match = live.match
+        self._count(live, key.seat)
         number = match.answers[key.seat] if move.number is None else move.number
         if move.action is None and move.text is None:
             raise InvalidOption("a move has an action's number or a text")
@@ -262,6 +300,21 @@ class MatchServer:
                 usage=move.usage,
             ),
         )
+
+    def _count(self, live: Live, seat: int) -> None:
+        """Raise `Refused` for a seat that answers too often."""
+        second = int(time.monotonic())
+        before, count = live.spent.get(seat, (second, 0))
+        count = count + 1 if before == second else 1
+        if count > self.limits.moves:
+            self.metrics.throttled += 1
+            raise Refused(f"a seat may answer {self.limits.moves} times a second", 429)
+        live.spent[seat] = second, count
+
+    def refuse(self, error: Exception) -> None:
+        """Count a request that was refused, and write it down."""
+        self.metrics.refused += 1
+        note("refuse", reason=f"{type(error).__name__}: {error}"[:300])
 
     async def resign(self, key: SeatKey) -> None:
         _check_seated(key)
@@ -285,7 +338,7 @@ class MatchServer:
         live = self._find(key.match)
         if not live.match.over:
             live.captured.setdefault(key.seat, []).append(exchange)
-            audit.info("capture match=%s seat=%d", *key)
+            note("capture", *key)
 
     def _answer(self, key: SeatKey, answer: Answer) -> bool:
         live = self._find(key.match)
@@ -294,6 +347,7 @@ class MatchServer:
         if counted:
             live.captured.pop(key.seat, None)
             self.metrics.moves += 1
+            note("resign" if answer.resigned else "move", key.match, key.seat)
             self._go_on(live)
         return counted
 
@@ -321,9 +375,12 @@ class MatchServer:
             answer = await asyncio.to_thread(live.match.ask, pending)
         finally:
             del live.asked[seat]
+        if live.match.lost:
+            return
         if answer is not None and not live.match.over:
             live.match.answer(answer)
             self.metrics.moves += 1
+            note("move", live.match.name, seat)
         self._go_on(live)
 
     def _set_clocks(self, live: Live) -> None:
@@ -344,7 +401,7 @@ class MatchServer:
     def _time_is_up(self, live: Live, seat: int, number: int) -> None:
         live.clocks.pop(seat, None)
         why = f"no answer came within {live.match.plan.move_seconds:g} s"
-        audit.info("late match=%s seat=%d", live.match.name, seat)
+        note("late", live.match.name, seat)
         self.metrics.late += 1
         self._answer(SeatKey(live.match.name, seat), Answer(seat, number, missed=why))
 
@@ -400,9 +457,10 @@ class MatchServer:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
 
+        match = self._find(key.match).match
+
         def changed() -> None:
-            match = self._find(key.match).match
-            if (match.over or match.awaits(key.seat)) and not turn.done():
+            if (match.lost or match.over or match.awaits(key.seat)) and not turn.done():
                 turn.set_result(None)
 
         leave = self.follow(key, changed)
@@ -424,7 +482,9 @@ class MatchServer:
     # Memory and journal
 
     def _find(self, name: str) -> Live:
-        live = self._live.get(name) or self._load(name)
+        live = self._live.get(name)
+        if live is None and (self.peers is None or self.peers.take(name)):
+            live = self._load(name)
         if live is None:
             raise UnknownName("match", name, list(self._live))
         return live
@@ -458,7 +518,7 @@ class MatchServer:
         self.store.flush()
         status = "failed" if live.match.error else "over"
         self.store.finish(live.match.name, status, msgspec.json.encode(record))
-        audit.info("%s match=%s", status, live.match.name)
+        note(status, live.match.name)
 
     def _schedule_flush(self) -> None:
         if self._flushed is None or self._flushed.done():
@@ -468,8 +528,15 @@ class MatchServer:
 
     def _flush(self, flushed: asyncio.Future[None]) -> None:
         """Write the journal, then notify followers: nobody is told of a move that could be lost."""
+        overtaken: Overtaken | None = None
+        started = time.perf_counter()
         try:
             self.store.flush()
+            self.metrics.wrote(time.perf_counter() - started)
+        except Overtaken as error:
+            overtaken = error
+            for name in error.matches:
+                self._give_up(name)
         except PalestraError as error:
             log.error("%s", error)
             flushed.set_exception(error)
@@ -477,7 +544,11 @@ class MatchServer:
             asyncio.get_running_loop().call_later(1.0, self._schedule_flush)
             return
         changed, self._changed = self._changed, set()
-        flushed.set_result(None)
+        if overtaken is None:
+            flushed.set_result(None)
+        else:
+            flushed.set_exception(overtaken)
+            flushed.exception()
         for name in changed:
             live = self._live.get(name)
             for followers in list(live.followers.values()) if live else ():
@@ -489,6 +560,43 @@ class MatchServer:
             self._schedule_flush()
             assert self._flushed is not None
             await asyncio.shield(self._flushed)
+
+    def _give_up(self, name: str) -> None:
+        """Forget a match that another server plays now, and tell who follows it here."""
+        live = self._live.pop(name, None)
+        if live is None:
+            return
+        log.warning("match=%s is played by another server now", name)
+        live.match.lost = True
+        for _, clock in live.clocks.values():
+            clock.cancel()
+        for task in live.asked.values():
+            task.cancel()
+        live.match.close()
+        for followers in list(live.followers.values()):
+            for call in list(followers):
+                call()
+
+    async def _beat(self, peers: Peers) -> None:
+        """Say that this server lives, and take the matches of dead ones over."""
+        dead = ["at the start"]
+        while True:
+            if dead:
+                self._adopt(peers)
+            await asyncio.sleep(peers.seconds)
+            try:
+                if peers.buried():
+                    for name in list(self._live):
+                        self._give_up(name)
+                dead = peers.beat()
+            except PalestraError as error:
+                log.error("%s", error)
+
+    def _adopt(self, peers: Peers) -> None:
+        for name in peers.orphans():
+            with contextlib.suppress(Elsewhere):
+                if peers.take(name) and self._load(name) is not None:
+                    note("adopt", name)
 
     def drop(self, name: str) -> None:
         """Take a match that is over out of memory; it comes back when somebody asks for it."""
@@ -511,6 +619,7 @@ class MatchServer:
                 if idle and not watched and not self.store.pending:
                     live.match.close()
                     del self._live[name]
+                    self.metrics.evicted += 1
 
 
 def watch_word(invite: bytes) -> str:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from palestra.kernel.errors import cause
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from palestra_server.messages import Failure, SocketMessage
+from palestra_server.match import Match
+from palestra_server.messages import SocketMessage
+from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.refused import Refused
+from palestra_server.relay import Relay
+from palestra_server.server import MatchServer, SeatKey
 from palestra_server.table import WATCHER
 
+log = logging.getLogger("palestra.server")
 MOST_SEATS = 4_096  # of one connection
 MOST_BYTES = 1_000_000  # of one frame
-RATE = 20_000  # messages a second that one connection may send
 _json = msgspec.json.Decoder(SocketMessage | list[SocketMessage])
 _msgpack = msgspec.msgpack.Decoder(SocketMessage | list[SocketMessage])
 
@@ -27,6 +34,7 @@ class Sitting:
     """A seat that is played on this connection."""
 
     key: SeatKey
+    match: Match
     handle: int
     since: int
     show: tuple[str, ...]
@@ -47,12 +55,19 @@ class SocketSession:
         self._server, self._socket = server, socket
         self._sitting: dict[int, Sitting] = {}
         self._due: dict[int, bool] = {}  # handles with something to say; whether asked for
-        self._said: list[Failure] = []
+        self._said: list[Any] = []
+        self._relay = Relay(self._pass_on, self._sit_down, self._gone)
+        self._hop = HOP in socket.headers  # whether another server speaks here for its client
         self._ready = asyncio.Event()
+        self._lost: asyncio.Task[None] | None = None
         self._binary = False
 
     async def serve(self) -> None:
         await self._socket.accept()
+        if self._server.metrics.sockets >= self._server.limits.sockets:
+            self._server.metrics.throttled += 1
+            await self._socket.close(1013, "too many connections; try later")
+            return
         self._server.metrics.sockets += 1
         writer = asyncio.create_task(self._write())
         try:
@@ -61,6 +76,7 @@ class SocketSession:
             pass
         finally:
             writer.cancel()
+            await self._relay.close()
             self._server.metrics.sockets -= 1
             for sitting in self._sitting.values():
                 if sitting.leave:
@@ -68,7 +84,7 @@ class SocketSession:
 
     async def _read(self) -> None:
         loop = asyncio.get_running_loop()
-        second, taken = 0, 0
+        second, taken, most = 0, 0, self._server.limits.messages
         while True:
             frame = await self._socket.receive()
             if frame["type"] == "websocket.disconnect":
@@ -77,12 +93,15 @@ class SocketSession:
             if int(loop.time()) != second:
                 second, taken = int(loop.time()), 0
             taken += len(messages)
-            if taken > RATE:
-                await self._socket.close(1008, f"at most {RATE} messages a second")
+            if taken > most:
+                self._server.metrics.throttled += 1
+                await self._socket.close(1008, f"at most {most} messages a second")
                 return
             for message in messages:
                 try:
                     await self._handle(message)
+                except Elsewhere:
+                    await self._gone()
                 except Exception as error:
                     self._refuse(error, message.handle)
 
@@ -102,17 +121,17 @@ class SocketSession:
         failure, status = refusal(error)
         if status == 500:
             raise error
-        self._server.metrics.refused += 1
+        self._server.refuse(error)
         failure.handle = handle
         self._said.append(failure)
         self._ready.set()
 
     async def _handle(self, message: SocketMessage) -> None:
-        if message.do == "sit":
-            self._sit(message, self._server.seat(message.token))
+        if message.do in ("sit", "watch"):
+            await self._find_seat(message)
             return
-        if message.do == "watch":
-            self._sit(message, self._server.watcher(message.match, message.token))
+        if self._relay.has(message.handle):
+            await self._relay.send(message)
             return
         sitting = self._sitting.get(message.handle)
         if sitting is None:
@@ -144,6 +163,43 @@ class SocketSession:
                 f"do is sit, watch, move, try, look, resign or leave, not {message.do[:40]!r}", 400
             )
 
+    async def _find_seat(self, message: SocketMessage) -> None:
+        """Sit down; waits until a match is taken over whose server is gone."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + TAKEN_OVER
+        while True:
+            try:
+                await self._sit_down(message)
+            except OSError:
+                if loop.time() > until:
+                    raise Refused("the server of this match is gone; try again", 503) from None
+                await asyncio.sleep(0.25)
+            else:
+                return
+
+    async def _sit_down(self, message: SocketMessage) -> None:
+        """Sit down here, or where the match is played; raises `OSError` if that server is gone."""
+        try:
+            if message.do == "sit":
+                key = self._server.seat(message.token)
+            else:
+                key = self._server.watcher(message.match, message.token)
+            self._sit(message, key)
+        except Elsewhere as error:
+            if self._hop:
+                raise
+            await self._relay.sit(message, error.address)
+
+    def _pass_on(self, said: Any) -> None:
+        """Tell the client what another server says to one of its seats."""
+        self._said.append(said)
+        self._ready.set()
+
+    async def _gone(self) -> None:
+        """End the connection; its client connects again, and finds everything."""
+        with contextlib.suppress(RuntimeError):
+            await self._socket.close(1012, "the match is played by another server now")
+
     def _sit(self, message: SocketMessage, key: SeatKey) -> None:
         if len(self._sitting) >= MOST_SEATS and message.handle not in self._sitting:
             raise Refused(f"at most {MOST_SEATS} seats on one connection")
@@ -151,27 +207,40 @@ class SocketSession:
         if before is not None and before.leave:
             before.leave()
         live = message.live or key.seat == WATCHER
-        sitting = Sitting(key, message.handle, message.since, message.show, live)
+        match = self._server.match(key.match)
+        sitting = Sitting(key, match, message.handle, message.since, message.show, live)
         sitting.leave = self._server.follow(key, lambda: self._changed(sitting))
         self._sitting[message.handle] = sitting
         self._tell(sitting, asked=True)
 
     def _changed(self, sitting: Sitting) -> None:
+        if sitting.match.lost:
+            self._lost = asyncio.create_task(self._gone())
+            return
         if sitting.live or self._is_news(sitting):
             self._tell(sitting, asked=False)
 
     def _is_news(self, sitting: Sitting) -> bool:
-        match = self._server.match(sitting.key.match)
+        match, seat = sitting.match, sitting.key.seat
         if match.over:
             return not sitting.ended
-        number = match.answers[sitting.key.seat]
-        return match.awaits(sitting.key.seat) and number != sitting.asked
+        return match.answers[seat] != sitting.asked and match.awaits(seat)
 
     def _tell(self, sitting: Sitting, *, asked: bool) -> None:
         self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
         self._ready.set()
 
     async def _write(self) -> None:
+        """Send due views; a connection whose views cannot be made is closed."""
+        try:
+            await self._send_views()
+        except (Elsewhere, WebSocketDisconnect):
+            await self._gone()
+        except Exception as error:
+            log.exception("a connection ends: %s", cause(error))
+            await self._gone()
+
+    async def _send_views(self) -> None:
         """Send due views; changes while a slow client reads are merged into one view."""
         while True:
             await self._ready.wait()

@@ -26,7 +26,8 @@ from starlette.types import Receive, Scope, Send
 from palestra_server.app import LONGEST_WAIT, MOST_BYTES
 from palestra_server.messages import Join, Move, SeatView
 from palestra_server.refusals import refusal
-from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.refused import Refused
+from palestra_server.server import MatchServer, SeatKey
 from palestra_server.words import as_data, in_words
 
 try:
@@ -190,7 +191,7 @@ class McpDialect:
         failure, status = refusal(error)
         if status == 500:
             log.exception("a request by MCP failed: %s", cause(error))
-        self._server.metrics.refused += 1
+        self._server.refuse(error)
         return failure.error
 
     # Tools; each gives what the client reads as text, and the view as data

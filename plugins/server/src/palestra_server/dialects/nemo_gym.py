@@ -27,11 +27,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from palestra_server.app import Reply, answered, read
-from palestra_server.episodes import EpisodeOptions, SeatEpisode, Seen, Sessions
+from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
 from palestra_server.messages import Move, SeatView
+from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
+from palestra_server.refused import Refused
 from palestra_server.security import Guard
-from palestra_server.server import MatchServer, Refused
+from palestra_server.server import MatchServer
 from palestra_server.words import in_words
 
 MOST_BYTES = 16_000_000  # of one request: it holds the whole conversation, with its tokens
@@ -109,11 +111,18 @@ class NeMoGymDialect:
 
     token: what making a match takes; NeMo Gym sends it as a password where the server's `host` in
     its configuration is `:TOKEN@HOST`. opponents: who plays the other seats where a row names
-    nobody.
+    nobody. defaults: what is played where a row names no environment.
     """
 
-    def __init__(self, server: MatchServer, token: str = "", opponents: str = "random") -> None:
+    def __init__(
+        self,
+        server: MatchServer,
+        token: str = "",
+        opponents: str = "random",
+        defaults: EpisodeOptions = NOTHING,
+    ) -> None:
         self._server, self._token, self._opponents = server, token, opponents
+        self._defaults = defaults
         self._sessions = Sessions("palestra_nemo_gym", "/", self._seat)
         posts = {
             "/reset": self._reset,
@@ -140,7 +149,13 @@ class NeMoGymDialect:
         return self._sessions.running()
 
     def _seat(self, env: str) -> SeatEpisode:
-        return SeatEpisode(self._server, env=env, opponents=self._opponents, name="nemo-gym")
+        return SeatEpisode(
+            self._server,
+            env=env,
+            opponents=self._opponents,
+            name="nemo-gym",
+            defaults=self._defaults,
+        )
 
     # An episode by turns
 
@@ -190,19 +205,21 @@ class NeMoGymDialect:
     def _call(self, name: str) -> Callable[[Request], Awaitable[Response]]:
         """The route of a tool; its answer is text, which the agent shows the model as it is."""
 
-        async def handle(request: Request) -> Response:
+        async def act(server: MatchServer, request: Request) -> Response:
             try:
                 raw = bytes(await read(request, msgspec.Raw))
                 session = self._sessions.find(request)
                 async with session.lock:
                     text, _ = await self._run_tool(session.episode, name, raw)
+            except Elsewhere:
+                raise
             except (PalestraError, msgspec.DecodeError, RecursionError) as error:
-                self._server.metrics.refused += 1
+                server.refuse(error)
                 failure, status = refusal(error)
                 return PlainTextResponse(failure.error, status)
             return self._sessions.keep(request, session, PlainTextResponse(text))
 
-        return handle
+        return answered(self._server, act)
 
     async def _run_tool(
         self, episode: SeatEpisode, name: str, arguments: bytes

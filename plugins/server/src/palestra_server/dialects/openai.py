@@ -23,10 +23,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from palestra_server.app import Reply, bearer, read
+from palestra_server.app import Reply, answered, bearer, read
 from palestra_server.capture import Exchange
+from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.server import MatchServer, Refused, SeatKey
+from palestra_server.refused import Refused
+from palestra_server.server import MatchServer, SeatKey
 
 log = logging.getLogger("palestra.server")
 LONGEST_ANSWER = 600.0  # seconds that the model may take
@@ -91,21 +93,24 @@ class CaptureDialect:
         self._url = upstream.rstrip("/") + "/chat/completions"
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http: httpx.AsyncClient | None = None
-        self.routes = [Route("/v1/chat/completions", self._handle, methods=["POST"])]
+        handle = answered(server, self._handle)
+        self.routes = [Route("/v1/chat/completions", handle, methods=["POST"])]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with httpx.AsyncClient(headers=self._headers, timeout=LONGEST_ANSWER) as self._http:
             yield
 
-    async def _handle(self, request: Request) -> Response:
+    async def _handle(self, _: MatchServer, request: Request) -> Response:
         try:
             return await self._complete(request)
+        except Elsewhere:
+            raise
         except Exception as error:
             failure, status = refusal(error)
             if status == 500:
                 log.exception("a chat completion failed: %s", cause(error))
-            self._server.metrics.refused += 1
+            self._server.refuse(error)
             told = {"message": failure.error, "type": failure.kind, "code": None, "param": None}
             return Reply({"error": told}, status)
 

@@ -27,11 +27,12 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from palestra_server.app import MOST_BYTES, Reply, answered, read
-from palestra_server.episodes import EpisodeOptions, SeatEpisode, Seen, Sessions
+from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
 from palestra_server.messages import Move
 from palestra_server.refusals import refusal
+from palestra_server.refused import Refused
 from palestra_server.security import Guard
-from palestra_server.server import MatchServer, Refused
+from palestra_server.server import MatchServer
 from palestra_server.words import in_words
 
 log = logging.getLogger("palestra.server")
@@ -159,31 +160,47 @@ class OpenEnvDialect:
     """`/openenv` over a match server; see the module.
 
     token: what making a match takes; clients send it with `headers={"Authorization": "Bearer …"}`.
-    opponents: who plays the other seats where `reset` names nobody.
+    opponents: who plays the other seats where `reset` names nobody. base: the path of all
+    addresses. defaults: what is played where no environment is named.
     """
 
-    def __init__(self, server: MatchServer, token: str = "", opponents: str = "random") -> None:
+    def __init__(
+        self,
+        server: MatchServer,
+        token: str = "",
+        opponents: str = "random",
+        *,
+        base: str = BASE,
+        defaults: EpisodeOptions = NOTHING,
+    ) -> None:
         self._server, self._token, self._opponents = server, token, opponents
-        self._sessions = Sessions("palestra_openenv", BASE, self._seat)
+        self._defaults = defaults
+        self._sessions = Sessions("palestra_openenv", base or "/", self._seat)
         self.routes: list[BaseRoute] = []
-        for base in (BASE, f"{BASE}/{{env:path}}"):
+        for start in (base, f"{base}/{{env:path}}"):
             self.routes += [
-                WebSocketRoute(f"{base}/ws", self._connect),
-                Route(f"{base}/reset", answered(server, self._reset), methods=["POST"]),
-                Route(f"{base}/step", answered(server, self._step), methods=["POST"]),
-                Route(f"{base}/state", answered(server, self._state)),
-                Route(f"{base}/health", _health),
-                Route(f"{base}/metadata", answered(server, _metadata)),
-                Route(f"{base}/schema", _schema),
-                Route(f"{base}/openapi.json", _openapi),
-                Route(f"{base}/mcp", _no_tools, methods=["POST"]),
+                WebSocketRoute(f"{start}/ws", self._connect),
+                Route(f"{start}/reset", answered(server, self._reset), methods=["POST"]),
+                Route(f"{start}/step", answered(server, self._step), methods=["POST"]),
+                Route(f"{start}/state", answered(server, self._state)),
+                Route(f"{start}/health", _health),
+                Route(f"{start}/metadata", answered(server, self._metadata)),
+                Route(f"{start}/schema", _schema),
+                Route(f"{start}/openapi.json", _openapi),
+                Route(f"{start}/mcp", _no_tools, methods=["POST"]),
             ]
 
     def running(self) -> AbstractAsyncContextManager[None]:
         return self._sessions.running()
 
     def _seat(self, env: str) -> OpenEnvSeat:
-        return OpenEnvSeat(self._server, env=env, opponents=self._opponents, name="openenv")
+        return OpenEnvSeat(
+            self._server,
+            env=env,
+            opponents=self._opponents,
+            name="openenv",
+            defaults=self._defaults,
+        )
 
     def _check(self, authorization: str) -> None:
         if self._token:
@@ -218,6 +235,13 @@ class OpenEnvDialect:
     async def _state(self, _: MatchServer, request: Request) -> Response:
         seat = self._sessions.find(request).episode
         return Reply(seat.state())
+
+    async def _metadata(self, _: MatchServer, request: Request) -> Response:
+        env = request.path_params.get("env", "") or self._defaults.env
+        spec = registry().environment(env) if env else None
+        summary = spec.summary if spec else "Matches of any environment; name one in reset()."
+        told = version("palestra-server")
+        return Reply({"name": env or "palestra", "description": summary, "version": told})
 
 
 class SocketSession:
@@ -279,7 +303,7 @@ class SocketSession:
         failure, status = refusal(error)
         if status == 500:
             log.exception("an OpenEnv session failed: %s", cause(error))
-        self._server.metrics.refused += 1
+        self._server.refuse(error)
         return _error(failure.error, code)
 
     async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -310,15 +334,6 @@ NO_TOOLS = {
 
 async def _health(_: Request) -> Response:
     return Reply({"status": "healthy"})
-
-
-async def _metadata(_: MatchServer, request: Request) -> Response:
-    env = request.path_params.get("env", "")
-    spec = registry().environment(env) if env else None
-    summary = spec.summary if spec else "Matches of any environment; name one in reset()."
-    return Reply(
-        {"name": env or "palestra", "description": summary, "version": version("palestra-server")}
-    )
 
 
 async def _schema(_: Request) -> Response:

@@ -1,0 +1,124 @@
+"""`palestra serve --workers N`: processes behind one port, and on one database.
+
+The operating system hands connections to any process; a request for a match that another process
+plays is passed on to it (`peers`). uvicorn's supervisor starts the processes, and starts one again
+that has died; meanwhile the others go on with its matches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from socket import socket
+from typing import Any
+
+import msgspec
+import uvicorn
+from palestra import InvalidOption
+from starlette.applications import Starlette
+from uvicorn.supervisors import Multiprocess
+
+from palestra_server.app import create_app
+from palestra_server.dialects import Dialect, open_dialect
+from palestra_server.listening import listen
+from palestra_server.logs import write_logs
+from palestra_server.peers import Peers
+from palestra_server.security import LOOPBACK
+from palestra_server.server import Limits, MatchServer
+from palestra_server.store import MatchStore
+
+SETTINGS = "PALESTRA_WORKER"  # the environment variable by which a process gets its settings
+ALONE = ("mcp",)  # dialects whose sessions are in the memory of one process
+
+
+class Settings(msgspec.Struct):
+    """What each process serves.
+
+    store: the database's URL. hosts: host names that requests may use. inside: the address on
+    which the processes reach each other. upstream: a model server, and its key.
+    """
+
+    store: str
+    hosts: list[str] = []
+    token: str = ""
+    dialects: list[str] = []
+    upstream: str = ""
+    upstream_key: str = ""
+    upstream_tokens: bool = False
+    inside: str = "127.0.0.1"
+    limits: Limits = Limits()
+    log_json: bool = False
+
+
+def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
+    """Serve with `count` processes until they are stopped; `more` are settings of uvicorn."""
+    for name in settings.dialects:
+        if name in ALONE:
+            raise InvalidOption(f"{name} keeps its sessions in one process; leave out --workers")
+    os.environ[SETTINGS] = msgspec.json.encode(settings).decode()
+    config = uvicorn.Config("palestra_server.workers:create", factory=True, workers=count, **more)
+    Multiprocess(config, sockets=[listening]).run()
+
+
+def create() -> Starlette:
+    """The application of one process, with the settings of its environment."""
+    settings = msgspec.json.decode(os.environ[SETTINGS], type=Settings)
+    write_logs(settings.log_json)
+    return peer_app(settings)
+
+
+def peer_app(settings: Settings) -> Starlette:
+    """A server on a database that others use too, and its own address for them."""
+    inside = listen(settings.inside, 0)
+    inside.listen()
+    host, port = inside.getsockname()[:2]
+    store = MatchStore(settings.store)
+    peers = Peers(store, f"http://{host}:{port}")
+    server = MatchServer(store, settings.limits, peers)
+    dialects: list[Dialect] = [
+        open_dialect(name, server, settings.token) for name in settings.dialects
+    ]
+    if settings.upstream:
+        from palestra_server.dialects.openai import CaptureDialect
+
+        dialects.append(
+            CaptureDialect(
+                server, settings.upstream, settings.upstream_key, tokens=settings.upstream_tokens
+            )
+        )
+    hosts = [*LOOPBACK, host, *settings.hosts]
+    app = create_app(server, hosts=hosts, token=settings.token, dialects=dialects)
+    return _reachable(app, inside)
+
+
+def _reachable(app: Starlette, inside: socket) -> Starlette:
+    """The application, which also listens where its peers reach it while it runs."""
+    own = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(outer: Any) -> AsyncIterator[None]:
+        async with own(outer):
+            config = uvicorn.Config(
+                app, lifespan="off", log_level="warning", access_log=False, ws_max_size=16_000_000
+            )
+            server = Inner(config)
+            serving = asyncio.create_task(server.serve([inside]))
+            try:
+                yield
+            finally:
+                server.should_exit = True
+                await serving
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+class Inner(uvicorn.Server):
+    """A server within another one, which has the signals."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
