@@ -3,11 +3,11 @@
     python scripts/client_env.py tianshou            (.venv-clients/tianshou)
 
 It holds the newest release that tests/clients/requirements/tianshou.txt admits, pytest, and the
-core, the reference environments and the games of this repository; for TRL also what trains; for the
-clients of the match server nothing of ours. It is made again where those requirements, a
-`pyproject.toml` or the interpreter have changed; --fresh makes it again in any case, with what has
-been released since. PyPI's builds of torch carry CUDA: where a folder named in PIP_FIND_LINKS or
-UV_FIND_LINKS holds one for the CPU, that is taken.
+core, the reference environments and the games of this repository; for trainers of language models
+also what trains; for the clients of the match server nothing of ours. It is made again where its
+requirements, a `pyproject.toml` or the interpreter have changed; --fresh makes it again in any
+case, with what has been released since. PyPI's builds of torch carry CUDA: where a folder named in
+PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
 # and the Python they need
 REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12", "verifiers_server": ""}
-MORE = {"trl": ("agents", "plugins/rewards", "plugins/training")}
+LEARNING = ("agents", "plugins/rewards", "plugins/training")
+MORE = {
+    "trl": LEARNING,
+    "verifiers": LEARNING,
+    "inspect": (*LEARNING, "plugins/arena"),
+    "tinker": LEARNING,
+}
 
 
 def environment(client: str, *, fresh: bool = False) -> Path:

@@ -37,16 +37,24 @@ def run(
 
     replaced: what stands for parts of it, such as a model that is not to be downloaded.
     """
+    code = block(client, page, replaced)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with keep_ledger() as ledger:
+        exec(compile(code, f"{page.name} ({client})", "exec"), names)
+    return names, ledger
+
+
+def block(
+    client: str, page: Path = PAGE, replaced: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The Python under a heading of the page."""
     section = re.split(r"^## ", page.read_text("utf-8"), flags=re.MULTILINE)
     (text,) = [part for part in section if part.startswith(f"{client}\n")]
     (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for part, other in replaced.items():
         assert part in code, f"the section {client!r} of {page.name} has no {part!r}"
         code = code.replace(part, other)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with keep_ledger() as ledger:
-        exec(compile(code, f"{page.name} ({client})", "exec"), names)
-    return names, ledger
+    return str(code)
 
 
 @contextmanager

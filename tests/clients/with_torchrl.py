@@ -1,10 +1,16 @@
-"""TorchRL 0.14.1: GymEnv with a masked policy, PettingZooWrapper turn by turn and all at once."""
+"""TorchRL 0.14.1: GymEnv with a masked policy, PettingZooWrapper both ways, and the batch."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from page import run
+from palestra.kernel.episode import Episode
+from palestra.views.torchrl import TorchRLEnv
+from tensordict.nn import TensorDictModule
 
 
 def legal(data: torch.Tensor, live: torch.Tensor | None = None) -> bool:
@@ -42,6 +48,54 @@ def test_the_page() -> None:
     assert many.shape == (3, 40)
     assert many["action_mask"].shape == (3, 40, 7)
     assert many["next", "done"].any(dim=1).all()
+
+    side_by_side = names["side_by_side"]
+    assert side_by_side.shape == (64, 60)
+    assert legal(side_by_side["agents"])
+    assert int(side_by_side["next", "done"].sum()) >= 64 * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("grid/Foraging-v0", {"num_players": 3, "max_episode_steps": 12}),
+        ("games/TicTacToe-v0", {}),
+        ("text/Commons-v0", {"num_players": 3, "rounds": 3}),
+    ],
+)
+def test_lanes_of_a_tensor_are_episodes(name: str, options: dict[str, Any]) -> None:
+    env = TorchRLEnv(name, 3, **options)
+    game = env.batch.game
+    env.set_seed(11)
+    rng = torch.Generator().manual_seed(4)
+
+    def choose(mask: torch.Tensor) -> torch.Tensor:
+        drawn = torch.multinomial(mask.flatten(0, 1).float(), 1, generator=rng)
+        return drawn.reshape(mask.shape[:2])
+
+    policy = TensorDictModule(choose, [("agents", "action_mask")], [("agents", "action")])
+    played = env.rollout(25, policy, break_when_any_done=False)
+    ended = 0
+    for lane in range(3):
+        episode = Episode(game, 11 + lane)
+        for step in played[lane]:
+            acting = [seat for seat in range(game.num_players) if step["agents", "mask"][seat]]
+            assert acting == list(episode.to_act)
+            for seat in acting:
+                seen = step["agents", "observation"][seat].numpy()
+                assert np.array_equal(seen, episode.observation(seat))
+                mask = step["agents", "action_mask"][seat].numpy()
+                assert np.array_equal(mask, episode.action_mask(seat))
+            chosen = {seat: game.action_of(int(step["agents", "action"][seat])) for seat in acting}
+            episode.act(chosen)
+            paid = step["next", "agents", "reward"][:, 0].tolist()
+            assert paid == pytest.approx(list(episode.rewards), rel=1e-6)
+            if bool(step["next", "done"]):
+                cut = bool(step["next", "truncated"])
+                assert cut == (not episode.over)
+                ended += 1
+                break  # the next episode of a lane has a seed of its own
+    assert ended == 3
 
 
 def test_an_unknown_option_is_told_in_pythons_words() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from page import PAGE, run
 from palestra.cli import main as palestra_main
 from palestra.records.trace import trace_seats
 from palestra_training.export import read_traces
-from palestra_training.text_rows import said, trajectories
-from palestra_training.tiny import make_tiny
 from palestra_training.trl_environment import SeatEnvironment, environment_class
 from palestra_training.trl_rollouts import SeatRollouts
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from tiny_player import Sizes, in_template, player, taught
+from transformers import AutoModelForCausalLM
 from transformers.utils import get_json_schema
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
@@ -33,12 +32,7 @@ TRAINING = PAGE.parent / "training-llm.md"
 TICTACTOE, COMMONS = "games/TicTacToe-v0", "text/Commons-v0"
 LAKE = {"num_players": 3, "rounds": 3, "talk": False}  # unequal opponents at three seats
 QWEN = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
-CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
-    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
 OWN = {'report_to="none"': 'report_to="none", bf16=False, save_strategy="no"'}
-Sizes = Mapping[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -46,63 +40,6 @@ def _quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
-
-def taught(folder: Path, texts: Sequence[str], template: str, epochs: int) -> Path:
-    """A tiny model that has read these conversations, in a template that ends with <|im_end|>."""
-    letters = map(chr, range(33, 127))
-    make_tiny(folder, [*texts, *letters], layers=1, width=64, heads=2, context=3072)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.add_special_tokens({"eos_token": "<|im_end|>", "pad_token": "<end>"})
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>"]})
-    tokenizer.chat_template = template
-    net = AutoModelForCausalLM.from_pretrained(folder)
-    net.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    net.config.eos_token_id = net.generation_config.eos_token_id = tokenizer.eos_token_id
-    optimiser = torch.optim.AdamW(net.parameters(), lr=5e-3)
-    for _ in range(epochs):
-        for text in texts:
-            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-            labels = torch.tensor([said_by_assistant(tokenizer, ids)])
-            loss = net(input_ids=torch.tensor([ids]), labels=labels).loss
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    net.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def said_by_assistant(tokenizer: Any, ids: Sequence[int]) -> list[int]:
-    """The ids of the assistant's words and of the end of each, -100 elsewhere."""
-    begin, end = tokenizer.convert_tokens_to_ids(["<|im_start|>", "<|im_end|>"])
-    header = tokenizer("<|im_start|>assistant\n", add_special_tokens=False)["input_ids"]
-    assert header[0] == begin
-    labels, inside = [-100] * len(ids), False
-    for place, token in enumerate(ids):
-        if inside:
-            labels[place] = token
-        if list(ids[place - len(header) + 1 : place + 1]) == header:
-            inside = True
-        elif token == end:
-            inside = False
-    return labels
-
-
-def in_template(talk: Sequence[Any], template: str, folder: Path, **more: Any) -> str:
-    bare = AutoTokenizer.from_pretrained(make_tiny(folder, ["word"], layers=1, width=8, heads=1))
-    text = bare.apply_chat_template(talk, chat_template=template, tokenize=False, **more)
-    return str(text)
-
-
-def player(folder: Path, env: str, options: Sizes) -> Path:
-    """A tiny model that has read random play, as a learner is asked, and answers much like it."""
-    seats = palestra.make(env, view="episode", seed=0, **options).game.num_players
-    records = palestra.play(env, agents=["random"] * seats, episodes=20, seed=9, **options)
-    texts = [
-        in_template(said(one.messages), CHATML, folder / "words") for one in trajectories(records)
-    ]
-    return taught(folder, texts, CHATML, epochs=6)
 
 
 @contextmanager
