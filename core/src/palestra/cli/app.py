@@ -8,6 +8,7 @@ from rich.console import Console
 from palestra.cli import (
     cataloguing,
     checking,
+    compiling,
     fuzzing,
     listing,
     making,
@@ -61,6 +62,7 @@ app.command("measure")(measuring.measure_command)
 app.command("rescore")(rescoring.rescore_command)
 app.command("catalogue")(cataloguing.catalogue_command)
 app.command("check")(checking.check_command)
+app.command("compile")(compiling.compile_command)
 app.command("fuzz")(fuzzing.fuzz_command)
 app.add_typer(making.new, name="new", help="Start something of your own.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import gc
 import importlib.util
 import inspect
 import os
@@ -135,7 +136,8 @@ def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
     }
     driver = BatchDriver(**dict.fromkeys(BATCH_ENTRIES))  # type: ignore[arg-type]
     for entry, signature in signatures.items():
-        _compile_on_first_call(game, driver, entry, getattr(module, entry), signature)
+        waiting = _Waiting(game, driver, entry, getattr(module, entry), signature)
+        setattr(driver, entry, waiting)
     return driver
 
 
@@ -160,7 +162,7 @@ def _compiled_driver(game: ArrayGame) -> Driver:
         code = dispatcher.py_func.__code__
         names = code.co_varnames[: code.co_argcount]
         signature = tuple(types.get(name, int64) for name in names)
-        _compile_on_first_call(game, driver, entry, dispatcher, signature)
+        setattr(driver, entry, _Waiting(game, driver, entry, dispatcher, signature))
     return driver
 
 
@@ -199,7 +201,8 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     checks: dict[str, Any] = {"boundscheck": True} if debugging() else {}
 
     def compile_rule(function: FunctionType) -> Any:
-        return njit(forceinline=function.__code__ in small, **(LINKED | checks))(function)
+        inlined = function.__code__ in small
+        return njit(forceinline=inlined, **((LINKED if inlined else JOINT) | checks))(function)
 
     devices = device_functions(functions, compile_rule, f"_{digest}", _compiled_rules(digest))
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
@@ -269,37 +272,61 @@ def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
     return module
 
 
-def _compile_on_first_call(
-    game: ArrayGame,
-    driver: Driver | BatchDriver,
-    entry: str,
-    dispatcher: Any,
-    signature: tuple[Any, ...],
-) -> None:
-    """Put a stand-in into `driver` that compiles the entry on its first call.
+@dataclass(slots=True, frozen=True)
+class _Waiting:
+    """Stands for an entry of a driver until its first call, which compiles or loads it.
 
     Afterwards calls go straight to the machine code's own entry point: numba's dispatcher would
     look at the argument types every time, which costs as much again as the whole move.
     """
 
-    def compile_and_call(*arguments: Any) -> int:
+    game: ArrayGame
+    driver: Driver | BatchDriver
+    entry: str
+    dispatcher: Any
+    signature: tuple[Any, ...]
+
+    def __call__(self, *arguments: Any) -> int:
+        return int(self.compile()(*arguments))
+
+    def compile(self) -> Callable[..., int]:
+        """Put the machine code in this stand-in's place, and return it."""
         from palestra.engine.linked import place_environments
 
+        name = type(self.game).__name__
         try:
-            with _saying(f"compiling {type(game).__name__}.{entry}; the result is kept"):
-                dispatcher.compile(signature)
+            what = f"compiling {name}.{self.entry}; the result is kept"
+            with _saying(what), _without_gc():
+                self.dispatcher.compile(self.signature)
         except Exception as error:
-            rules = _reachable(rule_functions(game).values())
+            rules = _reachable(rule_functions(self.game).values())
             whole = error if debugging() else None  # the compiler's own 200 lines
-            raise compile_error(error, type(game).__name__, rules) from whole
-        place_environments(dispatcher, signature)
-        point = dispatcher.overloads[signature].entry_point
+            raise compile_error(error, name, rules) from whole
+        place_environments(self.dispatcher, self.signature)
+        point: Callable[..., int] = self.dispatcher.overloads[self.signature].entry_point
         if debugging():
-            point = _explain_index_error(point, type(game).__name__)
-        setattr(driver, entry, point)
-        return int(point(*arguments))
+            point = _explain_index_error(point, name)
+        setattr(self.driver, self.entry, point)
+        return point
 
-    setattr(driver, entry, compile_and_call)
+    @property
+    def loaded(self) -> bool:
+        """Whether the machine code was found on the disk."""
+        return bool(self.dispatcher.stats.cache_hits)
+
+
+def compile_ahead(game: ArrayGame) -> tuple[int, int]:
+    """Compile every entry of both drivers of a game into the cache, for later processes.
+
+    Returns how many were compiled, and how many were found compiled.
+    """
+    drivers = (driver_for(game, True), batch_driver_for(game, True))
+    found = [getattr(driver, entry.name) for driver in drivers for entry in fields(driver)]
+    waiting = [entry for entry in found if isinstance(entry, _Waiting)]
+    for entry in waiting:
+        entry.compile()
+    compiled = sum(not entry.loaded for entry in waiting)
+    return compiled, len(found) - compiled
 
 
 @contextmanager
@@ -315,6 +342,18 @@ def _saying(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """No garbage collection in the block: compilers make many objects and little garbage."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _explain_index_error(point: Callable[..., int], name: str) -> Callable[..., int]:

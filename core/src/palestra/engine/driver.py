@@ -72,12 +72,16 @@ def move(timesteps: Any, action: int) -> int:
             timestep.actions[seat] = action
         else:
             timestep.actions[seat] = -1
-    return play(timesteps)
+    return step(timestep)
 
 
 def play(timesteps: Any) -> int:
     """Play timestep.actions for all who act; ILLEGAL, and nothing changed, if one is not legal."""
-    timestep = timesteps[0]
+    return step(timesteps[0])
+
+
+def step(timestep: Any) -> int:
+    """What `move` and `play` share: an entry that called an entry would be compiled with both."""
     state = timestep.state
     for seat in range(len(state.acting)):
         if state.acting[seat]:
@@ -138,11 +142,30 @@ def pick(holder: Any, mask: Any) -> int:
     random_bits = (holder.random_bits * 1103515245 + 12345) & 0x7FFFFFFF
     holder.random_bits = random_bits
     skip = ((random_bits >> 8) * legal) >> 23
-    chosen = 0
-    for action in range(len(mask)):  # all of them: a processor cannot guess when to stop
+    first, skip = pass_blocks(mask, 0, skip, 64)
+    first, skip = pass_blocks(mask, first, skip, 8)
+    chosen = 0  # the last few are all looked at: a processor cannot guess when to stop
+    for action in range(first, min(first + 8, len(mask))):
         chosen = action if mask[action] and skip == 0 else chosen
         skip -= 1 if mask[action] else 0
     return chosen
+
+
+def pass_blocks(mask: Any, first: int, skip: int, size: int) -> tuple[int, int]:
+    """Pass over whole blocks of a mask that hold no more than `skip` legal actions.
+
+    Returns where to go on, and how many legal actions are still to be skipped: a block is counted
+    in a few instructions, action by action it would take hundreds.
+    """
+    for _ in range((len(mask) - first) // size):
+        legal = 0
+        for action in range(size):
+            legal += 1 if mask[first + action] else 0
+        if legal > skip:
+            break
+        first += size
+        skip -= legal
+    return first, skip
 
 
 def against_random(timesteps: Any, rivals: Any, action: int) -> int:
