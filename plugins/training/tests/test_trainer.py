@@ -156,7 +156,7 @@ def test_before_the_first_step_every_ratio_is_one(whole):
     batch = token_batch(whole.credited(whole.rollouts()))
     assert len(set(batch.attended.sum(1).tolist())) > 1
     with torch.no_grad():
-        found, _ = whole._logprobs(whole.model.net, batch)
+        found, _ = whole._logprobs(whole.model, batch)
     apart = (found - batch.logprobs[:, 1:])[batch.sampled[:, 1:]]
     assert float(apart.abs().max()) < 1e-5
 
@@ -232,20 +232,20 @@ def test_words_are_drawn_in_their_shares():
 def test_a_penalty_is_for_leaving_the_policy_that_learning_began_from(tmp_path):
     plan = replace(SMALL, beta=0.1, learning_rate=3e-3, minibatch=7, warm_up=LEGAL)
     trainer = Trainer(plan, tmp_path / "run")
-    began = weights(trainer)
+    began = trainer.model.weights()
     trainer.run()
     batch = token_batch(trainer.credited(trainer.rollouts()))
-    found = trainer._reference_logprobs(batch)
+    found = trainer._reference_logprobs(trainer.model, batch, trainer.reference[0])
     sampled = batch.sampled[:, 1:]
     with torch.no_grad():
-        now, _ = trainer._logprobs(trainer.model.net, batch)
-        trainer.model.net.load_state_dict(began)
-        then, _ = trainer._logprobs(trainer.model.net, batch)
+        now, _ = trainer._logprobs(trainer.model, batch)
+        trainer.model.load(began)
+        then, _ = trainer._logprobs(trainer.model, batch)
     assert torch.allclose(found[sampled], then[sampled], atol=1e-5)
     assert not torch.allclose(found[sampled], now[sampled], atol=1e-3)
     again = Trainer(plan, tmp_path / "run", resume=True)
-    assert all(torch.equal(value, began[name]) for name, value in again.reference.items())
-    assert again.reference.keys() == began.keys()
+    assert all(torch.equal(value, began[name]) for name, value in again.reference[0].items())
+    assert again.reference[0].keys() == began.keys()
 
 
 def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_path):
@@ -253,10 +253,10 @@ def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_pa
     trainer = Trainer(plan, tmp_path / "run")
     good = weights(trainer)
     with pytest.raises(TrainingStopped, match=r"the loss of round 1 is (nan|-?inf); resume"):
-        trainer._descend(token_batch([broken()]))
+        trainer._descend(trainer.model, trainer.optimisers[0], token_batch([broken()]))
     again = Trainer(replace(plan, learning_rate=1e-5), tmp_path / "run", resume=True)
     assert all(torch.equal(value, good[name]) for name, value in weights(again).items())
-    assert again.optimiser.param_groups[0]["lr"] == 1e-5
+    assert again.optimisers[0].param_groups[0]["lr"] == 1e-5
 
 
 def broken():

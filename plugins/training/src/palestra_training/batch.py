@@ -45,6 +45,20 @@ class TokenBatch:
         over_tokens = {name: getattr(self, name)[chosen, :length] for name in OVER_TOKENS}
         return TokenBatch(**over_tokens, seat=self.seat[chosen], version=self.version[chosen])
 
+    def distinct(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The first of each set of streams that differ in their last token at most, and the set
+        of each stream: what leads to their samples is the same.
+        """
+        read = torch.where(self.attended[:, 1:], self.ids[:, :-1], -1).cpu().numpy()
+        known: dict[bytes, int] = {}
+        same = [known.setdefault(ids.tobytes(), len(known)) for ids in read]
+        first = {place: row for row, place in reversed(list(enumerate(same)))}
+        device = self.ids.device
+        return (
+            torch.tensor([first[place] for place in range(len(first))], device=device),
+            torch.tensor(same, device=device),
+        )
+
 
 def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:
     """Pad traces into one batch; turns without an advantage raise `InvalidOption`.

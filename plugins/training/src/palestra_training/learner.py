@@ -23,7 +23,8 @@ class Learner(Model):
 
     Conversations of one call are batched, padded on the left. `version` is stored with the tokens;
     whoever changes the weights increments it. Log-probabilities are those of the sampling
-    distribution: temperature and listed choices included.
+    distribution: temperature and listed choices included. `held` has the tokens that a reply could
+    go on with where choices held it, by all tokens before; whoever trains on them empties it.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tokens", "raw"})
@@ -54,30 +55,65 @@ class Learner(Model):
         self.net, self.tokenizer = net, tokenizer
         self.device: torch.device = net.device
         self.context = int(self.net.config.max_position_embeddings)
-        self.version = 0
+        self.version, self.precision = 0, torch.float32
         end = self.net.generation_config.eos_token_id
         if end is None:
             end = self.tokenizer.eos_token_id
         self.end = frozenset(end if isinstance(end, list) else [] if end is None else [end])
         self._choices: dict[str, list[int]] = {}
+        self.held: dict[tuple[int, ...], list[int]] = {}
+        self.adapter = ""
+
+    def computing(self) -> torch.autocast:
+        """The context in which the model is read: products in `precision`, sums in float32."""
+        if self.adapter:
+            self.net.set_adapter(self.adapter)
+        lower = self.precision != torch.float32
+        return torch.autocast(self.device.type, self.precision if lower else None, enabled=lower)
+
+    def trained(self) -> dict[str, torch.nn.Parameter]:
+        """What is learned, by name: all weights, or those of the learner's adapter."""
+        mark = f".{self.adapter}." if self.adapter else ""
+        return {name: value for name, value in self.net.named_parameters() if mark in name}
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """A copy of what is learned."""
+        return {name: value.detach().clone() for name, value in self.trained().items()}
+
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """Take weights that `weights` gave."""
+        own = self.trained()
+        with torch.no_grad():
+            for name, value in weights.items():
+                own[name].copy_(value)
 
     def save(self, folder: str | Path) -> None:
-        """Write weights and tokenizer, in the format of transformers; each file whole."""
+        """Write weights (or the adapter) and tokenizer, as transformers does; each file whole."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as draft:
-            self.net.save_pretrained(draft)
+            if self.adapter:
+                self.net.save_pretrained(draft, selected_adapters=[self.adapter])
+            else:
+                self.net.save_pretrained(draft)
+            inner = Path(draft) / self.adapter  # peft makes a folder of all but its first name
             self.tokenizer.save_pretrained(draft)
-            for file in sorted(Path(draft).iterdir()):
+            found = [*Path(draft).iterdir(), *(inner.iterdir() if self.adapter else ())]
+            for file in sorted(file for file in found if file.is_file()):
                 file.replace(target / file.name)
 
+    def twin(self, name: str, *, shared: bool = False) -> Learner:
+        """The same policy under another name; shared: over the same weights."""
+        made = copy(self)
+        made.net = self.net if shared else deepcopy(self.net)
+        made.name, made.held = name, {}
+        return made
+
     def copy(self, weights: Mapping[str, torch.Tensor], name: str) -> Learner:
-        """A model of the same kind with other weights; `chat` of one does not touch the other."""
-        twin = copy(self)
-        twin.net = deepcopy(self.net)
-        twin.net.load_state_dict(weights)
-        twin.name = name
-        return twin
+        """A policy of the same kind with other weights; neither touches the other."""
+        made = self.twin(name)
+        made.load(weights)
+        return made
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         prompts = [read_prompt(self.tokenizer, request, self.name) for request in requests]
@@ -111,34 +147,43 @@ class Learner(Model):
     @torch.inference_mode()
     def _write(self, prompts: list[list[int]], requests: Sequence[Request]) -> list[Finish]:
         """Sampled tokens, their log-probabilities and why each reply ended."""
-        rows, longest = len(prompts), max(map(len, prompts))
-        read = torch.zeros((rows, longest), dtype=torch.long)
-        mask = torch.zeros((rows, longest), dtype=torch.long)
-        for row, ids in enumerate(prompts):
+        unlike, same = _distinct(prompts)
+        longest = max(map(len, unlike))
+        read = torch.zeros((len(unlike), longest), dtype=torch.long)
+        mask = torch.zeros((len(unlike), longest), dtype=torch.long)
+        for row, ids in enumerate(unlike):
             read[row, longest - len(ids) :] = torch.tensor(ids)
             mask[row, longest - len(ids) :] = 1
         read, mask = read.to(self.device), mask.to(self.device)
         listed = [self._listed(request) for request in requests]
         heat = torch.tensor([request.temperature for request in requests], device=self.device)
-        made: list[Finish] = [([], [], "") for _ in range(rows)]
+        made: list[Finish] = [([], [], "") for _ in prompts]
         most = max(request.max_tokens for request in requests)
         drawn = torch.stack([_draws(request, most) for request in requests]).to(self.device)
+        same = same.to(self.device)
         cache: Any = None
         for step in range(most):
             places = (mask.cumsum(-1) - 1).clamp(min=0)
-            output = self.net(
-                input_ids=read if cache is None else read[:, -1:],
-                attention_mask=mask,
-                position_ids=places if cache is None else places[:, -1:],
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
-            cache = output.past_key_values
+            with self.computing():
+                output = self.net(
+                    input_ids=read if cache is None else read[:, -1:],
+                    attention_mask=mask,
+                    position_ids=places if cache is None else places[:, -1:],
+                    past_key_values=cache,
+                    use_cache=True,
+                    logits_to_keep=1,
+                )
             scores = output.logits[:, -1].float()
+            if cache is None and len(unlike) < len(prompts):  # each prompt was read once
+                output.past_key_values.batch_select_indices(same)
+                scores, read, mask = scores[same], read[same], mask[same]
+            cache = output.past_key_values
             for row, choices in enumerate(listed):
                 if choices is not None and not made[row][2]:
-                    _hold(scores[row], choices, made[row][0], self.end)
+                    allowed = _allowed(choices, made[row][0], self.end)
+                    _hold(scores[row], allowed)
+                    if requests[row].tokens:
+                        self.held[(*prompts[row], *made[row][0])] = allowed
             scores = scores / torch.where(heat > 0, heat, torch.ones_like(heat))[:, None]
             chances = torch.log_softmax(scores, dim=-1)
             picked = torch.where(heat > 0, _pick(chances, drawn[:, step]), chances.argmax(-1))
@@ -190,14 +235,27 @@ class Learner(Model):
         return [self._choices[choice] for choice in request.choices]
 
 
-def _hold(scores: torch.Tensor, choices: list[list[int]], said: list[int], end: Any) -> None:
-    """Set every token that continues none of the choices to minus infinity."""
+def _distinct(prompts: Sequence[list[int]]) -> tuple[list[list[int]], torch.Tensor]:
+    """The unlike prompts, and which of them each prompt is."""
+    known: dict[tuple[int, ...], int] = {}
+    same = [known.setdefault(tuple(ids), len(known)) for ids in prompts]
+    return [list(ids) for ids in known], torch.tensor(same)
+
+
+def _allowed(choices: list[list[int]], said: list[int], end: Any) -> list[int]:
+    """The tokens that continue what was said towards a choice, and the end token after one."""
     length = len(said)
-    allowed = [
-        choice[length] if len(choice) > length else min(end)
-        for choice in choices
-        if choice[:length] == said
-    ]
+    return sorted(
+        {
+            choice[length] if len(choice) > length else min(end)
+            for choice in choices
+            if choice[:length] == said
+        }
+    )
+
+
+def _hold(scores: torch.Tensor, allowed: list[int]) -> None:
+    """Set the scores of all other tokens to minus infinity."""
     kept = scores[allowed].clone()
     scores.fill_(-torch.inf)
     scores[allowed] = kept

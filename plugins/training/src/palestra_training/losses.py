@@ -24,8 +24,25 @@ def token_logprobs(
 
     logits: (streams, length, words); ids: (streams, length). Both results: (streams, length - 1).
     """
-    scores = torch.log_softmax(logits[:, :-1].float() / temperature, dim=-1)
-    found = scores.gather(-1, ids[:, 1:, None])[..., 0]
+    return chosen_logprobs(logits[:, :-1], ids[:, 1:], temperature)
+
+
+def chosen_logprobs(
+    logits: torch.Tensor,
+    ids: torch.Tensor,
+    temperature: float = 1.0,
+    allowed: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability of each token under the logits at its place, and their entropy.
+
+    logits: (streams, places, words); ids: (streams, places), as are both results. allowed: True for
+    the words that could be drawn, of the shape of logits; the others have probability 0.
+    """
+    scores = logits.float() / temperature
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -1e9)
+    scores = torch.log_softmax(scores, dim=-1)
+    found = scores.gather(-1, ids[..., None])[..., 0]
     return found, -(scores.exp() * scores).sum(-1)
 
 

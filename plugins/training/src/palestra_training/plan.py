@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,10 +19,22 @@ Rate = Annotated[float, Meta(gt=0)]
 class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A model made for the run, with the words that occur in play; see `tiny.make_tiny`."""
 
+    kind: Literal["llama", "gpt2"] = "llama"
     layers: Positive = 4
     width: Positive = 128
     heads: Positive = 4
     context: Positive = 512
+
+
+class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Low-rank adapters instead of all weights; rank 0 for none.
+
+    targets: "all-linear", or module names joined by "+", as in "q_proj+v_proj".
+    """
+
+    rank: Annotated[int, Meta(ge=0)] = 0
+    alpha: Rate = 16.0
+    targets: str = "all-linear"
 
 
 class WarmUp(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -54,11 +66,16 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     model: a folder in the format of transformers; empty for a tiny one. opponents: agents that take
     the other seats; past: the number of saved versions of this learner that also play as opponents;
-    self_play: the share of groups in which the learner plays all seats. groups, group_size: starts
-    per round, and rollouts of each. credit: estimators, as in `palestra credit --by`. average,
-    clip, clip_high,
-    beta: see `losses.policy_loss`; the reference is the initial policy. save_every: rounds between
-    checkpoints. refused: the advantage of a refused answer if the game continued.
+    matching: how often each is drawn, see `pool`; self_play: the share of groups in which the
+    learner plays all seats. policies: "shared", or "seat" for one in each seat, with weights (or an
+    adapter, with lora) of its own. ahead: 1 plays a round's episodes while the round before is
+    being learned from, with older weights, which the ratios of the loss correct for. groups,
+    group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
+    --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
+    policy. minibatch: distinct streams per gradient step. save_every: rounds between checkpoints.
+    precision: of matrix products; bfloat16 takes half the time where the processor has it. refused:
+    the advantage of a refused answer if the game continued. mode: "choice" holds replies to the
+    legal moves, in play and in learning alike.
     """
 
     env: str
@@ -69,6 +86,10 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     opponents: tuple[str, ...] = ()
     past: Annotated[int, Meta(ge=0)] = 0
     past_every: Positive = 20
+    matching: Literal["uniform", "pfsp", "nash"] = "uniform"
+    policies: Literal["shared", "seat"] = "shared"
+    lora: Lora = Lora()
+    ahead: Annotated[int, Meta(ge=0, le=1)] = 0
     self_play: Share = 1.0
     rounds: Positive = 100
     save_every: Positive = 1
@@ -85,7 +106,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     epochs: Positive = 1
     minibatch: Positive = 256
     grad_norm: Rate = 1.0
+    precision: Literal["float32", "bfloat16"] = "float32"
     refused: float = -1.0
+    mode: Literal["free", "choice"] = "free"
     prompt: str = "raw"
     history: str = "bare"
     max_tokens: Positive = 8

@@ -28,6 +28,7 @@ def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: b
     agent = make_agent(
         "llm",
         model=model,
+        mode=plan.mode,
         prompt=plan.prompt,
         history=plan.history,
         max_tokens=plan.max_tokens,
@@ -35,7 +36,7 @@ def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: b
         keep_tokens=keep,
         seed=plan.seed,
     )
-    agent.name = LEARNER
+    agent.name = model.name
     return agent
 
 

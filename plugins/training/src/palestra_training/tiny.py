@@ -17,7 +17,7 @@ from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import Fuse
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedTokenizerFast
 
 PIECE = r"\n\n|\n| ?[A-Za-z_]+| ?[0-9]| ?[^A-Za-z0-9_\s]| "
 UNKNOWN, END = "<unk>", "<end>"
@@ -27,6 +27,7 @@ def make_tiny(
     folder: str | Path,
     texts: Iterable[str],
     *,
+    kind: str = "llama",
     layers: int = 4,
     width: int = 128,
     heads: int = 4,
@@ -35,7 +36,8 @@ def make_tiny(
 ) -> Path:
     """Write a model with random weights, and a tokenizer of the words of `texts`, into a folder.
 
-    texts: whatever the model is to read and write; words that are not in them become `<unk>`.
+    texts: whatever the model is to read and write; words that are not in them become `<unk>`. kind:
+    "llama", or "gpt2", whose learned positions suit texts of one layout.
     Returns the folder, which `local:FOLDER` and transformers open.
     """
     counted = Counter(piece for text in texts for piece in re.findall(PIECE, text))
@@ -52,8 +54,19 @@ def make_tiny(
         pad_token=END,
         clean_up_tokenization_spaces=False,
     )
-    config = LlamaConfig(
-        vocab_size=len(words),
+    config = (_gpt2 if kind == "gpt2" else _llama)(len(words), layers, width, heads, context)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        net = AutoModelForCausalLM.from_config(config)
+    target = Path(folder)
+    net.save_pretrained(target)
+    wrapped.save_pretrained(target)
+    return target
+
+
+def _llama(words: int, layers: int, width: int, heads: int, context: int) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=words,
         hidden_size=width,
         intermediate_size=4 * width,
         num_hidden_layers=layers,
@@ -65,10 +78,20 @@ def make_tiny(
         eos_token_id=1,
         pad_token_id=1,
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        net = LlamaForCausalLM(config)
-    target = Path(folder)
-    net.save_pretrained(target)
-    wrapped.save_pretrained(target)
-    return target
+
+
+def _gpt2(words: int, layers: int, width: int, heads: int, context: int) -> GPT2Config:
+    return GPT2Config(
+        vocab_size=words,
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        n_positions=context,
+        activation_function="gelu",
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=None,
+        eos_token_id=1,
+        pad_token_id=1,
+    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
 from msgspec.structs import astuple, replace
-from palestra import EpisodeRecord, InvalidOption, wilson
+from palestra import EpisodeRecord, InvalidOption
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
@@ -21,8 +22,11 @@ from palestra.records.trace import SeatTrace
 
 from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.crediting import credited_traces, open_credit
+from palestra_training.curves import draw_curve
+from palestra_training.evaluation import evaluate
 from palestra_training.learner import Learner
-from palestra_training.losses import policy_loss, token_logprobs
+from palestra_training.lora import add_adapters
+from palestra_training.losses import chosen_logprobs, policy_loss
 from palestra_training.plan import TrainPlan
 from palestra_training.play import (
     LEARNER,
@@ -32,11 +36,12 @@ from palestra_training.play import (
     random_play,
     seat_learner,
 )
+from palestra_training.pool import POINTS, Pool
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Example, imitate, rows
 
 PLAN, STATE, CURVE, MODEL = "plan.json", "state.pt", "curve.csv", "model"
-HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation only
+PICTURE, TINY = "curve.png", "tiny"  # what a tiny model began as
 STREAM = 9
 VOCABULARY = 50  # episodes of random play that give a tiny model its vocabulary
 CHANGEABLE = (
@@ -46,7 +51,12 @@ CHANGEABLE = (
     "learning_rate",
     "minibatch",
 )  # of a run that is resumed
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
 Weights = dict[str, torch.Tensor]
+Held = dict[tuple[int, ...], list[int]]
+Behind = tuple[list[Weights], dict[str, Any]]
+Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -55,7 +65,7 @@ class Round(msgspec.Struct, frozen=True):
     loss, entropy: means over the gradient steps. ratio: the largest ratio, in either direction,
     between a token's probability and the one it was sampled with. unlost: the share of evaluated
     episodes that were won or drawn, with its 95 % interval; worst: the same share from the seat
-    where it is lowest.
+    where it is lowest; won: the share that was won; mean: the mean return, with its interval.
     """
 
     round: int
@@ -72,7 +82,10 @@ class Round(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     worst: float | None = None
+    won: float | None = None
     mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
 
 
 class Trainer:
@@ -84,19 +97,30 @@ class Trainer:
         self._admit(resume)
         self.credit = open_credit(plan.credit)
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
+        self.pool = Pool(plan.opponents, plan.matching)
+        self.reference: list[Weights] = []
+        self._behind: Behind | None = None  # what plays the next round, if ahead
+        self._coming: Future[Ahead] | None = None
+        self._threads = ThreadPoolExecutor(1)
         saved = self.out / STATE if resume else None
         fresh = saved is None or not saved.exists()
         lessons = self._lessons() if fresh else []
-        self.model = self._make_model(lessons) if fresh else Learner(self.out / MODEL)
-        self.optimiser = torch.optim.AdamW(
-            self.model.net.parameters(), lr=plan.learning_rate, betas=(0.9, 0.95), weight_decay=0.0
-        )
-        self.past: list[Weights] = []
-        self.reference: Weights = {}
+        self.learners = self._make_learners(lessons, fresh)
+        self.optimisers = [
+            torch.optim.AdamW(
+                learner.trained().values(), lr=plan.learning_rate, betas=(0.9, 0.95), weight_decay=0
+            )
+            for learner in self.learners
+        ]
         if fresh:
             self._begin(lessons)
         else:
             self._load(self.out / STATE)
+
+    @property
+    def model(self) -> Learner:
+        """The policy of the first seat, which is that of all seats if they share one."""
+        return self.learners[0]
 
     # Folder
 
@@ -122,18 +146,34 @@ class Trainer:
                         "folder"
                     )
         self.out.mkdir(parents=True, exist_ok=True)
-        for name in (PLAN, STATE, CURVE, MODEL):
+        for name in (PLAN, STATE, CURVE, MODEL, PICTURE):
             remove_drafts(self.out / name)
         write_bytes(kept, encoded)
 
-    def _make_model(self, lessons: Sequence[Example]) -> Learner:
+    def _make_learners(self, lessons: Sequence[Example], fresh: bool) -> list[Learner]:
+        """The policies: one, or one for each seat, which begin alike; adapters share a model."""
         plan = self.plan
-        if plan.model:
-            return Learner(plan.model)
-        shown = [*rows(random_play(plan, VOCABULARY, "random"), plan), *lessons]
-        said = [text for row in shown for text in row.texts]
-        size = msgspec.structs.asdict(plan.tiny)
-        return Learner(make_tiny(self.out / MODEL, said, seed=plan.seed, **size))
+        count = self.game.num_players if plan.policies == "seat" else 1
+        names = [LEARNER] if count == 1 else [f"{LEARNER}-{seat}" for seat in range(count)]
+        first = Learner(plan.model or self._tiny(lessons, fresh), name=names[0])
+        first.precision = PRECISIONS[plan.precision]
+        if plan.lora.rank:
+            first.net = add_adapters(first.net, plan.lora, names, seed=plan.seed)
+        made = [first]
+        for name in names[1:]:
+            made.append(first.twin(name, shared=plan.lora.rank > 0))
+        if plan.lora.rank:
+            for learner in made:
+                learner.adapter = learner.name
+        return made
+
+    def _tiny(self, lessons: Sequence[Example], fresh: bool) -> Path:
+        plan, folder = self.plan, self.out / TINY
+        if fresh or not (folder / "config.json").exists():
+            shown = [*rows(random_play(plan, VOCABULARY, "random"), plan), *lessons]
+            said = [text for row in shown for text in row.texts]
+            make_tiny(folder, said, seed=plan.seed, **msgspec.structs.asdict(plan.tiny))
+        return folder
 
     def _lessons(self) -> list[Example]:
         """The rows that the model imitates before it plays."""
@@ -143,27 +183,33 @@ class Trainer:
         return list(rows(random_play(self.plan, taught.episodes, taught.agent), self.plan))
 
     def _begin(self, lessons: Sequence[Example]) -> None:
-        if lessons:
-            imitate(self.model, lessons, self.plan.warm_up, seed=self.plan.seed)
+        for learner in self.learners if lessons else []:
+            imitate(learner, lessons, self.plan.warm_up, seed=self.plan.seed)
         if self.plan.beta:
             self.reference = self._weights()
-        self.model.save(self.out / MODEL)
+        self._save_models()
         self._save()
 
-    def _weights(self) -> Weights:
-        return {name: value.clone() for name, value in self.model.net.state_dict().items()}
+    def _weights(self) -> list[Weights]:
+        return [learner.weights() for learner in self.learners]
+
+    def _save_models(self) -> None:
+        """Write each policy in a form that agents read: `model`, or `model-0`, `model-1`, …"""
+        for seat, learner in enumerate(self.learners):
+            learner.save(self.out / (MODEL if len(self.learners) == 1 else f"{MODEL}-{seat}"))
 
     def _save(self) -> None:
         """Save everything that the next round depends on in one file, written atomically."""
         state = {
             "round": self.round,
             "seconds": self._seconds,
-            "weights": self.model.net.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "weights": self._weights(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "credit": self.credit.state(),
-            "past": self.past,
+            "pool": self.pool.state(),
             "reference": self.reference,
-            "version": self.model.version,
+            "behind": self._behind,
+            "versions": [learner.version for learner in self.learners],
             "curve": [astuple(line) for line in self.curve],
         }
         with whole_file(self.out / STATE) as draft:
@@ -184,14 +230,19 @@ class Trainer:
             raise InvalidOption(
                 f"{file} cannot be read: {error}; start in another folder"
             ) from error
-        self.model.net.load_state_dict(state["weights"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.plan.learning_rate
+        for learner, weights, version in zip(
+            self.learners, state["weights"], state["versions"], strict=True
+        ):
+            learner.load(weights)
+            learner.version = version
+        for optimiser, known in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(known)
+            for group in optimiser.param_groups:
+                group["lr"] = self.plan.learning_rate
         self.credit.load(state["credit"])
+        self.pool.load(state["pool"])
         self.round, self._seconds = state["round"], state["seconds"]
-        self.model.version, self.past = state["version"], state["past"]
-        self.reference = state["reference"]
+        self.reference, self._behind = state["reference"], state["behind"]
         self.curve = [Round(*line) for line in state["curve"]]
         self._write_curve()  # which a killed process may have left a checkpoint behind
 
@@ -216,95 +267,202 @@ class Trainer:
                 self.curve.append(replace(line, seconds=round(self._seconds, 2), **score))
                 told(self.curve[-1])
             if self.plan.past and self.round % self.plan.past_every == 0:
-                self.past = [*self.past, self._weights()][-self.plan.past :]
+                self._remember()
             if due:
-                self.model.save(self.out / MODEL)
+                self._save_models()
+                draw_curve(self.curve, self.out / PICTURE)
             if due or self.round % self.plan.save_every == 0:
                 self._save()
         return self.curve
 
     def _learn(self) -> Round:
-        records = self.rollouts()
+        records = self._records()
         traces = self.credited(records)
-        batch = token_batch(traces, longest=self.model.context).to(self.model.device)
-        loss, entropy, ratio = self._descend(batch)
-        self.model.version += 1
+        found, tokens = [], 0
+        anchors: Sequence[Weights | None] = self.reference or [None] * len(self.learners)
+        for learner, optimiser, anchor in zip(self.learners, self.optimisers, anchors, strict=True):
+            own = [trace for trace in traces if trace.agent == learner.name]
+            if own:
+                batch = token_batch(own, longest=learner.context).to(learner.device)
+                found.append(self._descend(learner, optimiser, batch, anchor))
+                tokens += int(batch.sampled.sum())
+                learner.version += 1
         seats = [
             (record, seat)
             for record in records
             for seat, agent in enumerate(record.agents)
-            if agent == LEARNER
+            if agent in self._names
         ]
+        self._tell_pool(records)
         returns = [record.returns[seat] for record, seat in seats]
         mistakes = [record.mistakes[seat] for record, seat in seats]
         return Round(
             self.round + 1,
             0.0,
             len(records),
-            int(batch.sampled.sum()),
-            loss,
-            entropy,
-            ratio,
+            tokens,
+            sum(loss for loss, _, _ in found) / len(found),
+            sum(entropy for _, entropy, _ in found) / len(found),
+            max(ratio for _, _, ratio in found),
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
         )
 
-    def rollouts(self) -> list[EpisodeRecord]:
-        """The episodes of one round; the same for the same weights, seed and round."""
-        plan, rng = self.plan, Rng.seeded(self.plan.seed + 7919 * self.round, stream=STREAM)
-        learner = seat_learner(self.model, plan, plan.temperature, keep=True)
-        rivals: list[str | int] = [*plan.opponents, *range(len(self.past))]
-        seated: dict[str | int, Agent] = {}
+    def _records(self) -> list[EpisodeRecord]:
+        """The episodes to learn from; with `ahead`, the next ones are begun at the same time.
+
+        They are played with the weights before this round's step, so that a resumed run, which
+        plays them again, plays the same.
+        """
+        if not self.plan.ahead:
+            for learner in self.learners:
+                learner.held.clear()
+            return self.rollouts()
+        if self._coming is None:
+            behind = self._behind or (self._weights(), self.pool.state())
+            self._coming = self._play_ahead(self.round, *behind)
+        records, held = self._coming.result()
+        for learner, known in zip(self.learners, held, strict=True):
+            learner.held = known
+        self._behind = self._weights(), self.pool.state()
+        self._coming = self._play_ahead(self.round + 1, *self._behind)
+        return records
+
+    def _play_ahead(
+        self, number: int, weights: Sequence[Weights], rivals: Mapping[str, Any]
+    ) -> Future[Ahead]:
+        """Play a round in a thread with copies of the policies, and the pool as it is now."""
+        players = [
+            learner.copy(values, learner.name)
+            for learner, values in zip(self.learners, weights, strict=True)
+        ]
+        pool = Pool((), self.plan.matching)
+        pool.load(rivals)
+
+        def play() -> Ahead:
+            return self.rollouts(number, players, pool), [player.held for player in players]
+
+        return self._threads.submit(play)
+
+    @property
+    def _names(self) -> frozenset[str]:
+        return frozenset(learner.name for learner in self.learners)
+
+    def rollouts(
+        self,
+        number: int | None = None,
+        players: Sequence[Learner] = (),
+        pool: Pool | None = None,
+    ) -> list[EpisodeRecord]:
+        """The episodes of one round; the same for the same weights, pool, seed and round."""
+        plan, pool = self.plan, pool or self.pool
+        number = self.round if number is None else number
+        rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
+        learners = self._agents(players or self.learners, plan.temperature, keep=True)
+        seated: dict[str, list[Agent]] = {}
         line_ups, seeds = [], []
+        seats = range(self.game.num_players)
         for group in range(plan.groups):
-            seeds.append(plan.seed + self.round * plan.groups + group)
-            line_up = [learner] * self.game.num_players
-            if rivals and rng.below(1_000_000) >= plan.self_play * 1_000_000:
-                chosen = rivals[rng.below(len(rivals))]
+            seeds.append(plan.seed + number * plan.groups + group)
+            line_up = learners
+            if pool.names and rng.below(1_000_000) >= plan.self_play * 1_000_000:
+                chosen = pool.draw(rng)
                 if chosen not in seated:
-                    seated[chosen] = self._rival(chosen)
-                rival = seated[chosen]
-                own = group % self.game.num_players
-                line_up = [learner if s == own else rival for s in range(self.game.num_players)]
+                    seated[chosen] = self._rivals(pool, chosen, number)
+                own = group % len(seats)
+                line_up = [learners[s] if s == own else seated[chosen][s] for s in seats]
             line_ups.append(line_up)
         return play_groups(self.game, self.spec, plan, line_ups, seeds, plan.group_size)
 
-    def _rival(self, chosen: str | int) -> Agent:
-        """A named agent, or a saved version of the learner."""
-        if isinstance(chosen, str):
+    def _agents(self, learners: Sequence[Learner], heat: float, *, keep: bool) -> list[Agent]:
+        """The agent of every seat; seats that share a policy share an agent."""
+        agents = [seat_learner(learner, self.plan, heat, keep=keep) for learner in learners]
+        return [agents[seat % len(agents)] for seat in range(self.game.num_players)]
+
+    def _rivals(self, pool: Pool, chosen: str, number: int) -> list[Agent]:
+        """A named agent in every seat, or the policies of a saved version of the learner."""
+        if chosen not in pool.past:
             agent = make_agent(chosen)
-            agent.reseed(self.plan.seed + self.round)
-            return agent
-        name = f"past:{chosen}"
-        was = self.model.copy(self.past[chosen], name)
-        agent = seat_learner(was, self.plan, self.plan.temperature, keep=False)
-        agent.name = name
-        return agent
+            agent.reseed(self.plan.seed + number)
+            return [agent] * self.game.num_players
+        was = [
+            learner.copy(weights, chosen)
+            for learner, weights in zip(self.learners, pool.past[chosen], strict=True)
+        ]
+        return self._agents(was, self.plan.temperature, keep=False)
+
+    def _remember(self) -> None:
+        """Put the learner as it is now into the pool, in place of its oldest version."""
+        name = f"past:{self.round}"
+        self.pool.remember(name, self._weights(), self.plan.past)
+        if self.plan.matching == "nash":
+            for other in self.pool.unmet(name):
+                self.pool.met(name, other, self._score(name, other))
+
+    def _score(self, row: str, column: str) -> float:
+        """The mean points of one rival against another over a round's worth of games."""
+        line_ups, seeds, own = [], [], []
+        seats = range(self.game.num_players)
+        own_side = self._rivals(self.pool, row, self.round)
+        other_side = self._rivals(self.pool, column, self.round)
+        for game in range(self.plan.groups):
+            own.append(game % len(seats))
+            line_ups.append([(own_side if s == own[-1] else other_side)[s] for s in seats])
+            seeds.append(MEETINGS + self.round * self.plan.groups + game)
+        records = play_groups(self.game, self.spec, self.plan, line_ups, seeds, 1)
+        gained = [
+            POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
+            for record, seat in zip(records, own, strict=True)
+        ]
+        return sum(gained) / len(gained)
+
+    def _tell_pool(self, records: Sequence[EpisodeRecord]) -> None:
+        """Count the learner's results against each rival."""
+        results: dict[str, list[str]] = {}
+        for record in records:
+            for name in {name for name in record.agents if name not in self._names}:
+                results.setdefault(name, []).extend(
+                    record.outcome.results[seat]
+                    for seat, agent in enumerate(record.agents)
+                    if agent in self._names and record.outcome
+                )
+        for name, found in results.items():
+            self.pool.tell(name, found)
 
     def credited(self, records: Sequence[EpisodeRecord]) -> list[SeatTrace]:
         """Traces of the learner's seats, with an advantage on every turn."""
-        return credited_traces(records, self.credit, [LEARNER], refused=self.plan.refused)
+        return credited_traces(records, self.credit, self._names, refused=self.plan.refused)
 
-    def _descend(self, batch: TokenBatch) -> tuple[float, float, float]:
+    def _descend(
+        self,
+        learner: Learner,
+        optimiser: torch.optim.Optimizer,
+        batch: TokenBatch,
+        reference: Weights | None = None,
+    ) -> tuple[float, float, float]:
         """Gradient steps on one round's tokens; mean loss, entropy, and largest ratio seen."""
         plan = self.plan
         order = torch.Generator().manual_seed(plan.seed + 104_729 * self.round)
-        anchor = self._reference_logprobs(batch)
+        anchor = self._reference_logprobs(learner, batch, reference)
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
-            shuffled = torch.randperm(len(batch), generator=order)
-            for chosen in torch.split(shuffled, plan.minibatch):
-                value, entropy, ratio = self._step(batch, chosen, anchor)
+            for chosen in _minibatches(batch, plan.minibatch, order):
+                value, entropy, ratio = self._step(learner, optimiser, batch, chosen, anchor)
                 total, entropies, steps = total + value, entropies + entropy, steps + 1
                 largest = max(largest, ratio)
         return total / steps, entropies / steps, largest
 
     def _step(
-        self, batch: TokenBatch, chosen: torch.Tensor, anchor: torch.Tensor | None
+        self,
+        learner: Learner,
+        optimiser: torch.optim.Optimizer,
+        batch: TokenBatch,
+        chosen: torch.Tensor,
+        anchor: torch.Tensor | None,
     ) -> tuple[float, float, float]:
         """One gradient step on some streams; its loss, entropy and largest ratio."""
         plan, part = self.plan, batch.rows(chosen)
-        found, entropy = self._logprobs(self.model.net, part)
+        found, entropy = self._logprobs(learner, part)
         marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
         share = len(part) / len(batch)
         one_turn = plan.history != "conversation"
@@ -319,7 +477,7 @@ class Trainer:
             reference=None if anchor is None else anchor[chosen, : found.shape[1]],
             beta=plan.beta,
             tokens_in_step=share * float(batch.sampled.sum()),
-            most_tokens=plan.max_tokens if one_turn else self.model.context,
+            most_tokens=plan.max_tokens if one_turn else learner.context,
         )
         spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
         loss = loss - plan.entropy * spread
@@ -329,73 +487,79 @@ class Trainer:
                 f"the loss of round {self.round + 1} is {value}; resume from the last "
                 "checkpoint with a smaller learning_rate"
             )
-        self.optimiser.zero_grad()
+        optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.model.net.parameters(), plan.grad_norm)
-        self.optimiser.step()
+        torch.nn.utils.clip_grad_norm_(learner.trained().values(), plan.grad_norm)
+        optimiser.step()
         apart = torch.where(marks, found.detach() - old, 0.0).abs()
         return value, float(spread.detach()), float(apart.max().exp())
 
-    def _logprobs(self, net: Any, part: TokenBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        logits = net(input_ids=part.ids, attention_mask=part.attended.long()).logits
-        return token_logprobs(logits, part.ids, self.plan.temperature)
+    def _logprobs(self, learner: Learner, part: TokenBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-probabilities and entropies, (streams, length - 1); 0 where no stream has a sample.
 
-    def _reference_logprobs(self, batch: TokenBatch) -> torch.Tensor | None:
+        What leads to equal places is read once; words are scored only at places with a sample.
+        """
+        first, same = part.distinct()
+        places = part.sampled[:, 1:].any(0).nonzero()[:, 0]
+        with learner.computing():
+            logits = learner.net(
+                input_ids=part.ids[first, :-1],
+                attention_mask=part.attended[first, 1:].long(),
+                logits_to_keep=places,
+            ).logits
+        drawn = part.ids[:, places + 1]
+        allowed = _allowed(learner.held, part, places, logits.shape[-1])
+        found = chosen_logprobs(logits[same], drawn, self.plan.temperature, allowed)
+        shape = len(part), part.ids.shape[1] - 1
+        logprobs, entropy = (
+            torch.zeros(shape, device=part.ids.device).index_copy(1, places, values)
+            for values in found
+        )
+        return logprobs, entropy
+
+    def _reference_logprobs(
+        self, learner: Learner, batch: TokenBatch, reference: Weights | None
+    ) -> torch.Tensor | None:
         """Log-probabilities under the initial policy, if beta needs them."""
-        if not self.plan.beta:
+        if reference is None:
             return None
-        net = self.model.copy(self.reference, "reference").net
+        initial = learner.copy(reference, "reference")
+        initial.held = learner.held
         found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
         with torch.no_grad():
             for chosen in torch.split(torch.arange(len(batch)), self.plan.minibatch):
-                here = self._logprobs(net, batch.rows(chosen))[0]
+                here = self._logprobs(initial, batch.rows(chosen))[0]
                 found[chosen, : here.shape[1]] = here
         return found
 
-    # Evaluation
-
     def evaluate(self) -> list[dict[str, Any]]:
-        """Play the learner from every seat in turn against each opponent, on held-out seeds."""
-        plan = self.plan
-        settings = plan.evaluation
-        spec, game = open_env(plan, settings.split, **settings.options)
-        learner = seat_learner(self.model, plan, settings.temperature, keep=False)
-        found = []
-        for name in settings.opponents:
-            rival = make_agent(name)
-            rival.reseed(HELD_OUT)
-            line_ups, seeds = [], []
-            for number in range(settings.episodes):
-                own = number % game.num_players
-                line_ups.append(
-                    [learner if seat == own else rival for seat in range(game.num_players)]
-                )
-                seeds.append(HELD_OUT + number // game.num_players)
-            records = play_groups(game, spec, plan, line_ups, seeds, 1)
-            own_seats = [number % game.num_players for number in range(len(records))]
-            results = [
-                record.outcome.results[seat] if record.outcome else "loss"
-                for record, seat in zip(records, own_seats, strict=True)
-            ]
-            unlost = sum(result != "loss" for result in results)
-            by_seat = [results[seat :: game.num_players] for seat in range(game.num_players)]
-            mean = sum(r.returns[s] for r, s in zip(records, own_seats, strict=True)) / len(records)
-            share = wilson(unlost, len(records))
-            found.append(
-                {
-                    "opponent": name,
-                    "unlost": share.value,
-                    "low": share.low,
-                    "high": share.high,
-                    "worst": min(
-                        sum(result != "loss" for result in seat) / len(seat)
-                        for seat in by_seat
-                        if seat
-                    ),
-                    "mean": mean,
-                }
-            )
-        return found
+        """Play without learning on held-out seeds; see `evaluation.evaluate`."""
+        heat = self.plan.evaluation.temperature
+        return evaluate(self.plan, self._agents(self.learners, heat, keep=False))
+
+
+def _allowed(
+    held: Mapping[tuple[int, ...], list[int]], part: TokenBatch, places: torch.Tensor, words: int
+) -> torch.Tensor | None:
+    """The words that the samples at some places were drawn from, if choices held them."""
+    if not held:
+        return None
+    allowed = torch.ones((len(part), len(places), words), dtype=torch.bool)
+    sampled = part.sampled[:, places + 1].nonzero().tolist()
+    ids = part.ids.tolist()
+    for row, column in sampled:
+        could = held.get(tuple(ids[row][: int(places[column]) + 1]))
+        if could is not None:
+            allowed[row, column] = False
+            allowed[row, column, could] = True
+    return allowed.to(part.ids.device)
+
+
+def _minibatches(batch: TokenBatch, size: int, order: torch.Generator) -> Iterator[torch.Tensor]:
+    """The streams of each gradient step: those of `size` distinct ones, which are read once."""
+    first, same = batch.distinct()
+    for chosen in torch.split(torch.randperm(len(first), generator=order), size):
+        yield torch.isin(same, chosen.to(same.device)).nonzero()[:, 0]
 
 
 def read_curve(file: str | Path) -> list[dict[str, str]]:

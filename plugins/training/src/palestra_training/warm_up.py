@@ -55,7 +55,8 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
         for start in range(0, len(read), ROWS_AT_ONCE):
             chosen = [read[i] for i in shuffled[start : start + ROWS_AT_ONCE]]
             ids, mask, labels = (part.to(model.device) for part in _padded(chosen))
-            loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
+            with model.computing():
+                loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.net.parameters(), 1.0)
