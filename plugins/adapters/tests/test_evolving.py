@@ -12,7 +12,7 @@ from palestra import InvalidOption, UnknownName
 from palestra.agents.models import Request
 from palestra_adapters.optimisers.agents_of_change import AgentsOfChange, between
 from palestra_adapters.optimisers.evo_agent_x import EvoAgentX, mixed
-from palestra_adapters.optimisers.search import Played
+from palestra_adapters.optimisers.search import WorkflowEpisode
 
 
 def obeys(request: Request) -> str:
@@ -64,8 +64,8 @@ def test_edits_are_kept_only_if_they_do_better_on_the_same_seeds(tmp_path: Path)
 
 
 def test_a_gain_within_chance_is_undone_unless_the_mean_decides() -> None:
-    def returns(*paid: float) -> list[Played]:
-        return [Played(seed, one) for seed, one in enumerate(paid)]
+    def returns(*paid: float) -> list[WorkflowEpisode]:
+        return [WorkflowEpisode(seed, one) for seed, one in enumerate(paid)]
 
     old, new = returns(0, 1, 0, 1), returns(1, 0, 1, 1)
     assert not AgentsOfChange().better(old, new)

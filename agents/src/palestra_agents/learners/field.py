@@ -129,5 +129,4 @@ def read_settings(kind: type[T], chosen: Mapping[str, Any], name: str) -> T:
 
 def rules_of(env: str | ArrayGame[Any], options: Mapping[str, Any]) -> ArrayGame[Any]:
     """The game of an id, or the game itself."""
-    found: Any = game(env, **options) if isinstance(env, str) else env
-    return found  # type: ignore[no-any-return]
+    return game(env, **options) if isinstance(env, str) else env  # type: ignore[return-value]

@@ -141,8 +141,7 @@ class Switching:
         """Which combinations of actions are legal, of shape (J,)."""
         seats = range(len(masks))
         rows = [legal_row(masks[seat])[self.together[:, seat]] for seat in seats]
-        found: Array = np.logical_and.reduce(rows)
-        return found
+        return np.logical_and.reduce(rows)
 
     def update(self, progress: float = 0.0) -> list[Array]:
         """Play one step in every lane and learn; returns the returns of finished episodes."""

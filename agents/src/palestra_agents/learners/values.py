@@ -74,8 +74,7 @@ class Mixer(nn.Module):
         hidden = torch.einsum("mp,mpw->mw", values, first) + self.first_bias(state)
         second = self.second(state).abs()
         total = (nn.functional.elu(hidden) * second).sum(-1)
-        mixed: Tensor = total + self.second_bias(state).squeeze(-1)
-        return mixed
+        return total + self.second_bias(state).squeeze(-1)
 
 
 class ValueLearner:
@@ -179,7 +178,7 @@ class ValueLearner:
     def team(self, values: Tensor, seen: Tensor, mixer: Mixer) -> Tensor:
         """The team's values (M,) of the seats' values (M, P)."""
         if self.algo == "qmix":
-            return mixer(values, seen.flatten(1))  # type: ignore[no-any-return]
+            return mixer(values, seen.flatten(1))
         return values.sum(-1)
 
     # Keeping

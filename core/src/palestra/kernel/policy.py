@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from palestra.kernel.errors import InvalidOption, shown
+from palestra.kernel.errors import InvalidOption, show
 
 if TYPE_CHECKING:
     from palestra.kernel.episode import Episode
@@ -37,7 +37,7 @@ class InvalidMovePolicy:
         if not times and name in ("raise", "random", "noop", "forfeit"):
             return cls(name)  # type: ignore[arg-type]
         raise InvalidOption(
-            f"unknown invalid-move policy {shown(text)}; choose from: {', '.join(POLICIES)}"
+            f"unknown invalid-move policy {show(text)}; choose from: {', '.join(POLICIES)}"
         )
 
     def repair(self, episode: Episode, seat: int, refused: int) -> Repair:

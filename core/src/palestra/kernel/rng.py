@@ -17,7 +17,7 @@ from operator import index as whole
 from struct import unpack
 from typing import Any, TypeVar
 
-from palestra.kernel.errors import InvalidOption, shown
+from palestra.kernel.errors import InvalidOption, show
 
 T = TypeVar("T")
 MASK = 0xFFFFFFFF
@@ -107,7 +107,7 @@ def check_seed(seed: int | None) -> int:
     except Exception:  # of an unusual object
         value = -1
     if not 0 <= value < SEED_LIMIT:
-        raise InvalidOption(f"seed is an integer from 0 to 2**64 - 1 or None, not {shown(seed)}")
+        raise InvalidOption(f"seed is an integer from 0 to 2**64 - 1 or None, not {show(seed)}")
     return value
 
 

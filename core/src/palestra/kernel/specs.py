@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from palestra.kernel.errors import InvalidOption, PluginError, shown
+from palestra.kernel.errors import InvalidOption, PluginError, show
 
 MoveOrder = Literal["sequential", "simultaneous", "phased"]
 Payoffs = Literal["zero-sum", "common", "general"]
@@ -23,7 +23,7 @@ def load_entry_point(entry_point: str) -> Any:
     module, _, attribute = entry_point.partition(":")
     if not re.fullmatch(r"\w[\w.]*", module) or not attribute.isidentifier():
         raise InvalidOption(
-            f"entry point {shown(entry_point)} is not of the form 'module:attribute'"
+            f"entry point {show(entry_point)} is not of the form 'module:attribute'"
         )
     try:
         return getattr(importlib.import_module(module), attribute)

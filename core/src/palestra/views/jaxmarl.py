@@ -188,10 +188,7 @@ class JaxMARLEnv(MultiAgentEnv):
         )
 
     def _call(self, function: Any, *arrays: Any) -> dict[str, Any]:
-        made: dict[str, Any] = jax.pure_callback(
-            function, self._shapes, *arrays, vmap_method="broadcast_all"
-        )
-        return made
+        return jax.pure_callback(function, self._shapes, *arrays, vmap_method="broadcast_all")
 
     # What is called back, outside of JAX: arrays with any number of leading axes of lanes
 

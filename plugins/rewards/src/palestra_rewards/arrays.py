@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import InvalidOption
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ def numbers(name: str, values: Any) -> Floats:
         found = None
     if found is None or not np.isfinite(found).all():
         raise InvalidOption(
-            f"{name} must be finite numbers, or an array of them, not {shown(values)}"
+            f"{name} must be finite numbers, or an array of them, not {show(values)}"
         )
     return found
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.agents.naming import parse_agent
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 from palestra.kernel.naming import fitted
 from palestra.kernel.specs import load_entry_point
 from palestra.shaping import check_complete
@@ -193,7 +193,7 @@ def finite(found: Any, name: str, options: Mapping[str, Any]) -> Floats:
 
 
 def _too_large(name: str, options: Mapping[str, Any], why: str) -> str:
-    given = ", ".join(f"{option}={shown(value)}" for option, value in options.items())
+    given = ", ".join(f"{option}={show(value)}" for option, value in options.items())
     return (
         f"{name} cannot compute with these rewards and options ({given or 'none'}): {why}; give "
         "numbers of a moderate size"

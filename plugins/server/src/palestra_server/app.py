@@ -286,5 +286,4 @@ async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
             if len(body) > most:
                 raise Refused(f"a message has at most {most} bytes", 413)
         request.state.body = bytes(body)
-    found: bytes = request.state.body
-    return found
+    return request.state.body

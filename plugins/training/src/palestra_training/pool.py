@@ -115,5 +115,4 @@ def nash_weights(payoffs: Sequence[Sequence[float]], rounds: int = 20_000) -> Fl
         gains = table @ mix
         regrets = np.maximum(regrets + gains - mix @ gains, 0)
         total += time * mix
-    average: Floats = total / total.sum()
-    return average
+    return total / total.sum()

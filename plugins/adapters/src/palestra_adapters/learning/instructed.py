@@ -107,8 +107,7 @@ class Instructed(Adapter):
             chances = [1 - self._doubt if move == said else rest for move in moves]
             logs = np.log(chances) if said in moves else np.zeros(len(moves))
         logs = logs - np.logaddexp.reduce(logs)
-        clipped: Row = np.maximum(logs, FLOOR)
-        return clipped
+        return np.maximum(logs, FLOOR)
 
     def _learn_from(self, turn: Turn, later: float) -> None:
         """Learn from the seat's last move in this episode, now that the next position is known."""

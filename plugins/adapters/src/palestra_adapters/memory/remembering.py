@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
 from palestra.files import UNREADABLE, write_bytes
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 
 from palestra_adapters.search.spots import Scale
 from palestra_adapters.thinking import Thinking, Thread, think_together
@@ -49,7 +49,7 @@ def _named_file(memory: str) -> Path:
     except FileNotFoundError:
         return path
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, no such user
-        raise InvalidOption(f"memory must be the name of a file, not {shown(memory)}") from error
+        raise InvalidOption(f"memory must be the name of a file, not {show(memory)}") from error
     return path
 
 

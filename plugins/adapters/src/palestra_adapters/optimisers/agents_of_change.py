@@ -16,11 +16,11 @@ import msgspec
 from palestra import InvalidOption, Meta
 
 from palestra_adapters.optimisers.search import (
-    Played,
     Search,
     Searching,
     Studio,
     Variant,
+    WorkflowEpisode,
     interval,
 )
 from palestra_adapters.optimisers.symbolic import prompt_of, with_prompt
@@ -87,7 +87,7 @@ class AgentsOfChange(Search):
             if better:
                 best = self._kept = made
 
-    def better(self, old: Sequence[Played], new: Sequence[Played]) -> bool:
+    def better(self, old: Sequence[WorkflowEpisode], new: Sequence[WorkflowEpisode]) -> bool:
         """Whether an edit is kept, by the returns on the same seeds."""
         pairs = zip(new, old, strict=True)
         gains = [after.returns - before.returns for after, before in pairs]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import EpisodeRecord, InvalidAction, InvalidOption, Meta, reward
 from palestra.files import is_file
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 from palestra.sandbox import MODULES, Limits, run_program
 
 from palestra_rewards.arrays import Floats, floats
@@ -138,7 +138,7 @@ def source_of(program: str) -> str:
         return program
     path = Path(program)
     if not is_file(path):
-        raise InvalidOption(f"there is no program at {shown(program)}")
+        raise InvalidOption(f"there is no program at {show(program)}")
     return path.read_text("utf-8")
 
 

@@ -37,8 +37,7 @@ def made_features(of: str | Features) -> Features:
         return of
     if of not in KNOWN and ":" not in of:
         raise UnknownName("features", of, [*KNOWN, "module:function"])
-    found: Features = KNOWN.get(of) or load_entry_point(of)
-    return found
+    return KNOWN.get(of) or load_entry_point(of)
 
 
 def feature_facts(records: Sequence[EpisodeRecord], of: str | Features) -> dict[str, Any]:

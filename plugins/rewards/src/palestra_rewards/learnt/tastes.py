@@ -16,11 +16,11 @@ from palestra import EpisodeRecord, InvalidOption, retrace
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import lines_of, named_terms
 from palestra_rewards.learnt.networks import (
-    asked,
     descend,
     hashed_words,
     load_weights,
     network,
+    predict_rows,
     tensor,
     torch_module,
     weights_of,
@@ -94,7 +94,7 @@ class RoutedMixture:
 
     def weights(self, contexts: Sequence[str]) -> Floats:
         """The heads' weights in these contexts for the current person, shape (contexts, heads)."""
-        logits = asked(self.router, hashed_words(contexts, WORDS)) + self.person
+        logits = predict_rows(self.router, hashed_words(contexts, WORDS)) + self.person
         scaled = np.exp(logits - logits.max(axis=1, keepdims=True))
         return floats(scaled / scaled.sum(axis=1, keepdims=True))
 
@@ -114,7 +114,7 @@ class RoutedMixture:
         for turns in lines_of(record):
             context = self.context(record, record.turns[turns[0]].seat)
             so_far = np.concatenate([np.zeros((1, own.shape[1])), own[turns].cumsum(axis=0)])
-            worth = asked(self.scores, so_far) @ self.weights([context])[0]
+            worth = predict_rows(self.scores, so_far) @ self.weights([context])[0]
             paid[turns] = np.diff(worth)
         return paid
 

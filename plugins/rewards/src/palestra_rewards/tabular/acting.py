@@ -18,7 +18,7 @@ from palestra import (
     agent,
 )
 from palestra.files import UNREADABLE, is_file, write_text
-from palestra.kernel.errors import shown
+from palestra.kernel.errors import show
 from palestra.kernel.specs import load_entry_point
 from palestra.records.record import as_json, retrace
 
@@ -188,7 +188,7 @@ class Advisors:
         file = Path(path)
         if not is_file(file):
             raise InvalidOption(
-                f"there are no advisors at {shown(str(file))}; write them with Advisors.save"
+                f"there are no advisors at {show(str(file))}; write them with Advisors.save"
             )
         try:
             kept = json.loads(file.read_text("utf-8"))

@@ -61,8 +61,7 @@ def _tour_falls(points: Array) -> Array:
     gone = far[a, low] + far[high, b]
     come = far[a, high] + far[low, b]
     whole_tour = (high - low) >= n - 1
-    fall: Array = np.where((low == high) | whole_tour, 0.0, gone - come)
-    return fall
+    return np.where((low == high) | whole_tour, 0.0, gone - come)
 
 
 def _bin_falls(sizes: Array, place: Any) -> Array:

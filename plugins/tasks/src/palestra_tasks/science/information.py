@@ -20,8 +20,7 @@ def posterior(model: Model, thetas: Array, trials: Sequence[Trial]) -> Array:
     for design, outcome in trials:
         logs += model.log_likelihood(model.mean(thetas, design), outcome)
     weights = np.exp(logs - logs.max())
-    normalised: Array = weights / weights.sum()
-    return normalised
+    return weights / weights.sum()
 
 
 def information_gain(

@@ -87,8 +87,7 @@ class Model:
             return counts
         p = np.clip(means, 1e-12, 1 - 1e-12)
         choose = gammaln(self.trials + 1) - gammaln(y + 1) - gammaln(self.trials - y + 1)
-        successes: Array = choose + y * np.log(p) + (self.trials - y) * np.log1p(-p)
-        return successes
+        return choose + y * np.log(p) + (self.trials - y) * np.log1p(-p)
 
 
 def _normals(rng: Rng, count: int) -> list[float]:
@@ -97,15 +96,13 @@ def _normals(rng: Rng, count: int) -> list[float]:
 
 def _signal(t: Array, d: Designs) -> Array:
     far = [(t[:, k] - d[0]) ** 2 + (t[:, k + 1] - d[1]) ** 2 for k in (0, 2)]
-    total: Array = np.log(0.1 + sum(1 / (1e-4 + f) for f in far))
-    return total
+    return np.log(0.1 + sum(1 / (1e-4 + f) for f in far))
 
 
 def _discount(t: Array, d: Designs) -> Array:
     later, now, days = d
     gain = later / (1 + np.exp(t[:, 0]) * days) - now
-    chance: Array = 0.01 + 0.98 * ndtr(gain / np.maximum(0.1, t[:, 1]))
-    return chance
+    return 0.01 + 0.98 * ndtr(gain / np.maximum(0.1, t[:, 1]))
 
 
 def _prey(t: Array, d: Designs) -> Array:
@@ -125,8 +122,7 @@ def _prey(t: Array, d: Designs) -> Array:
         k4 = slope(prey + h * k3[0], hunters + h * k3[1])
         prey = prey + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
         hunters = hunters + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
-    alive: Array = np.clip(prey, 0.0, 1e6)
-    return alive
+    return np.clip(prey, 0.0, 1e6)
 
 
 def _feeling(t: Array, d: Designs) -> Array:

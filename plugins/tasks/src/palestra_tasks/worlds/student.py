@@ -99,5 +99,4 @@ def answers(course: Course, learned: tuple[Example, ...], asked: tuple[Example, 
         right: Array = (truth == (labels[0] if labels else 0)).astype(np.float64)
         return right
     student = LogisticRegression(C=10.0, max_iter=200).fit(rows(course, learned), labels)
-    found: Array = (student.predict(rows(course, asked)) == truth).astype(np.float64)
-    return found
+    return (student.predict(rows(course, asked)) == truth).astype(np.float64)
