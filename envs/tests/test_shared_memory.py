@@ -60,3 +60,18 @@ def test_comam_weighs_builder_and_retriever_of_real_play() -> None:
     found = estimate("comam", Group.of(records, compare_by=("seat",))).values
     turns = [(n, turn.seat) for n, record in enumerate(records) for turn in record.turns]
     assert found == pytest.approx([value[n, seat] for n, seat in turns])
+
+
+def test_measures_tell_what_the_records_hold() -> None:
+    (record,) = palestra.play(ID, agents="memory-keeper", seed=2)
+    assert palestra.measure(record)["memory-coverage"] == last_said(record, "local")[0]
+    (talk,) = palestra.play("text/Advice-v0", agents="adviser", seed=2)
+    measured = palestra.measure(talk)
+    assert measured["questions-asked"] == len(talk.steps) - 1
+    assert measured["type-known"] == last_said(talk, "belief")[talk.facts["type"]]
+    (work,) = palestra.play("text/MLEngineering-v0", agents="ml-engineer", seed=2, noise=0.0)
+    assert palestra.measure(work)["test-accuracy"] >= 0.85
+    (pitch,) = palestra.play("grid/CarBall-v0", agents="scripted", seed=1, num_players=2)
+    assert pitch.outcome is not None
+    scored = pitch.outcome.results[0] != "truncated"
+    assert palestra.measure(pitch).get("steps-to-score") == (len(pitch.steps) if scored else None)
