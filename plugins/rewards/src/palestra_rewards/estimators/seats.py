@@ -10,7 +10,7 @@ from typing import Annotated
 
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Floats, centred, standardised, together
+from palestra_rewards.arrays import Floats, centred, number, standardised, together
 from palestra_rewards.group import Group
 from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
 
@@ -27,9 +27,12 @@ def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Float
     The discounted sum comes first, then it is standardised over all turns of the seat.
 
     The first and the second player have different values, so each has statistics of its own, over
-    the whole batch. Yuan et al., "MARS" (2025).
+    the whole batch; so does each game (the fact "env") of a batch of several. Yuan et al., "MARS"
+    (2025).
     """
     to_go, seat = group.to_go(gamma=gamma), group.turn_seating
+    if "env" in group.facts:
+        seat = together((seat, number(group.line_fact("env"))[group.line]))
     return standardised(to_go, seat) if divide else centred(to_go, seat)
 
 
