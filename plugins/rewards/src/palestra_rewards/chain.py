@@ -154,6 +154,17 @@ def accepted_options(found: Any) -> list[str]:
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
 
 
+def _check_required(found: Any, name: str, given: Mapping[str, Any]) -> None:
+    """Raise `InvalidOption` if an option without a default is not given."""
+    parameters = inspect.signature(found).parameters.values()
+    own = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    missing = [p.name for p in own if p.name not in given]
+    if missing:
+        raise InvalidOption(
+            f"{name} needs {' and '.join(missing)}; pass {', '.join(f'{m}=…' for m in missing)}"
+        )
+
+
 def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options converted and checked by the annotations of `found`; raises `InvalidOption`."""
     hints = parameter_hints(found)
@@ -199,4 +210,5 @@ def shape(name: str, records: EpisodeRecord | Sequence[EpisodeRecord], **options
         raise UnknownName(f"option of {text}", wrong[0], accepted)
     given = fitted_options(found, text, given)
     require(text, declared.needs, Group.of(several), given)
+    _check_required(found, text, given)
     return np.concatenate([np.asarray(found(record, **given)) for record in several])
