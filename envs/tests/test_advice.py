@@ -9,7 +9,6 @@ import palestra
 import pytest
 from palestra import Rng
 from palestra_envs.text.advice import TYPES, Advice, Ask, Conversation, Recommend
-from palestra_rewards import shape
 
 ID = "text/Advice-v0"
 
@@ -54,17 +53,3 @@ def test_an_adviser_is_right_as_often_as_it_is_sure(scenario: str) -> None:
     right = np.mean([record.outcome.results[0] == "win" for record in records if record.outcome])
     each = 0.85**2 / (0.85**2 + 0.15**2)
     assert right == pytest.approx(each**3, abs=4 * np.sqrt(each**3 * (1 - each**3) / 150))
-
-
-def test_curiosity_pays_what_was_learnt_and_not_for_talking_long() -> None:
-    records = palestra.play(ID, agents="adviser", episodes=6, seed=3)
-    for record in records:
-        first, last = record.facts["belief"], record.facts["belief"]
-        for step in record.steps:
-            last = step.facts.get("belief", last)
-        true = record.facts["type"]
-        assert shape("curiosity", record).sum() == pytest.approx(last[true] - first[true])
-        assert first[true] == pytest.approx(1 / 8)
-    talker = palestra.play(ID, agents="adviser:sure=1.0", episodes=6, seed=3, candour=0.5)
-    assert shape("curiosity", talker) == pytest.approx(0.0)  # nine questions that teach nothing
-    assert all(len(record.steps) == 10 for record in talker)

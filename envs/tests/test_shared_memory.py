@@ -1,4 +1,4 @@
-"""Shared memory: answers and own rewards by hand, coverage in closed form, CoMAM on real play."""
+"""Shared memory: answers and own rewards by hand, coverage in closed form."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Rng
+from palestra.records.shared_measures import last_fact
 from palestra_envs.text.shared_memory import Keep, Recall, SharedMemory, Skip, Talk
-from palestra_rewards import Group, estimate
-from palestra_rewards.facts import last_said
-from scipy.stats import spearmanr
 
 ID = "text/SharedMemory-v0"
 
@@ -42,21 +40,20 @@ def test_what_is_kept_covers_its_share_of_the_questions() -> None:
     deviation = np.sqrt((expected * (1 - expected) / 20).sum()) / 150
     assert found.mean() == pytest.approx(expected.mean(), abs=4 * deviation)
     for record in records:
-        local = last_said(record, "local")
+        local = last_fact(record, "local")
         assert local == pytest.approx([record.returns[0], 1.0 if record.returns[0] else 0.0])
 
 
-def test_comam_weighs_builder_and_retriever_of_real_play() -> None:
-    records = [
-        *palestra.rollouts(ID, agents="memory-keeper", n=2, seed=3),
-        *palestra.rollouts(ID, agents="random", n=6, seed=3),
-        *palestra.rollouts(ID, agents=["memory-keeper", "random"], n=4, seed=3),
-    ]
-    local = np.array([last_said(record, "local") for record in records])
-    team = np.array([record.returns[0] for record in records])
-    weights = np.array([(1 + spearmanr(own, team).statistic) / 2 for own in local.T])
-    value = local + team[:, None] * weights / weights.sum()
-    value -= value.mean(axis=0)
-    found = estimate("comam", Group.of(records, compare_by=("seat",))).values
-    turns = [(n, turn.seat) for n, record in enumerate(records) for turn in record.turns]
-    assert found == pytest.approx([value[n, seat] for n, seat in turns])
+def test_measures_tell_what_the_records_hold() -> None:
+    (record,) = palestra.play(ID, agents="memory-keeper", seed=2)
+    assert palestra.measure(record)["memory-coverage"] == last_fact(record, "local")[0]
+    (talk,) = palestra.play("text/Advice-v0", agents="adviser", seed=2)
+    measured = palestra.measure(talk)
+    assert measured["questions-asked"] == len(talk.steps) - 1
+    assert measured["type-known"] == last_fact(talk, "belief")[talk.facts["type"]]
+    (work,) = palestra.play("text/MLEngineering-v0", agents="ml-engineer", seed=2, noise=0.0)
+    assert palestra.measure(work)["test-accuracy"] >= 0.85
+    (pitch,) = palestra.play("grid/CarBall-v0", agents="scripted", seed=1, num_players=2)
+    assert pitch.outcome is not None
+    scored = pitch.outcome.results[0] != "truncated"
+    assert palestra.measure(pitch).get("steps-to-score") == (len(pitch.steps) if scored else None)

@@ -10,7 +10,7 @@ import palestra
 import pytest
 from palestra import Episode, InvalidOption
 from palestra.records.record import retrace
-from palestra_rewards import Group, estimate
+from palestra_rewards import Group, estimate, shape
 from palestra_rewards.estimators.gigpo import step_part
 from palestra_rewards.repeats import measure, row, share_in_episodes
 
@@ -255,6 +255,11 @@ def test_members_of_other_tasks_are_named(other: dict[str, Any], what: str) -> N
 def test_numbers_that_are_none_are_named(name: str, columns: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         estimate(name, {"episode": [0, 1], "rewards": [0, 0], **columns})
+
+
+def test_options_that_must_be_given_are_named() -> None:
+    with pytest.raises(InvalidOption, match="rewarddance needs task and reference; pass task=…"):
+        shape("rewarddance", records(1), judge="echo:yes")
 
 
 def test_seats_without_turns_are_named() -> None:

@@ -89,6 +89,20 @@ def test_mars_standardises_reward_to_go_per_seat() -> None:
         np.testing.assert_allclose(own, (to_go - to_go.mean()) / to_go.std())
 
 
+def test_mars_keeps_games_of_one_batch_apart() -> None:
+    """Two games whose pay differs by a factor of 100: each seat's numbers are those of its game."""
+    group = Group.from_arrays(
+        episode=[0, 0, 1, 1, 2, 2, 3, 3, 4, 4],
+        seat=[0, 1] * 5,
+        rewards=[1, -1, 0, 2, 5, 3, 100, -100, 300, 0],
+        facts={"env": ["a", "a", "a", "b", "b"]},
+    )
+    found = estimate("mars", group).values
+    for seat, rows in ((0, [0, 2, 4]), (1, [1, 3, 5]), (0, [6, 8]), (1, [7, 9])):
+        paid = group.rewards[rows]
+        assert found[rows] == pytest.approx((paid - paid.mean()) / paid.std()), seat
+
+
 def test_dr_mas_second_moment_under_shared_statistics() -> None:
     """Under shared statistics agent k's is (spread_k² + (mean_k - mean)²) / spread²; own: 1."""
     rng = np.random.default_rng(0)

@@ -223,3 +223,18 @@ def trees_saved(record: EpisodeRecord) -> float:
 def houses_lost(record: EpisodeRecord) -> float:
     """How many houses burned down."""
     return float(sum(event["houses"] for event in data_of(record, "lost")))
+
+
+# Car-ball
+
+
+@metric(
+    "steps-to-score",
+    measures=("grid/CarBall-v0",),
+    unit="steps",
+    bounds=(1.0, None),
+    better="lower",
+)
+def steps_to_score(record: EpisodeRecord) -> float | None:
+    """Steps until a team scores; undefined if none does."""
+    return float(len(record.steps)) if data_of(record, "goal") else None

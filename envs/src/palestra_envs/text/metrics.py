@@ -6,7 +6,7 @@ from itertools import product
 from math import dist
 
 from palestra import EpisodeRecord, metric
-from palestra.records.shared_measures import data_of, gini, share_of, welfare
+from palestra.records.shared_measures import data_of, gini, last_fact, share_of, welfare
 
 COMMONS, TRASH = "text/Commons-v0", "text/Trash-v0"
 MAZE, NEGOTIATION = "text/CollaborationMaze-v0", "text/Negotiation-v0"
@@ -150,3 +150,37 @@ def goal_reached(record: EpisodeRecord) -> float:
 def messages(record: EpisodeRecord) -> float:
     """Messages that players wrote to others."""
     return float(len(data_of(record, "message")))
+
+
+# Advice, programs and shared memories
+
+
+@metric(
+    "questions-asked",
+    measures=("text/Advice-v0",),
+    unit="questions",
+    bounds=(0.0, None),
+    better="lower",
+)
+def questions_asked(record: EpisodeRecord) -> float:
+    """Questions that the person was asked."""
+    return float(sum("said" in event for event in data_of(record, "reveal")))
+
+
+@metric("type-known", measures=("text/Advice-v0",), bounds=(0.0, 1.0), better="higher")
+def type_known(record: EpisodeRecord) -> float:
+    """The chance that a Bayesian user model gives the person's true type at the end."""
+    return float(last_fact(record, "belief")[last_fact(record, "type")])
+
+
+@metric("test-accuracy", measures=("text/MLEngineering-v0",), bounds=(0.0, 1.0), better="higher")
+def accuracy_on_tests(record: EpisodeRecord) -> float | None:
+    """The share of test rows whose label was submitted rightly; undefined if cut off."""
+    found = [event["accuracy"] for event in data_of(record, "reveal") if "accuracy" in event]
+    return float(found[-1]) if found else None
+
+
+@metric("memory-coverage", measures=("text/SharedMemory-v0",), bounds=(0.0, 1.0), better="higher")
+def memory_coverage(record: EpisodeRecord) -> float:
+    """The share of the questions asked whose answer was in the memory."""
+    return float(last_fact(record, "local")[0])

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,7 +195,7 @@ class Wildfire(Walkers[WildfireState]):
 
         All pilots are paid the same amount.
     """
-    payoffs: Payoffs = "common"  # type: ignore[misc]
+    payoffs: ClassVar[Payoffs] = "common"
     figure = "plane"
     num_actions = len(ACTIONS)
     reward_terms = ("extinguished", "prepared", "houses", "saved")
@@ -367,7 +367,7 @@ class Wildfire(Walkers[WildfireState]):
             return events
         lost = int(((after.ground == RUIN) & (before.ground == HOUSE)).sum())
         if lost:
-            text = f"{quantity(lost, 'house')} {'burns' if lost == 1 else 'burn'} down."
+            text = f"{quantity(lost, 'house').capitalize()} burned down."
             events.append(Event("lost", text, {"houses": lost}))
         return events
 
