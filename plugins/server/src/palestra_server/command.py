@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import secrets
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,7 @@ def serve_command(
 ) -> None:
     """Serve matches: every seat has an address, which clients and people can take."""
     import uvicorn
+    from palestra.runner.run_folder import locked
 
     from palestra_server.app import create_app
     from palestra_server.listening import listen
@@ -86,6 +88,9 @@ def serve_command(
         )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     url = store if "://" in store else f"sqlite:///{store}"
+    held = ExitStack()  # until the process ends
+    if store != ":memory:" and "://" not in store:
+        held.enter_context(locked(Path(f"{store}.lock"), f"to {store}", "--store"))
     server = MatchServer(MatchStore(url))
     hosts = [*LOOPBACK, host, *(name or [])]
     spoken = [_dialect(word, server, token) for word in dialects.split(",") if word]
@@ -117,7 +122,8 @@ def serve_command(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    uvicorn.Server(config).run([socket])
+    with held:
+        uvicorn.Server(config).run([socket])
 
 
 def page_links(home: str, opened: Opened) -> tuple[str, str]:
