@@ -22,6 +22,7 @@ from palestra import (
     RewardSpec,
     UnknownName,
 )
+from palestra.cli import add_commands, command_name
 from palestra.cli.checking import check_command
 from palestra.engine.batch import Batch
 from palestra.kernel.plugins import Plugin, Plugins
@@ -348,3 +349,68 @@ def test_a_hook_without_its_decorator_is_named() -> None:
     assert not plugins.plugins["forgetful"].gives
     with pytest.raises(PluginError, match="palestra_environments is not marked"):
         Plugins(strict=True).register(Forgetful(), Plugin("forgetful", "forgetful 1.0"))
+
+
+class Rude(BaseException):
+    """No `Exception`, and without a message that can be read."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+class Refusing(list[Any]):
+    """A list that cannot be read."""
+
+    def __iter__(self) -> Any:
+        raise Rude
+
+
+class Hostile:
+    """Raises what is no `Exception` wherever it is asked."""
+
+    @palestra.hookimpl
+    def palestra_environments(self) -> Any:
+        return Refusing([1])
+
+    @palestra.hookimpl
+    def palestra_commands(self, app: typer.Typer) -> None:
+        raise Rude
+
+
+class Grasping:
+    """Adds commands under names that are taken: one named by its function, and a group."""
+
+    @palestra.hookimpl
+    def palestra_commands(self, app: typer.Typer) -> None:
+        @app.command()
+        def play() -> None:
+            raise AssertionError("another's play")
+
+        @app.command()
+        def dig_up() -> None: ...
+
+        app.add_typer(typer.Typer(name="list"))
+        app.registered_commands.reverse()
+
+
+def test_no_exception_of_a_plugin_reaches_the_command() -> None:
+    plugins = Plugins()
+    plugins.register(Hostile(), Plugin("hostile", "hostile 1.0"))
+    assert plugins.plugins["hostile"].status == "failed"
+    assert "Rude: (its message cannot be read)" in str(plugins.failures[0])
+    plugins.call_one("hostile", "palestra_commands", app=typer.Typer())
+
+
+def test_a_command_stays_with_its_first_owner_however_it_is_named() -> None:
+    app = typer.Typer()
+    app.command("play")(lambda: None)
+    app.command("list")(lambda: None)
+    own = list(app.registered_commands)
+    plugins = Plugins()
+    plugins.register(Grasping(), Plugin("grasping", "grasping 1.0"))
+    add_commands(app, plugins, ([*own], []))
+    assert app.registered_commands[:2] == own
+    assert [command_name(info) for info in app.registered_commands] == ["play", "list", "dig-up"]
+    assert app.registered_groups == []
+    contested = plugins.plugins["grasping"].contested
+    assert [line.split(" of ")[0] for line in contested] == ["command 'play'", "command 'list'"]

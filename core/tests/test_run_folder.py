@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,3 +130,16 @@ def test_memory_does_not_grow_with_finished_episodes() -> None:
 
     held_after(20)
     assert held_after(400) < 1.5 * held_after(40)
+
+
+def test_a_disk_that_keeps_no_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As network file systems may."""
+
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(palestra.PalestraError, match=r"cannot lock .*choose a folder on a disk of"):
+        palestra.play(C4, agents=["first", "first"], out=tmp_path)

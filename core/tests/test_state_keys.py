@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -132,3 +133,11 @@ def test_large_arrays_are_told_apart() -> None:
 def test_lists_keep_their_order_and_the_generator_does_not_count() -> None:
     assert written_state(Kept(1, [1, {2}])) != written_state(Kept(1, [{2}, 1]))
     assert written_state(Kept(1, {"a": 1})) == written_state(Kept(9, {"a": 1}))
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_pythons_own_copies_have_equal_keys(name: str) -> None:
+    episode = played(name, 1)
+    game, state = episode.game, episode.state
+    for made in (copy.copy(state), copy.deepcopy(state), copy.deepcopy(copy.deepcopy(state))):
+        assert game.state_key(made) == game.state_key(state)

@@ -9,6 +9,7 @@ import sys
 import pytest
 from palestra import Rng
 from palestra.records.record import replay
+from palestra.runner.run_folder import locked
 from palestra_server.client import Server
 from palestra_server.messages import OPEN, Answer, Create, Join, Move
 from palestra_server.server import MatchServer
@@ -142,3 +143,18 @@ def test_answers_keep_what_they_took():
 
     answer = Answer(1, 3, text="Say(text='hi')", thought="hm", usage=Usage(tokens_in=7))
     assert json.decode(json.encode(answer), type=Answer) == answer
+
+
+def test_two_servers_cannot_share_a_store(tmp_path):
+    store = tmp_path / "matches.db"
+    with locked(tmp_path / "matches.db.lock", f"to {store}", "--store"):
+        done = subprocess.run(
+            [sys.executable, "-m", "palestra", "serve", "--store", str(store), "--port", "0"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert "another process is writing to" in done.stderr
+    assert "choose another --store" in " ".join(done.stderr.split())
+    assert not store.exists()

@@ -21,7 +21,7 @@ from typing import Any
 import pluggy
 
 from palestra.kernel import hooks
-from palestra.kernel.errors import PalestraError, PluginError, UnknownName
+from palestra.kernel.errors import PalestraError, PluginError, UnknownName, cause, show
 from palestra.kernel.specs import (
     AgentSpec,
     EnvSpec,
@@ -135,8 +135,6 @@ class Plugins:
             return
         try:
             module = point.load()
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # sys.exit, and anything else that a module raises
             self._fail(plugin, "import", error)
             return
@@ -150,7 +148,7 @@ class Plugins:
             callers = self.manager.get_hookcallers(module) or []
             plugin.hooks = tuple(sorted(caller.name for caller in callers))
             self._reject_unknown(plugin, module)
-        except Exception as error:
+        except BaseException as error:
             self._withdraw(plugin)
             self._fail(plugin, "register", error)
             return
@@ -173,8 +171,8 @@ class Plugins:
             for item in items:
                 if not isinstance(item, CATALOGUES[hook]):
                     expected = CATALOGUES[hook].__name__
-                    raise TypeError(f"{hook} must give {expected}s, not {item!r}")
-        except (Exception, SystemExit) as error:
+                    raise TypeError(f"{hook} must give {expected}s, not {show(item)}")
+        except BaseException as error:
             self._fail(plugin, f"answer {hook}", error)
             return
         plugin.gives[hook] = items
@@ -184,6 +182,8 @@ class Plugins:
             self.manager.unregister(name=plugin.name)
 
     def _fail(self, plugin: Plugin, stage: str, error: BaseException) -> None:
+        if isinstance(error, KeyboardInterrupt):  # the user's Ctrl-C
+            raise error
         if self._strict:
             raise PluginError(
                 str(Failure(plugin.name, plugin.distribution, stage, error))
@@ -216,9 +216,9 @@ class Plugins:
                 answer = implementation(**arguments)
             except (PalestraError, ImportError, LookupError, ValueError, OSError):
                 raise  # a deliberate error: it is the plugin's answer
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
                 self.reject(name, f"answer {hook}", error)
-                broken = PluginError(f"plugin {name!r} failed to answer {hook}: {error!r}")
+                broken = PluginError(f"plugin {name!r} failed to answer {hook}: {cause(error)}")
                 broken.__cause__ = error
                 continue
             if answer is not None:
@@ -234,7 +234,7 @@ class Plugins:
             return
         try:
             getattr(module, hook)(**arguments)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             self.reject(name, f"answer {hook}", error)
 
 
@@ -258,7 +258,7 @@ def _order(point: EntryPoint) -> tuple[int, str, str, str]:
 def _message(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:
+    except (Exception, SystemExit):
         return "(its message cannot be read)"
 
 

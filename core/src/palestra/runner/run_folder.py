@@ -9,6 +9,7 @@ writes in a folder.
 from __future__ import annotations
 
 import contextlib
+import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 import msgspec
 
 from palestra.agents.budget import Ledger
-from palestra.files import UNREADABLE, remove_drafts, writable, write_bytes
+from palestra.files import UNREADABLE, CannotWrite, remove_drafts, writable, write_bytes
 from palestra.kernel.errors import InvalidOption, RecordError
 from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
 
@@ -36,17 +37,35 @@ def sole_writer(folder: Path) -> Iterator[None]:
 
     Raises `InvalidOption` if another process holds it, `CannotWrite` if it is read-only.
     """
-    from filelock import FileLock, Timeout  # late: it would take a tenth of importing palestra
-
-    lock = FileLock(folder / LOCK)
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:  # an OSError, but not about writing
-            raise InvalidOption(
-                f"another process is writing in {folder}; wait for it, or choose another folder"
-            ) from None
+    with locked(folder / LOCK, f"in {folder}", "folder"):
+        yield
+
+
+@contextlib.contextmanager
+def locked(file: Path, where: str, kind: str) -> Iterator[None]:
+    """Hold a lock file; it is released when this process ends, however it ends.
+
+    `where` and `kind` ("folder") say in errors what it stands for. Raises as `sole_writer`.
+    """
+    from filelock import FileLock, Timeout  # late: it would take a tenth of importing palestra
+
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:  # an OSError, but not about the disk
+        raise InvalidOption(
+            f"another process is writing {where}; wait for it, or choose another {kind}"
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        if getattr(error, "errno", None) in (errno.EROFS, errno.EACCES, errno.ENOSPC):
+            with writable(file.parent):
+                raise
+        raise CannotWrite(
+            f"cannot lock {file}: {getattr(error, 'strerror', None) or error}; choose a {kind} on "
+            "a disk of this machine"
+        ) from error
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,6 +72,7 @@ def serve_command(
 ) -> None:
     """Serve matches: every seat has an address, which clients and people can take."""
     import uvicorn
+    from palestra.runner.run_folder import locked
 
     from palestra_server.app import create_app
     from palestra_server.dialects import open_dialect
@@ -107,6 +109,9 @@ def serve_command(
         limits = msgspec.convert(read_options(limit or []), Limits)
     except msgspec.ValidationError as error:
         raise InvalidOption(f"--limit: {error}") from None
+    held = ExitStack()  # until the process ends
+    if store != ":memory:" and "://" not in store:
+        held.enter_context(locked(Path(f"{store}.lock"), f"to {store}", "--store"))
     hosts = [*LOOPBACK, host, *(name or [])]
     words = [word for word in dialects.split(",") if word]
     if workers > 1 or inside:
@@ -119,7 +124,8 @@ def serve_command(
         port_socket = listen(host, port)
         console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
         tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
-        serve_workers(settings, workers, port_socket, **UVICORN, **tls)
+        with held:
+            serve_workers(settings, workers, port_socket, **UVICORN, **tls)
         return
     server = MatchServer(MatchStore(url), limits)
     spoken = [open_dialect(word, server, token) for word in words]
@@ -141,7 +147,8 @@ def serve_command(
     if browser and first is None:
         webbrowser.open(home)
     config = uvicorn.Config(app, **UVICORN, ssl_certfile=certificate, ssl_keyfile=key)
-    uvicorn.Server(config).run([port_socket])
+    with held:
+        uvicorn.Server(config).run([port_socket])
 
 
 def _home(listening: socket.socket, certificate: Path | None) -> str:
