@@ -24,6 +24,7 @@ class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     width: Positive = 128
     heads: Positive = 4
     context: Positive = 512
+    spread: Rate = 0.02  # standard deviation of the first weights
 
 
 class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
