@@ -35,7 +35,7 @@ ESTIMATORS = {
     "turn level": "mars:gamma=0.9",
 }
 BLIND = "all seats:"
-ROUNDS = {"kuhn": 60, "frozen_lake": 20, "tictactoe": 20}
+ROUNDS = {"kuhn": 30, "frozen_lake": 10, "tictactoe": 20}
 
 
 class SeatBlind:

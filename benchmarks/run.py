@@ -35,6 +35,7 @@ SUITES = (
     "web",
     "arena",
     "rendering",
+    "llm_traces",
 )
 DISTRIBUTIONS = (
     "numpy",
