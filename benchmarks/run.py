@@ -37,6 +37,7 @@ SUITES = (
     "rendering",
     "server",
     "server_ids",
+    "llm_traces",
 )
 DISTRIBUTIONS = (
     "numpy",

@@ -383,7 +383,8 @@ def trained_llm(folder: Path) -> Any:
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in read_curve(folder / CURVE)]
     written = {n: v.tolist() for n, v in Learner(folder / MODEL).net.state_dict().items()}
     assert not list(folder.glob(".*-*")), "drafts of a killed process are removed"
-    weights = {name: values.tolist() for name, values in state["weights"].items()}
+    (learned,) = state["weights"]
+    weights = {name: values.tolist() for name, values in learned.items()}
     return state["round"], weights, written, rows
 
 

@@ -256,6 +256,7 @@ def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_pa
         trainer._descend(trainer.model, trainer.optimisers[0], token_batch([broken()]))
     again = Trainer(replace(plan, learning_rate=1e-5), tmp_path / "run", resume=True)
     assert all(torch.equal(value, good[name]) for name, value in weights(again).items())
+    again.run()
     assert again.optimisers[0].param_groups[0]["lr"] == 1e-5
 
 

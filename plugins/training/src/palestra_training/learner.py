@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 import torch
 import transformers
-from palestra import ModelError
+from palestra import InvalidOption, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Tokens
 from palestra.llm.tokens import read_prompt, token_ids
@@ -131,6 +132,29 @@ class Learner(Model):
             for place, written in zip(places, made, strict=True):
                 replies[place] = self._reply(prompts[place], requests[place], *written)
         return [reply for reply in replies if reply is not None]
+
+    @torch.inference_mode()
+    def strategy(self, request: Request) -> dict[str, float]:
+        """The probability of each choice of a request, as `chat` would draw it."""
+        listed = self._listed(request)
+        if listed is None or request.choices is None:
+            raise InvalidOption("a strategy needs a request with choices; say mode=choice")
+        prompt = read_prompt(self.tokenizer, request, self.name)
+        heat = request.temperature or 1.0
+        found = {}
+        for text, choice in zip(request.choices, listed, strict=True):
+            ids = torch.tensor([[*prompt, *choice]], device=self.device)
+            with self.computing():
+                logits = self.net(ids, logits_to_keep=len(choice) + 1).logits[0].float() / heat
+            chance = 0.0
+            for step in range(len(choice) + 1):
+                allowed = _allowed(listed, choice[:step], self.end)
+                picked = choice[step] if step < len(choice) else min(self.end, default=-1)
+                if len(allowed) > 1:
+                    scores = torch.log_softmax(logits[step, allowed], -1)
+                    chance += float(scores[allowed.index(picked)])
+            found[text] = math.exp(chance)
+        return found
 
     def _reply(
         self, ids: list[int], request: Request, said: list[int], logprobs: list[float], finish: str

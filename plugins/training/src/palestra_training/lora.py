@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,8 @@ def add_adapters(net: Any, lora: Lora, names: Sequence[str], *, seed: int) -> An
         target_modules=targets,
         task_type="CAUSAL_LM",
     )
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft's, about names of transformers
         torch.manual_seed(seed)
         made = get_peft_model(net, config, adapter_name=names[0])
         for name in names[1:]:

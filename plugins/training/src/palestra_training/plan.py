@@ -24,6 +24,7 @@ class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     width: Positive = 128
     heads: Positive = 4
     context: Positive = 512
+    spread: Rate = 0.02  # standard deviation of the first weights
 
 
 class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -72,7 +73,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     being learned from, with older weights, which the ratios of the loss correct for. groups,
     group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
-    policy. minibatch: distinct streams per gradient step. save_every: rounds between checkpoints.
+    policy. decay: let the learning rate fall evenly to 0 by the last round. minibatch: distinct
+    streams per gradient step. save_every: rounds between checkpoints.
     precision: of matrix products; bfloat16 takes half the time where the processor has it. refused:
     the advantage of a refused answer if the game continued. mode: "choice" holds replies to the
     legal moves, in play and in learning alike.
@@ -103,6 +105,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     beta: Annotated[float, Meta(ge=0)] = 0.0
     entropy: Annotated[float, Meta(ge=0)] = 0.0
     learning_rate: Rate = 3e-4
+    decay: bool = False
     epochs: Positive = 1
     minibatch: Positive = 256
     grad_norm: Rate = 1.0

@@ -237,8 +237,6 @@ class Trainer:
             learner.version = version
         for optimiser, known in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(known)
-            for group in optimiser.param_groups:
-                group["lr"] = self.plan.learning_rate
         self.credit.load(state["credit"])
         self.pool.load(state["pool"])
         self.round, self._seconds = state["round"], state["seconds"]
@@ -443,6 +441,9 @@ class Trainer:
         """Gradient steps on one round's tokens; mean loss, entropy, and largest ratio seen."""
         plan = self.plan
         order = torch.Generator().manual_seed(plan.seed + 104_729 * self.round)
+        left = 1 - self.round / plan.rounds if plan.decay else 1.0
+        for group in optimiser.param_groups:
+            group["lr"] = plan.learning_rate * left
         anchor = self._reference_logprobs(learner, batch, reference)
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
