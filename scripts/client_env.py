@@ -26,13 +26,16 @@ ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
-REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12"}  # and the Python they need
+REMOTE = ("openenv", "openenv_core", "nemo_gym")
+PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is not ours
 LEARNING = ("agents", "plugins/rewards", "plugins/training")
 MORE = {
     "trl": LEARNING,
     "verifiers": LEARNING,
     "inspect": (*LEARNING, "plugins/arena"),
     "tinker": LEARNING,
+    "verl": LEARNING,
+    "skyrl": LEARNING,
 }
 
 
@@ -73,7 +76,7 @@ def requirements(client: str) -> Path:
 
 
 def make(client: str, folder: Path) -> None:
-    version = REMOTE.get(client)
+    version = PYTHONS.get(client)
     uv(
         "venv",
         "--clear",
