@@ -104,7 +104,8 @@ def uv(*arguments: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "uv", *arguments, "--quiet"],
         check=True,
-        env={**os.environ, "UV_FIND_LINKS": wheels},
+        # the workspace's overrides leave trainers out, which are what is wanted here
+        env={**os.environ, "UV_FIND_LINKS": wheels, "UV_NO_CONFIG": "1"},
     )
 
 
