@@ -26,14 +26,16 @@ ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
-# and the Python they need
-REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12", "verifiers_server": ""}
+REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server")
+PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is not ours
 LEARNING = ("agents", "plugins/rewards", "plugins/training")
 MORE = {
     "trl": LEARNING,
     "verifiers": LEARNING,
     "inspect": (*LEARNING, "plugins/arena"),
     "tinker": LEARNING,
+    "verl": LEARNING,
+    "skyrl": LEARNING,
 }
 
 
@@ -74,7 +76,7 @@ def requirements(client: str) -> Path:
 
 
 def make(client: str, folder: Path) -> None:
-    version = REMOTE.get(client)
+    version = PYTHONS.get(client)
     uv(
         "venv",
         "--clear",
@@ -102,7 +104,8 @@ def uv(*arguments: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "uv", *arguments, "--quiet"],
         check=True,
-        env={**os.environ, "UV_FIND_LINKS": wheels},
+        # the workspace's overrides leave trainers out, which are what is wanted here
+        env={**os.environ, "UV_FIND_LINKS": wheels, "UV_NO_CONFIG": "1"},
     )
 
 

@@ -18,7 +18,14 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 OWN_ENVIRONMENT = (
     *("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "jaxmarl"),
-    *("trl", "verifiers", "inspect", "tinker"),  # these train or ask language models
+    *(
+        "trl",
+        "verifiers",
+        "inspect",
+        "tinker",
+        "verl",
+        "skyrl",
+    ),  # these train or ask language models
 )
 REMOTE = ("openenv", "openenv_core", "nemo_gym")  # clients of the server: plugins/server/tests
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")

@@ -19,6 +19,7 @@ from palestra.shaping import open_episode
 from palestra.views.opening import (
     MASKS,
     RENDER_MODES,
+    Unreadable,
     check_obs,
     check_render_mode,
     check_settings,
@@ -26,7 +27,7 @@ from palestra.views.opening import (
     open_for,
     read_action,
 )
-from palestra.views.spaces import AnyText, TextObservation, with_mask
+from palestra.views.spaces import AnyText, Padding, TextObservation, with_mask
 
 
 class SeatsView:
@@ -34,7 +35,8 @@ class SeatsView:
 
     masks: where legal actions are given: "obs" (observations are {"observation", "action_mask"}),
     "info" (`infos[agent]["action_mask"]`) or "off". By default, `default_masks`.
-    max_cycles: truncate the episode after this many steps.
+    max_cycles: truncate the episode after this many steps. pad_spaces: all seats have the same
+    spaces, for clients that ask for it: see `Padding`. An action that pads is illegal.
     """
 
     default_masks: ClassVar[str]
@@ -50,6 +52,7 @@ class SeatsView:
         obs: str | None = None,
         masks: str | None = None,
         max_cycles: int | None = None,
+        pad_spaces: bool = False,
         invalid: str = "forfeit",
         compiled: bool | None = None,
         rewards: Sequence[str] | None = None,
@@ -62,6 +65,7 @@ class SeatsView:
         spec, game = open_for(type(self), env, options)
         self.game, self.obs = game, check_obs(obs, game)
         self._choices = count_choices(game, self.obs)
+        self._padding = self._pad() if pad_spaces and self.obs != "text" else None
         self.render_mode = check_render_mode(render_mode)
         masks = self.default_masks if masks is None else masks
         if not isinstance(masks, str) or masks not in MASKS:
@@ -97,8 +101,12 @@ class SeatsView:
                 self.observation_spaces[player] = AnyText()
             else:
                 actions = game.action_space(seat)
-                self.action_spaces[player] = type(actions)(actions.n)  # each with its own generator
                 seen = game.observation_space(seat)
+                count = int(actions.n)
+                if self._padding is not None:
+                    seen, count = self._padding.observation_space, self._padding.choices
+                actions = type(actions)(count)  # each with its own generator
+                self.action_spaces[player] = actions
                 self.observation_spaces[player] = (
                     with_mask(seen, actions) if masks == "obs" else seen
                 )
@@ -127,12 +135,20 @@ class SeatsView:
         seat, episode = self._seat[agent], self._episode
         if self.obs == "text":
             return TextObservation(episode.prompt(seat, self._since[seat]))
-        if self.masks != "obs":
-            return episode.observation(seat)
-        return {
-            "observation": episode.observation(seat),
-            "action_mask": episode.action_mask(seat).copy(),
-        }
+        seen = episode.observation(seat)
+        if self._padding is not None:
+            seen = self._padding.observation(seen)
+        return (
+            {"observation": seen, "action_mask": self._mask(seat)} if self.masks == "obs" else seen
+        )
+
+    def _mask(self, seat: int) -> NDArray[Any]:
+        mask = self._episode.action_mask(seat)
+        return mask.copy() if self._padding is None else self._padding.mask(mask)
+
+    def _pad(self) -> Padding:
+        seats = range(self.game.num_players)
+        return Padding([self.game.observation_space(seat) for seat in seats], self._choices)
 
     def _mask_info(self, seat: int) -> dict[str, Any]:
         """Entries of infos about the person at the seat and, if requested, the legal actions."""
@@ -140,7 +156,7 @@ class SeatsView:
         if self.game.has_newcomers:
             info["life"] = self._episode.life(seat)
         if self.masks == "info" and self.obs != "text":
-            info["action_mask"] = self._episode.action_mask(seat).copy()
+            info["action_mask"] = self._mask(seat)
         return info
 
     def _cut(self) -> None:
@@ -170,7 +186,14 @@ class SeatsView:
     def _read(self, seat: int, action: Any) -> Any:
         if self.obs == "text":
             self._since[seat] = self._episode.cursor(seat)
+        elif self._padding is not None and self._pads(seat, action):
+            return Unreadable(str(action))
         return read_action(self._episode, seat, action, self._choices[seat])
+
+    def _pads(self, seat: int, action: Any) -> bool:
+        """Whether an action is in the seat's space, but not one that the seat has."""
+        space = self.action_spaces[self.possible_agents[seat]]
+        return bool(space.contains(action)) and int(action) >= self._choices[seat]
 
     def render(self) -> Any:
         """A frame (rgb_array: HxWx3 uint8), a text picture (ansi), or None (human)."""
