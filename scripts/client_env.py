@@ -28,7 +28,10 @@ REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
 # and the Python they need
 REMOTE = {"openenv": "", "openenv_core": "", "nemo_gym": "3.12", "verifiers_server": ""}
-MORE = {"trl": ("agents", "plugins/rewards", "plugins/training")}
+MORE = {
+    "trl": ("agents", "plugins/rewards", "plugins/training"),
+    "ray_serve": ("agents", "plugins/server"),
+}
 
 
 def environment(client: str, *, fresh: bool = False) -> Path:
