@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from clients import python_of
@@ -15,33 +16,31 @@ ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
 
 
 @contextmanager
-def postgres(folder, port):
+def postgres(port):
     """The URL of a PostgreSQL of its own; it refuses to run as root."""
-    folder.chmod(0o777)
-    data = folder / "postgres"
     become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if ROOT else []
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        if ROOT:
+            shutil.chown(folder, "postgres")
+        data = f"{folder}/data"
 
-    def call(*command):
-        subprocess.run([*become, *command], cwd="/", check=True, capture_output=True)
+        def call(*command):
+            subprocess.run([*become, *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
-    for parent in folder.parents:
-        if parent.owner() == "root" and ROOT and not parent.stat().st_mode & 1:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    call("initdb", "-D", str(data), "-A", "trust", "-U", "palestra")
-    options = f"-p {port} -k {data} -c listen_addresses=127.0.0.1"
-    call("pg_ctl", "-D", str(data), "-o", options, "-l", str(folder / "pg.log"), "-w", "start")
-    try:
-        yield f"postgresql+psycopg://palestra@127.0.0.1:{port}/postgres"
-    finally:
-        stop = ["pg_ctl", "-D", str(data), "-m", "immediate", "stop"]
-        subprocess.run([*become, *stop], cwd="/", check=False, capture_output=True)
+        call("initdb", "-D", data, "-A", "trust", "-U", "palestra")
+        options = f"-p {port} -k {data} -c listen_addresses=127.0.0.1"
+        call("pg_ctl", "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
+        try:
+            yield f"postgresql+psycopg://palestra@127.0.0.1:{port}/postgres"
+        finally:
+            call("pg_ctl", "-D", data, "-m", "immediate", "stop")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("initdb") is None, reason="no PostgreSQL")
-def test_a_node_killed_in_the_middle_of_matches_costs_no_move(tmp_path, free_port):
+def test_a_node_killed_in_the_middle_of_matches_costs_no_move(free_port):
     python = python_of("ray_serve")
-    with postgres(tmp_path, free_port + 1) as url:
+    with postgres(free_port + 1) as url:
         done = subprocess.run(
             [python, str(SCRIPT), url, str(free_port)],
             capture_output=True,
@@ -50,7 +49,9 @@ def test_a_node_killed_in_the_middle_of_matches_costs_no_move(tmp_path, free_por
             check=False,
             env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         )
-    told = json.loads(done.stdout.splitlines()[-1])
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"nodes"')]
+    assert lines, done.stdout[-2000:] + done.stderr[-2000:]
+    told = json.loads(lines[0])
     assert told["nodes"] == 2
     assert min(told["before"]) > 0, "both servers play before one is lost"
     assert told["problems"] == []
