@@ -4,9 +4,12 @@ python ray_cluster.py DATABASE PORT      prints one JSON object: what became of 
 """
 
 import json
+import os
 import sys
 import threading
 import time
+
+os.environ["RAY_SERVE_PROXY_PREFER_LOCAL_NODE_ROUTING"] = "0"  # the second node plays too
 
 import httpx
 import ray

@@ -38,13 +38,14 @@ class SeatKey(NamedTuple):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The reply to whoever created a match: its name, the invite to its free seats, and the word
-    with which others may watch it but not sit down.
+    """The reply to whoever created a match: its name, the invite to its free seats, the word with
+    which others may watch it but not sit down, and which seats are free.
     """
 
     match: str
     invite: str
     watch: str
+    free: tuple[int, ...] = ()
 
 
 class Seated(msgspec.Struct, frozen=True):
@@ -196,7 +197,7 @@ class MatchServer:
         note("create", name, env=plan.env)
         self._go_on(live)
         await self._committed()
-        return Opened(name, invite, watch_word(digest(invite)))
+        return Opened(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
 
     async def again(self, key: SeatKey, allowed: bool) -> Rematch:
         """The same seat in the next match of the same plan, with another seed.
