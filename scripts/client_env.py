@@ -36,6 +36,7 @@ MORE = {
     "tinker": LEARNING,
     "verl": LEARNING,
     "skyrl": LEARNING,
+    "ray_serve": ("agents", "plugins/server"),
 }
 
 

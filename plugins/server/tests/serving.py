@@ -14,12 +14,12 @@ from palestra_server.store import MatchStore
 
 
 @contextmanager
-def serving(folder, dialects=(), **settings):
+def serving(folder, dialects=(), limits=None, **settings):
     """Yields the address and the server; it is stopped, and its database closed, at the end.
 
     `dialects` are called with the server.
     """
-    server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"))
+    server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"), limits)
     settings["dialects"] = [open_dialect(server) for open_dialect in dialects]
     with running(create_app(server, **settings)) as url:
         yield url, server

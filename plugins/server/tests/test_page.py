@@ -48,3 +48,9 @@ def test_the_session_by_a_base_url(url):
     assert [turn["raw"] for turn in mine] == [
         turn["sampling"]["exchanges"][0]["reply"]["content"] for turn in mine
     ]
+
+
+def test_the_session_of_several_seats(url):
+    found = run("seats=(0, 1)", url)
+    assert not found["env"].agents
+    assert set(found["terminated"]) == {"player_0", "player_1"}

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from palestra_server.dialects import Dialect
 from palestra_server.messages import Again, Create, Failure, Join, Move
 from palestra_server.metrics import Counts, as_text
+from palestra_server.openapi import openapi
 from palestra_server.page import page_routes, recorded
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
@@ -84,6 +85,7 @@ def create_app(
         Route("/seat/again", matches.again, methods=["POST"]),
         Route("/seat/spaces", answered(server, _spaces), methods=["GET"]),
         Route("/seat/record", answered(server, _record), methods=["GET"]),
+        Route("/openapi.json", openapi),
         Route("/health", _health),
         Route("/ready", answered(server, _ready), methods=["GET"]),
         Route("/metrics", answered(server, _metrics), methods=["GET"]),

@@ -58,8 +58,20 @@ class Server:
         self, match: str, seat: int | None = None, name: str = "", invite: str = ""
     ) -> SeatConnection:
         """Take a seat (without a number, any free one) and connect to it."""
+        return self.sit(self.take_seat(match, seat, invite, name))
+
+    def take_seat(
+        self, match: str, seat: int | None = None, invite: str = "", name: str = ""
+    ) -> str:
+        """Take a seat without connecting to it; returns its token."""
         wanted = {"seat": seat, "name": name, "invite": invite}
-        return self.sit(self._ask("POST", f"/matches/{match}/join", wanted)["token"])
+        token: str = self._ask("POST", f"/matches/{match}/join", wanted)["token"]
+        return token
+
+    def open_match(self, env: str, **settings: Any) -> tuple[str, str, list[int]]:
+        """Open a match; returns its name, its invite, and its free seats."""
+        made = self._ask("POST", "/matches", {"env": env, **settings})
+        return made["match"], made["invite"], made["free"]
 
     def sit(self, token: str) -> SeatConnection:
         """Reconnect to a seat that was taken before, with everything it has seen."""
@@ -101,7 +113,7 @@ class SeatConnection:
         self, url: str, token: str, show: Sequence[str] = (), patience: float = PATIENCE
     ) -> None:
         self.token, self.show = token, tuple(show)
-        self._url, self._patience = _socket_url(url), patience
+        self._url, self._patience = socket_url(url), patience
         self._open = contextlib.ExitStack()
         self._socket: ClientConnection | None = None
         self._since = 0
@@ -207,7 +219,8 @@ class SeatConnection:
         return view
 
 
-def _socket_url(url: str) -> str:
+def socket_url(url: str) -> str:
+    """The address of a server's socket."""
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/") + "/ws", "", ""))
@@ -304,7 +317,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
             raise OutOfTurn("call reset() before step()")
         if connection.view.status == "over":
             raise OutOfTurn("the episode is over; call reset()")
-        view = connection.move(action if self.obs == "text" else _number(action))
+        view = connection.move(action if self.obs == "text" else whole_number(action))
         over = view.status == "over"
         reward, self._paid = view.returns - self._paid, view.returns
         done = over and not view.truncated
@@ -346,13 +359,22 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
         self._server.close()
 
 
-def _number(action: Any) -> int:
+def whole_number(action: Any) -> int:
+    """An action as an integer; raises `InvalidAction`."""
     value = np.asarray(action)
     if value.size != 1 or value.dtype.kind not in "iu":
         raise InvalidAction(action, "an integer", why="it is no integer")
     return int(value.item())
 
 
-def connect(url: str, **settings: Any) -> RemoteEnv:
-    """A seat on a server as a `gymnasium.Env`; the arguments are those of `RemoteEnv`."""
+def connect(url: str, **settings: Any) -> Any:
+    """A seat on a server as a `gymnasium.Env`, or several as a PettingZoo `ParallelEnv`.
+
+    The arguments are those of `RemoteEnv`; with `seats=` (`()` for all) those of
+    `parallel.RemoteParallelEnv`.
+    """
+    if "seats" in settings:
+        from palestra_server.parallel import RemoteParallelEnv
+
+        return RemoteParallelEnv(url, **settings)
     return RemoteEnv(url, **settings)

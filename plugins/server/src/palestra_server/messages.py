@@ -143,7 +143,8 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
     """A seat as others see it.
 
     name: what the person called themselves, or the agent without its options. open: whether it is
-    played from outside. acting and returns: None where the viewer may not know them.
+    played from outside. acting, seconds_left (for its answer) and returns: None where the viewer
+    may not know them, or there is no limit.
     """
 
     player: str
@@ -151,6 +152,7 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
     open: bool = False
     free: bool = False
     acting: bool | None = None
+    seconds_left: float | None = None
     returns: float | None = None
     result: str = ""
     score: float | None = None

@@ -38,13 +38,14 @@ class SeatKey(NamedTuple):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """The reply to whoever created a match: its name, the invite to its free seats, and the word
-    with which others may watch it but not sit down.
+    """The reply to whoever created a match: its name, the invite to its free seats, the word with
+    which others may watch it but not sit down, and which seats are free.
     """
 
     match: str
     invite: str
     watch: str
+    free: tuple[int, ...] = ()
 
 
 class Seated(msgspec.Struct, frozen=True):
@@ -95,6 +96,7 @@ class Live:
     clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
     rematch: asyncio.Task[Opened] | None = None
+    next: str = ""  # the match that followed it
     spent: dict[int, tuple[int, int]] = field(default_factory=dict)  # by seat: second, answers
 
 
@@ -195,17 +197,26 @@ class MatchServer:
         note("create", name, env=plan.env)
         self._go_on(live)
         await self._committed()
-        return Opened(name, invite, watch_word(digest(invite)))
+        return Opened(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
 
     async def again(self, key: SeatKey, allowed: bool) -> Rematch:
         """The same seat in the next match of the same plan, with another seed.
 
-        Whoever asks first opens it, if they are `allowed` to; the others then find it. Raises
-        `Refused` while the match is played.
+        Whoever asks first opens it, if they are `allowed` to; the others then find it, also after
+        a restart. Raises `Refused` while the match is played.
         """
         live = self._find(key.match)
         if not live.match.over:
             raise Refused(f"match {key.match} is still played", 409)
+        opened = None if live.next else await self._next_of(live, allowed)
+        called = live.match.called(key.seat)
+        name = "" if called == str(key.seat) else called
+        seated = await self._take_seat(self._find(live.next), key.seat, name)
+        shown = (opened.invite, opened.watch) if opened else ("", "")
+        return Rematch(seated.match, seated.seat, seated.player, seated.token, *shown)
+
+    async def _next_of(self, live: Live, allowed: bool) -> Opened | None:
+        """Open the match after one that is over; None if another has just asked for it."""
         first = live.rematch is None
         if live.rematch is None:
             if not allowed:
@@ -217,11 +228,10 @@ class MatchServer:
         except PalestraError:
             live.rematch = None
             raise
-        called = live.match.called(key.seat)
-        name = "" if called == str(key.seat) else called
-        seated = await self.join(opened.match, Join(key.seat, name, opened.invite))
-        shown = (opened.invite, opened.watch) if first else ("", "")
-        return Rematch(seated.match, seated.seat, seated.player, seated.token, *shown)
+        if not live.next:
+            live.next = opened.match
+            self.store.follow_up(live.match.name, opened.match)
+        return opened if first else None
 
     async def join(self, name: str, wanted: Join) -> Seated:
         """Take a free seat; the token is sent only this once and stored as a hash."""
@@ -233,7 +243,11 @@ class MatchServer:
         if not match.free:
             raise InvalidOption(f"no seat of match {name} is free")
         seat = min(match.free) if wanted.seat is None else wanted.seat
-        called = wanted.name[:200]
+        return await self._take_seat(live, seat, wanted.name)
+
+    async def _take_seat(self, live: Live, seat: int, wanted: str) -> Seated:
+        """Give a seat to whoever may have it."""
+        match, name, called = live.match, live.match.name, wanted[:200]
         match.take(seat, f"remote:{called}" if called else "")
         token = secrets.token_urlsafe(16)
         self.store.sit(name, seat, called, digest(token))
@@ -417,12 +431,20 @@ class MatchServer:
         """What the seat may know now, from a position of its transcript on."""
         live, shown = self._find(key.match), tuple(show)
         if key.seat == WATCHER:
-            return watching_view(live.match, since, shown)
+            return self._timed(live, watching_view(live.match, since, shown))
         view = live.match.view(key.seat, since, shown, with_rules=with_rules)
         people_view(live.match, view, shown)
-        if key.seat in live.clocks:
-            left = live.clocks[key.seat][1].when() - asyncio.get_running_loop().time()
-            view.seconds_left = round(max(0.0, left), 2)
+        return self._timed(live, view)
+
+    def _timed(self, live: Live, view: SeatView) -> SeatView:
+        """A view with what is left of the seat's time, and of others' who are known to think."""
+        now = asyncio.get_running_loop().time()
+        for seat, (_, clock) in live.clocks.items():
+            left = round(max(0.0, clock.when() - now), 2)
+            if seat == view.seat:
+                view.seconds_left = left
+            if view.table is not None and view.table.seats[seat].acting:
+                view.table.seats[seat].seconds_left = left
         return view
 
     async def try_move(self, key: SeatKey, move: Move) -> bool:
@@ -501,6 +523,7 @@ class MatchServer:
             match.answer(answer)
         match.keep_journal(self.store.add)
         self._live[name] = live = self._keep(match, kept.invite)
+        live.next = kept.next
         if kept.status == "open":
             self._go_on(live)
         return live

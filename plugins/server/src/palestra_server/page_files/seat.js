@@ -3,6 +3,8 @@ import {$, address, ask, brief, button, keepSeat, keepSetting, link, make, seatO
 import {call, click, families, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
 import {takeSeat} from "./lobby.js";
 
+const secondsUntil = time => Math.max(0, Math.ceil((time - performance.now()) / 1000));
+const minutes = seconds => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 const SHOW = ["legal_texts", "picture", "table", "forms"];
 const LINES = 400;  // of the transcript, shown at once
 const FEW = 80;  // moves shown as buttons before more is typed
@@ -126,9 +128,10 @@ class MatchPage {
     if (move) { event.preventDefault(); this.propose(move); }
   }
   tick() {
-    const left = this.deadline === null ? null : Math.max(0, Math.ceil((this.deadline - performance.now()) / 1000));
-    this.clock.textContent = left === null ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    const left = this.deadline === null ? null : secondsUntil(this.deadline);
+    this.clock.textContent = left === null ? "" : minutes(left);
     this.clock.className = left !== null && left <= 10 ? "clock late" : "clock";
+    for (const clock of this.table.querySelectorAll(".left")) clock.textContent = clock.dataset.until ? minutes(secondsUntil(clock.dataset.until)) : "";
   }
 
   // Looks
@@ -238,8 +241,9 @@ class MatchPage {
       const result = view.status === "over" && one.result ? `${one.result}${one.score === undefined ? "" : ` ${brief(one.score)}`}` : one.returns === undefined ? "" : brief(one.returns);
       return make("li", {class: `${one.acting ? "acting" : ""}${me ? " me" : ""}`}, [
         shape("svg", {class: "dot", viewBox: "0 0 12 12", "aria-hidden": "true"}, shape("circle", {cx: 6, cy: 6, r: 5, fill: `var(--c-seat${seat % 8}, currentColor)`})),
-        make("span", {class: "who"}, [make("b", {}, one.player), make("bdi", {class: "soft"}, me ? ` ${name} (you)` : ` ${name}`)]), make("output", {}, result)]);
+        make("span", {class: "who"}, [make("b", {}, one.player), make("bdi", {class: "soft"}, me ? ` ${name} (you)` : ` ${name}`)]), make("span", {class: "clock left", "data-until": one.seconds_left === undefined || me ? "" : performance.now() + 1000 * one.seconds_left}), make("output", {}, result)]);
     }));
+    this.tick();
     this.showInvites(view);
   }
   showInvites(view) {

@@ -1,0 +1,188 @@
+"""What an operator sees and limits: readiness, metrics, the log, clocks, restarts."""
+
+import asyncio
+import json
+import logging
+import re
+
+import httpx
+import pytest
+from palestra_server.audit import note
+from palestra_server.client import Server, ServerRefused
+from palestra_server.logs import JsonLines
+from palestra_server.messages import OPEN, Create, Join, Move
+from palestra_server.refused import Refused
+from palestra_server.server import Limits, MatchServer, SeatKey
+from palestra_server.store import MatchStore
+from serving import serving
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+TTT = "games/TicTacToe-v0"
+
+
+@pytest.fixture
+def audited(caplog):
+    caplog.set_level(logging.INFO, "palestra.server.audit")
+    return caplog
+
+
+def server_at(folder, **limits):
+    return MatchServer(MatchStore(f"sqlite:///{folder}/m.db"), Limits(**limits))
+
+
+def test_each_join_move_and_refusal_has_a_line_without_secrets(server, audited):
+    url, _ = server
+    client = Server(url)
+    match, invite = client.create_private(TTT, [OPEN, "first"], public=False)
+    with pytest.raises(ServerRefused):
+        client.join(match)
+    seat = client.join(match, 0, "ada", invite)
+    seat.move(4)
+    assert httpx.get(f"{url}/seat", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    told = [(record.event, getattr(record, "match", "")) for record in audited.records]
+    assert ("create", match) in told
+    assert ("join", match) in told
+    assert told.count(("move", match)) == 1
+    assert [event for event, _ in told].count("refuse") == 2
+    lines = [JsonLines().format(record) for record in audited.records]
+    assert not any(seat.token in line or invite in line for line in lines)
+    moved = next(json.loads(line) for line in lines if '"move"' in line)
+    assert (moved["match"], moved["seat"], moved["level"]) == (match, 0, "info")
+    seat.close()
+    client.close()
+
+
+def test_a_line_of_the_log_cannot_be_forged(audited):
+    note("refuse", reason="x\nfake join match=1")
+    assert "\n" not in JsonLines().format(audited.records[0])
+    assert "\n" not in audited.records[0].getMessage()
+
+
+def test_metrics_are_prometheus_text(server):
+    url, running = server
+    client = Server(url)
+    seat = client.join(client.create(TTT, [OPEN, "first"]))
+    before = running.metrics.moves
+    seat.move(0)
+    text = httpx.get(f"{url}/metrics").text
+    values = dict(re.findall(r"^(palestra_\w+) ([0-9.]+)$", text, re.MULTILINE))
+    assert int(values["palestra_moves_total"]) == running.metrics.moves == before + 1
+    assert int(values["palestra_sockets"]) == running.metrics.sockets >= 1
+    assert int(values["palestra_journal_seconds_count"]) > 0
+    buckets = re.findall(r'seconds_bucket{le="([^"]+)"} (\d+)', text)
+    counts = [int(count) for _, count in buckets]
+    assert counts == sorted(counts)
+    assert buckets[-1] == ("+Inf", values["palestra_journal_seconds_count"])
+    kinds = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
+    assert len(kinds) == len({name for name, _ in kinds}) == text.count("# HELP")
+    seat.close()
+    client.close()
+
+
+def test_ready_says_when_no_match_can_be_opened(tmp_path):
+    with serving(tmp_path, limits=Limits(matches=1)) as (url, _):
+        assert httpx.get(f"{url}/ready").json() == {"status": "ready"}
+        client = Server(url)
+        client.create(TTT)
+        assert httpx.get(f"{url}/ready").status_code == 503
+        assert httpx.get(f"{url}/health").json() == {"status": "ok"}
+        with pytest.raises(ServerRefused, match="1 matches are played already"):
+            client.create(TTT)
+        client.close()
+
+
+def test_connections_and_messages_have_limits(tmp_path):
+    with serving(tmp_path, limits=Limits(sockets=2, messages=20)) as (url, running):
+        address = url.replace("http", "ws") + "/ws"
+        with connect(address, proxy=None) as one, connect(address, proxy=None):
+            with connect(address, proxy=None) as third, pytest.raises(ConnectionClosed) as ended:
+                third.recv(timeout=10)
+            assert ended.value.rcvd.code == 1013
+            one.send(json.dumps([{"do": "look"}] * 100))
+            with pytest.raises(ConnectionClosed) as flooded:
+                one.recv(timeout=10)
+            assert flooded.value.rcvd.code == 1008
+        assert running.metrics.throttled == 2
+
+
+def test_a_seat_may_answer_so_often_and_no_more(tmp_path):
+    async def run():
+        server = server_at(tmp_path, moves=3)
+        await server.start()
+        match = (await server.create(Create(TTT, (OPEN, OPEN), seed=1))).match
+        keys = [server.seat((await server.join(match, Join(seat))).token) for seat in (0, 1)]
+        counted = [server.take(keys[0], Move(action=0, number=0)) for _ in range(3)]
+        assert counted == [True, False, False]
+        with pytest.raises(Refused, match="3 times a second") as refused:
+            server.take(keys[0], Move(action=1))
+        assert refused.value.status == 429
+        assert server.take(keys[1], Move(action=1)), "another seat is not held up"
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_an_idle_match_leaves_memory_and_comes_back(tmp_path):
+    async def run():
+        server = server_at(tmp_path, idle_seconds=0.2)
+        await server.start()
+        match = (await server.create(Create(TTT, (OPEN, "first"), seed=1))).match
+        key = server.seat((await server.join(match, Join())).token)
+        await server.move(key, Move(action=4))
+        seen = server.look(key, with_rules=True)
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if server.metrics.evicted:
+                break
+        assert server.counts().values["live"] == 0
+        assert server.look(key, with_rules=True) == seen
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_the_next_match_is_found_after_a_restart(tmp_path):
+    async def run():
+        server = server_at(tmp_path)
+        await server.start()
+        opened = await server.create(Create(TTT, (OPEN, OPEN), seed=1, public=False))
+        tokens = [
+            (await server.join(opened.match, Join(seat, f"p{seat}", opened.invite))).token
+            for seat in (0, 1)
+        ]
+        await server.resign(server.seat(tokens[0]))
+        first = await server.again(server.seat(tokens[0]), True)
+        assert first.invite
+        await server.stop()
+        server = server_at(tmp_path)
+        await server.start()
+        second = await server.again(server.seat(tokens[1]), False)
+        assert (second.match, second.seat, second.invite) == (first.match, 1, "")
+        assert server.match(first.match).started
+        await server.stop()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("env", "known"), [(TTT, True), ("games/KuhnPoker-v0", False)])
+def test_a_clock_of_another_seat_is_shown_where_its_turn_is_known(tmp_path, env, known):
+    async def run():
+        server = server_at(tmp_path)
+        await server.start()
+        match = (await server.create(Create(env, (OPEN, OPEN), seed=1, move_seconds=50.0))).match
+        for seat in (0, 1):
+            await server.join(match, Join(seat))
+        acting = server.match(match).due()[0]
+        own = server.look(SeatKey(match, acting), show=["table"])
+        other = server.look(SeatKey(match, 1 - acting), show=["table"])
+        assert 45 < own.seconds_left <= 50
+        assert other.seconds_left is None
+        shown = other.table.seats[acting].seconds_left
+        assert (shown is not None) == known
+        assert other.table.seats[1 - acting].seconds_left is None
+        watching = server.look(SeatKey(match, -1), show=["table"])
+        assert (watching.table.seats[acting].seconds_left is not None) == known
+        await server.stop()
+
+    asyncio.run(run())
