@@ -164,3 +164,50 @@ class Climb(ArrayGame[ClimbState]):
     @staticmethod
     def write_observation(config: Any, state: ClimbState, seat: int, obs: Any) -> None:
         obs[state.stage] = 1
+
+
+class RecallState(ArrayState):
+    bit: Annotated[int, np.int8]
+
+
+@dataclass(frozen=True)
+class Recall(ArrayGame[RecallState]):
+    """Each sees a bit in the first of two steps; in the second, blind, both are paid for saying it.
+
+    Actions are token * 2 + move: the token is said, the move does nothing.
+    """
+
+    rules_text = "Recall."
+    order = "simultaneous"
+    payoffs = "general"
+    num_players = 2
+    num_actions = 4
+    observation_shape = (3,)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def describe(self, state: RecallState, seat: int) -> str:
+        return f"step {state.turn}"
+
+    @staticmethod
+    def init_state(config: Any, state: RecallState) -> None:
+        state.bit = randint(state, 2)
+        all_act(state)
+
+    @staticmethod
+    def apply_actions(config: Any, state: RecallState, actions: Any, out: Out) -> None:
+        if state.turn == 0:
+            return
+        for seat in range(2):
+            out.rewards[seat, 0] = 1.0 if actions[seat] // 2 == state.bit else 0.0
+        finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: RecallState, seat: int, mask: Any) -> None:
+        mask[:] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: RecallState, seat: int, obs: Any) -> None:
+        obs[2 if state.turn > 0 else state.bit] = 1

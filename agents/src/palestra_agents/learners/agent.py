@@ -12,6 +12,7 @@ from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, a
 try:
     import torch
 
+    from palestra_agents.learners.recurrent import Recurrent
     from palestra_agents.learners.training import read_learner
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for learner:)", "palestra-agents[torch]") from error
@@ -21,7 +22,7 @@ except ModuleNotFoundError as error:
     "learner",
     kind="learned",
     needs=("array",),
-    summary="A team trained by palestra train --algo iql, vdn, qmix, maddpg or mansa.",
+    summary="A team trained by palestra train --algo iql, vdn, qmix, maddpg, mansa or recurrent.",
 )
 class LearnerAgent(Agent):
     """Plays the best actions of the learner in the folder `target`.
@@ -39,6 +40,10 @@ class LearnerAgent(Agent):
             raise InvalidOption("name the folder of a trained team, as in learner:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
         self._field: Any = self._learner.field  # type: ignore[attr-defined]
+        self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode
+
+    def forget(self, episode_key: int) -> None:
+        self._going.pop(episode_key, None)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         chosen: dict[tuple[int, int], int] = {}
@@ -61,7 +66,12 @@ class LearnerAgent(Agent):
             own = torch.from_numpy(np.asarray(turn.observation, np.float32)).flatten()
             seen[0, seat] = own / field.scale
             masks[0, seat] = torch.from_numpy(turn.mask.copy()).bool()
-        actions = self._learner.act(seen, masks)
+        learner, key = self._learner, next(iter(turns.values())).episode_key
+        if isinstance(learner, Recurrent):
+            learner.going = self._going.get(key)
+        actions = learner.act(seen, masks)
+        if isinstance(learner, Recurrent):
+            self._going[key] = learner.going
         return {seat: int(actions[0, seat]) for seat in turns}
 
     def _check(self, turn: Turn) -> None:

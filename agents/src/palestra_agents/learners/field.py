@@ -26,6 +26,10 @@ class Step(NamedTuple):
     after: Tensor  # observations after the step
     masks_after: Tensor
 
+    def rows(self) -> dict[str, Tensor]:
+        """Its tensors by name, for a `Memory`."""
+        return self._asdict()
+
 
 class Field:
     """Episodes of one game side by side; finished ones start anew.

@@ -158,7 +158,7 @@ class MADDPG:
         chances = self.logits(seen, masks, self.playing).softmax(-1)
         drawn = torch.multinomial(chances.flatten(0, 1), 1, generator=self.generator)
         step = self.field.step(drawn.reshape(masks.shape[:2]))
-        self.memory.add({**step._asdict(), "playing": self.playing.clone()})
+        self.memory.add({**step.rows(), "playing": self.playing.clone()})
         fresh = torch.from_numpy(self.field.fresh)
         self.playing[fresh] = self.draw(int(fresh.sum()))
         self.steps += chosen.num_envs

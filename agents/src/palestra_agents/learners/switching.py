@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from palestra import ArrayGame, InvalidOption
+from palestra import ArrayGame, InvalidOption, Rng
 from torch import Tensor
 
 from palestra_agents.learners.field import Field, annealed, read_settings, rules_of
 
+STREAM = 0x3A25A  # keeps its random numbers apart from those of the game
 MOST = 4096  # entries of a central value
 Array = NDArray[Any]
 
@@ -105,7 +106,7 @@ class Switching:
         self.central = Table(len(self.together))
         self.switcher = Table(2)
         self.left = np.full(chosen.num_envs, chosen.calls)
-        self.rng = np.random.default_rng(chosen.seed)
+        self.rng = Rng.seeded(chosen.seed, STREAM)
         self.steps = 0
         self.called = self.decided = 0
 
@@ -115,7 +116,7 @@ class Switching:
         """The actions (P,) of one lane, and whether the central values were called."""
         call = self.calls(seen, left, chance)
         if self.rng.random() < chance:
-            picked = [int(self.rng.choice(np.flatnonzero(legal_row(row)))) for row in masks]
+            picked = [self.rng.choice(np.flatnonzero(legal_row(row)).tolist()) for row in masks]
             return np.array(picked), call
         if call:
             return self.together[self.central.best(key_of(seen), self.legal(masks))], True
@@ -129,7 +130,7 @@ class Switching:
         if left < 1:
             return False
         if self.rng.random() < chance:
-            return bool(self.rng.random() < 0.5)
+            return self.rng.random() < 0.5
         return self.switcher.best(self.switch_key(seen, left), np.ones(2, bool)) == 1
 
     def switch_key(self, seen: Array, left: int) -> bytes:

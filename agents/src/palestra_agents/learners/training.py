@@ -19,12 +19,13 @@ from rich.console import Console
 from torch import Tensor
 
 from palestra_agents.learners.maddpg import MADDPG
+from palestra_agents.learners.recurrent import Recurrent
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.values import ValueLearner
 
 FORMAT = "palestra.learner/1"
 FILE = "learner.pt"
-ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa")
+ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent")
 
 
 class Learner(Protocol):
@@ -51,6 +52,8 @@ def make_learner(
         return MADDPG(env, options, compiled=compiled, **settings)
     if algo == "mansa":
         return Switching(env, options, compiled=compiled, **settings)
+    if algo == "recurrent":
+        return Recurrent(env, options, compiled=compiled, **settings)
     if algo in ALGOS:
         return ValueLearner(env, options, algo=algo, compiled=compiled, **settings)  # type: ignore[arg-type]
     raise InvalidOption(f"--algo {algo!r}; choose from: {', '.join(('ppo', 'mappo', *ALGOS))}")

@@ -133,7 +133,7 @@ class ValueLearner:
         seen, masks = self.field.view()
         wild = torch.rand(masks.shape[:2], generator=self.generator) < chance
         actions = torch.where(wild, explore(masks, self.generator), self.act(seen, masks))
-        self.memory.add(self.field.step(actions)._asdict())
+        self.memory.add(self.field.step(actions).rows())
         self.steps += chosen.num_envs
         if self.steps >= chosen.warm_up:
             for _ in range(chosen.updates):

@@ -16,7 +16,9 @@ from rich.console import Console
 
 def train_command(
     env: Annotated[str, typer.Argument(autocompletion=complete_id)],
-    algo: Annotated[str, typer.Option(help="ppo, mappo, iql, vdn, qmix, maddpg or mansa.")] = "ppo",
+    algo: Annotated[
+        str, typer.Option(help="ppo, mappo, iql, vdn, qmix, maddpg, mansa or recurrent.")
+    ] = "ppo",
     steps: Annotated[int, typer.Option(min=1, help="Steps of all lanes together.")] = 1_000_000,
     out: Annotated[Path | None, typer.Option(help="Folder for the policy and its curve.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
