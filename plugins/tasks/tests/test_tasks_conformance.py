@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.testing import conformance
+import palestra
+from palestra.testing import agent_conformance, conformance
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
@@ -18,3 +19,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 test_conformance = conformance("palestra_tasks", variants=VARIANTS)
+test_agents = agent_conformance(
+    "palestra_tasks",
+    envs=tuple(spec.id for spec in palestra.specs() if spec.namespace == "tasks"),
+)
