@@ -132,6 +132,10 @@ def test_other_values_of_the_option_are_refused(quoting: Any) -> None:
 MORE: dict[str, dict[str, Any]] = {
     "games/Codenames-v0": {"num_players": 6},
     "markets/TaxEconomy-v0": {"elections": True},
+    "tasks/BoxingGym-v0": {"num_players": 2, "budget": 2},
+    "tasks/Counselling-v0": {"num_players": 2},
+    "tasks/Hospital-v0": {"num_players": 2},
+    "tasks/Incident-v0": {"num_players": 3},
     "web/Shelf-v0": {"num_players": 2},
 }
 

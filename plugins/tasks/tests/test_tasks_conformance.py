@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra.testing import conformance
+import palestra
+from palestra.testing import agent_conformance, conformance
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
@@ -13,7 +14,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 1},
     "tasks/Incident-v0": {"num_players": 3},
     "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
+    "tasks/EnvGen-v0": {"practice": 8, "turns": 2},
     "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
 }
 
 test_conformance = conformance("palestra_tasks", variants=VARIANTS)
+test_agents = agent_conformance(
+    "palestra_tasks",
+    envs=tuple(spec.id for spec in palestra.specs() if spec.namespace == "tasks"),
+)

@@ -25,6 +25,7 @@ from palestra_tasks.worlds.planning import evolve as evolve_world
 from palestra_tasks.worlds.planworld import AgentGen, PlanWorld, Write
 from palestra_tasks.worlds.student import answers, draw_course, examples, questions, rows
 from palestra_tasks.worlds.teacher import DataTeacher, Teach
+from palestra_tasks.worlds.teacher import Write as WriteExamples
 from scipy.optimize import minimize
 
 
@@ -199,6 +200,22 @@ def test_examples_of_a_skill_raise_that_skill() -> None:
     mean = np.mean(gains, axis=0)
     assert mean[2] > 0.05
     assert mean[2] == max(mean)
+
+
+def test_a_teacher_writes_examples_where_it_is_open() -> None:
+    game = DataTeacher(structure="open")
+    episode = palestra.Episode(game, 3)
+    course = game.course(episode.state)
+    clean = examples(course, 1, 12, Rng.seeded(1), clean=True)
+    count = len(episode.state.learned)
+    episode.act({0: WriteExamples(json.dumps([list(e) for e in clean]))})
+    assert len(episode.state.learned) == count + 12
+    for text in ("[]", "[[9, 0, 0, 1]]", "[[0, NaN, 0, 1]]", "[[0, 0, 0, 2]]", "[[0, 1e9, 0, 1]]"):
+        episode.act({0: WriteExamples(text)})
+        assert "Refused" in episode.log[-1][0].text
+    assert len(episode.state.learned) == count + 12
+    with pytest.raises(palestra.InvalidAction):
+        palestra.Episode(DataTeacher(), 0).parse(0, "Write(examples='[]')")
 
 
 def test_noise_of_labels_is_as_stated() -> None:

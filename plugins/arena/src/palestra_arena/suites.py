@@ -72,6 +72,7 @@ TASKS = (
 SCIENCE = (
     Environment("tasks/BoxingGym-v0", players=1),
     Environment("tasks/BoxingGym-v0", players=2),
+    Environment("tasks/Econometrics-v0"),
 )
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),

@@ -2,7 +2,7 @@
 
 The player reads a correct and slow Python function and hands in faster ones. Each is first compared
 with the slow one on random arguments, then measured: the number of lines it executes, found with
-the sandbox's own limit on lines, by bisection to within a twentieth. The best correct program is
+the sandbox's own limit on lines, by bisection to within a tenth. The best correct program is
 measured again on hidden arguments at the end; the reward is 1 - 1 / speed-up, where the speed-up is
 the ratio of lines, at least 1.
 
@@ -78,14 +78,14 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
 
 @lru_cache(maxsize=1024)
 def lines_of(code: str, name: str, size: int, seed: int) -> int:
-    """How many lines a program executes on one argument, to within a twentieth."""
+    """How many lines a program executes on one argument, to within a tenth."""
     argument = argument_of(name, size, seed, 0)
-    low, high = 1, 64
+    low, high = 1, 256
     while run(code, "solve", argument, limits=_limits(high)).error:
         low, high = high, high * 4
         if high > MOST_LINES:
             return MOST_LINES
-    while high > low * 1.05 + 1:
+    while high > low * 1.1 + 1:
         middle = (low + high) // 2
         if run(code, "solve", argument, limits=_limits(middle)).error:
             low = middle

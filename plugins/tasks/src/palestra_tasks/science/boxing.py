@@ -40,6 +40,7 @@ from palestra import (
     environment,
     metric,
     only,
+    quote,
 )
 from palestra.kernel.rng import check_seed
 from palestra.scene import Chart, Part, Series
@@ -231,7 +232,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
         if self.num_players == 2 and state.explanation:
             lines.append(f"The scientist's explanation: {self.quoted(state.explanation)}")
         at = len(state.errors)
-        if at < len(state.queries):
+        if at < len(state.queries) and seat == self.acting(state):
             query = list(state.queries[at])
             lines.append(f"Query {at + 1} of {len(state.queries)}: the design {query}")
         return tuple(lines)
@@ -288,10 +289,10 @@ class BoxingGym(Talking, TaskGame[LabState]):
             true = float(MODELS[state.model].expected(np.array([state.theta]), query)[0])
             error = min(WORST, (value - true) ** 2 / spread(state.model, query)[1])
         else:
-            reply = f"{text[:40]!r} is not a finite number; it counts as the worst prediction."
+            reply = f"{quote(text[:40])} is not a finite number and counts as the worst prediction."
         state.errors = (*state.errors, error)
         state.closed = len(state.errors) == len(state.queries)
-        return Reply(reply, {"predicted": text[:40]})
+        return Reply(reply, {"predicted": text[:40]}, audience=only(seat))
 
     def settle(self, state: LabState) -> Final:
         missing = len(state.queries) - len(state.errors)

@@ -235,7 +235,8 @@ class AutoEnv(TaskGame[WorldState]):
         return things
 
     def statement(self, state: WorldState, seat: int) -> str:
-        return f"The words for ways: {', '.join(sorted(WORDS[state.skin]))}."
+        words = ", ".join(sorted(WORDS[state.skin]))
+        return f"A grid of rows and columns 0 to {SIDE - 1}. The words for ways: {words}."
 
     def notes(self, state: WorldState, seat: int) -> tuple[str, ...]:
         things, words = self.there(state), THINGS[state.skin]

@@ -1,6 +1,7 @@
 """DataEnvGym: a teacher decides what data a student is trained on, and reads how it does.
 
-In each round the teacher orders examples of one skill; an engine makes them (with each skill's own
+In each round the teacher orders examples of one skill (with "open" it may write them itself); an
+engine makes them (with each skill's own
 share of wrong labels), and the student, a logistic regression, is trained anew on all it has. The
 teacher reads, by `structure`: "open", some questions that the student got wrong; "list", its
 accuracy on every skill; "tree", the accuracy of skills that were explored, which costs a round
@@ -17,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 from palestra import (
     Integer,
@@ -24,6 +26,7 @@ from palestra import (
     Option,
     Rng,
     ScriptedAgent,
+    Text,
     TextAction,
     Turn,
     agent,
@@ -48,6 +51,7 @@ from palestra_tasks.worlds.student import (
 
 BATCH = 12  # examples of a round
 SHOWN = 4  # wrong answers that are shown
+FARTHEST = 10  # from 0, of x and y of an example that the teacher writes
 
 
 class Teach(TextAction, frozen=True):
@@ -56,10 +60,33 @@ class Teach(TextAction, frozen=True):
     skill: int
 
 
+class Write(TextAction, frozen=True):
+    """Write examples yourself: a JSON list of [skill, x, y, label]."""
+
+    examples: str
+
+
 class Explore(TextAction, frozen=True):
     """Look at a skill: how well the student does on it."""
 
     skill: int
+
+
+def read_examples(text: str, skills: int) -> tuple[Example, ...]:
+    """The examples in a text; raises ValueError with what is wrong."""
+    try:
+        given = msgspec.json.decode(text, type=list[tuple[int, float, float, int]])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise ValueError(f"it is not a JSON list of [skill, x, y, label]: {error}") from None
+    if not 1 <= len(given) <= BATCH:
+        raise ValueError(f"a round has 1 to {BATCH} examples, not {len(given)}")
+    for skill, x, y, label in given:
+        if not 0 <= skill < skills or label not in (0, 1) or max(abs(x), abs(y)) > FARTHEST:
+            raise ValueError(
+                f"{[skill, x, y, label]} is no example: skills are 0 to {skills - 1}, labels 0 or "
+                f"1, x and y from -{FARTHEST} to {FARTHEST}"
+            )
+    return tuple(given)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,11 +142,13 @@ class DataTeacher(TaskGame[ClassState]):
     reward_terms = ("gain",)
     payoff_bounds = (-1.0, 1.0)
     feature_bounds = (-1.0, 1e5)
-    action_types = (Teach, Explore)
+    action_types = (Teach, Explore, Write)
 
     def rules_for(self, seat: int) -> str:
         seen = {
-            "open": "You read some questions that the student got wrong.",
+            "open": "You read some questions that the student got wrong. Instead of ordering "
+            "examples you may write up to 12 yourself, points of a skill with a label, as in "
+            "Write(examples='[[2, 0.5, -1.2, 1]]'); a label is 1 on one side of the skill's line.",
             "list": "You read the student's accuracy on every skill.",
             "tree": "Explore(skill=2) takes a round and shows the student's accuracy on a skill, "
             "from then on.",
@@ -182,21 +211,37 @@ class DataTeacher(TaskGame[ClassState]):
     def options(self, state: ClassState, seat: int) -> tuple[Option, ...]:
         skill = {"skill": Integer(0, self.skills - 1)}
         explore = (Option(Explore, skill),) if self.structure == "tree" else ()
-        return (Option(Teach, skill), *explore)
+        lists = Text(2000, ("[[0, 0.5, -1.2, 1], [0, -0.5, 1.2, 0]]", "[]"))
+        write = (Option(Write, {"examples": lists}),) if self.structure == "open" else ()
+        return (Option(Teach, skill), *explore, *write)
 
     def respond(self, state: ClassState, seat: int, action: Any) -> Reply:
+        if isinstance(action, Write):
+            return self._write(state, action.examples)
         name = self.course(state).skills[action.skill].name
         if isinstance(action, Explore):
             state.explored = tuple(sorted({*state.explored, action.skill}))
             accuracy = self.right(state)[action.skill].mean()
             return Reply(f"The student's accuracy on {name} is {accuracy:.3f}.")
-        before = self.right(state).mean()
         more = examples(self.course(state), action.skill, BATCH, state.rng, clean=False)
+        return self._train(state, tuple(more), f"The student has learned {name}")
+
+    def _write(self, state: ClassState, text: str) -> Reply:
+        try:
+            more = read_examples(text, self.skills)
+        except ValueError as error:
+            return Reply(f"Refused: {error}. Nothing was learned.")
+        return self._train(state, more, f"The student has learned your {len(more)} examples")
+
+    def _train(self, state: ClassState, more: tuple[Example, ...], what: str) -> Reply:
+        """Train the student anew with more examples; the change of its accuracy is paid."""
+        before = self.right(state).mean()
         state.learned = (*state.learned, *more)
         after = self.right(state).mean()
-        text = f"The student has learned {name}; accuracy {before:.4f} -> {after:.4f}."
         gain = float(after - before)
-        return Reply(text, {"accuracy": float(after)}, {"gain": gain} if gain else {})
+        facts = {"accuracy": float(after)}
+        text = f"{what}; accuracy {before:.4f} -> {after:.4f}."
+        return Reply(text, facts, {"gain": gain} if gain else {})
 
     def settle(self, state: ClassState) -> Final:
         course = self.course(state)

@@ -1,0 +1,208 @@
+"""Estimators of an effect by least squares: controls, an instrument, fixed effects, others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import Rng
+
+from palestra_tasks.draws import normal
+
+Array = NDArray[np.float64]
+Table = Mapping[str, Array]
+BANDWIDTH = 0.5  # of the local linear regression at a cutoff, on each side
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A coefficient and its classical standard error."""
+
+    value: float
+    error: float
+
+
+def least_squares(y: Array, columns: Array, at: int) -> Estimate:
+    """Ordinary least squares; the estimate of column `at`."""
+    found, *_ = np.linalg.lstsq(columns, y, rcond=None)
+    rest = y - columns @ found
+    variance = float(rest @ rest) / (len(y) - columns.shape[1])
+    spread = variance * np.linalg.inv(columns.T @ columns)
+    return Estimate(float(found[at]), float(np.sqrt(spread[at, at])))
+
+
+def _ones(table: Table) -> Array:
+    return np.ones_like(table["y"])
+
+
+def plain(table: Table) -> Estimate:
+    """y on x."""
+    return least_squares(table["y"], np.stack([_ones(table), table["x"]], 1), 1)
+
+
+def controlled(table: Table) -> Estimate:
+    """y on x and w."""
+    columns = np.stack([_ones(table), table["x"], table["w"]], 1)
+    return least_squares(table["y"], columns, 1)
+
+
+def instrumented(table: Table) -> Estimate:
+    """Two-stage least squares: y on x, with z as the instrument for x."""
+    first = np.stack([_ones(table), table["z"]], 1)
+    columns = np.stack([_ones(table), table["x"]], 1)
+    fitted = first @ np.linalg.lstsq(first, columns, rcond=None)[0]
+    found = np.linalg.lstsq(fitted, table["y"], rcond=None)[0]
+    rest = table["y"] - columns @ found
+    variance = float(rest @ rest) / (len(rest) - 2)
+    spread = variance * np.linalg.inv(fitted.T @ fitted)
+    return Estimate(float(found[1]), float(np.sqrt(spread[1, 1])))
+
+
+def within(table: Table) -> Estimate:
+    """y on x with an intercept for every unit."""
+    units = np.unique(table["unit"])
+    dummies = (table["unit"][:, None] == units[None]).astype(np.float64)
+    return least_squares(table["y"], np.column_stack([table["x"], dummies]), 0)
+
+
+def differences(table: Table) -> Estimate:
+    """Difference in differences: the treated group's change beyond that of the others."""
+    treated, after = table["group"], table["period"]
+    columns = np.stack([_ones(table), treated, after, treated * after], 1)
+    return least_squares(table["y"], columns, 3)
+
+
+def cutoff(table: Table) -> Estimate:
+    """Regression discontinuity: the jump at 0 of two lines, within the bandwidth."""
+    near = np.abs(table["score"]) <= BANDWIDTH
+    y, score = table["y"][near], table["score"][near]
+    above = (score >= 0).astype(np.float64)
+    columns = np.stack([np.ones_like(y), above, score, above * score], 1)
+    return least_squares(y, columns, 1)
+
+
+METHODS: Mapping[str, tuple[tuple[str, ...], Callable[[Table], Estimate]]] = {
+    "ols": (("x",), plain),
+    "ols-controls": (("x", "w"), controlled),
+    "iv": (("x", "z"), instrumented),
+    "fixed-effects": (("x", "unit"), within),
+    "did": (("group", "period"), differences),
+    "rdd": (("score",), cutoff),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """How data came about, in words, and the method that fits."""
+
+    name: str
+    story: str
+    method: str
+    draw: Callable[[Rng, int, float], Table]
+
+
+def _many(rng: Rng, count: int) -> Array:
+    return np.array([normal(rng) for _ in range(count)])
+
+
+def _confounded(rng: Rng, count: int, effect: float) -> Table:
+    w = _many(rng, count)
+    x = 0.8 * w + _many(rng, count)
+    y = 1 + effect * x + 2 * w + _many(rng, count)
+    return {"y": y, "x": x, "w": w, "z": _many(rng, count)}
+
+
+def _instrument(rng: Rng, count: int, effect: float) -> Table:
+    z, hidden = _many(rng, count), _many(rng, count)
+    x = 1.2 * z + hidden + 0.5 * _many(rng, count)
+    y = 1 + effect * x + 2 * hidden + _many(rng, count)
+    return {"y": y, "x": x, "w": _many(rng, count), "z": z}
+
+
+def _panel(rng: Rng, count: int, effect: float) -> Table:
+    units = np.repeat(np.arange(max(3, count // 6)), 6).astype(np.float64)
+    own = np.repeat(_many(rng, max(3, count // 6)), 6)
+    x = own + _many(rng, len(units))
+    y = 1 + effect * x + 3 * own + _many(rng, len(units))
+    return {"y": y, "x": x, "w": _many(rng, len(units)), "unit": units}
+
+
+def _law(rng: Rng, count: int, effect: float) -> Table:
+    group = np.array([float(rng.below(2)) for _ in range(count)])
+    period = np.array([float(rng.below(2)) for _ in range(count)])
+    y = 1 + 2 * group + 1.5 * period + effect * group * period + _many(rng, count)
+    return {"y": y, "x": group * period, "group": group, "period": period}
+
+
+def _threshold(rng: Rng, count: int, effect: float) -> Table:
+    score = 2 * np.array([rng.random() for _ in range(count)]) - 1
+    x = (score >= 0).astype(np.float64)
+    y = 1 + effect * x + 3 * score + 0.5 * _many(rng, count)
+    return {"y": y, "x": x, "score": score}
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        Study(
+            "controls",
+            "Wages (y) are compared with years of training (x). People with higher test scores "
+            "(w) take more training and earn more anyway; nothing else does both. z is the last "
+            "digit of a telephone number.",
+            "ols-controls",
+            _confounded,
+        ),
+        Study(
+            "instrument",
+            "Health (y) is compared with hours of sport (x). People of a good constitution, which "
+            "nobody measured, do more sport and are healthier anyway. Vouchers for a gym (z) were "
+            "given by lot, lead to more sport and do nothing else. w is a colour that they like.",
+            "iv",
+            _instrument,
+        ),
+        Study(
+            "panel",
+            "Firms (unit) were observed six times each. Output (y) is compared with the use of a "
+            "machine (x). Well led firms use more of it and produce more anyway; how well a firm "
+            "is led does not change. w is a colour that its owner likes.",
+            "fixed-effects",
+            _panel,
+        ),
+        Study(
+            "law",
+            "A law was passed in some states (group 1) and not in others (group 0), between period "
+            "0 and period 1. States differed before, and all changed for other reasons too, alike. "
+            "What did the law do to y? x is 1 where and when it was in force.",
+            "did",
+            _law,
+        ),
+        Study(
+            "threshold",
+            "Pupils with a score of 0 or more got a grant (x is 1), the others did not. Later "
+            "success (y) rises with the score in any case. What did the grant do to pupils at the "
+            "threshold?",
+            "rdd",
+            _threshold,
+        ),
+    )
+}
+
+
+@lru_cache(maxsize=512)
+def draw_table(name: str, rows: int, seed: int) -> Table:
+    """The data of a study; nobody changes them."""
+    rng = Rng.seeded(seed, 91)
+    effect = rng.choice((-1, 1)) * (1 + 2 * rng.random())
+    return STUDIES[name].draw(rng, rows, effect)
+
+
+def estimate(table: Table, method: str) -> Estimate:
+    """An estimate; raises ValueError for a method that needs a column which is not there."""
+    needs, by = METHODS[method]
+    missing = [name for name in needs if name not in table]
+    if missing:
+        raise ValueError(f"{method} needs the column {missing[0]!r}, which these data do not have")
+    return by(table)
