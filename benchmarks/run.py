@@ -1,6 +1,6 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
-python benchmarks/run.py [gym_make] [turn_based] [text_turns] [text_rates] [weight] [batch]
+python benchmarks/run.py [gym_make] [turn_based] [text_turns] [text_rates] [weight] [ahead] [batch]
     [training] [rewards] [language_models] [order_book] [agents_net]
     [marketplace] [population] [web] [arena] [rendering]
 
@@ -24,6 +24,7 @@ SUITES = (
     "text_turns",
     "text_rates",
     "weight",
+    "ahead",
     "batch",
     "training",
     "rewards",
