@@ -1,7 +1,7 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
 python benchmarks/run.py [gym_make] [turn_based] [text_turns] [text_rates] [weight] [ahead] [batch]
-    [training] [rewards] [language_models] [order_book] [agents_net]
+    [rules] [training] [rewards] [language_models] [order_book] [agents_net]
     [marketplace] [population] [web] [arena] [rendering]
 
 `arena:workers` measures one row of a suite, by the name of its function, and keeps the others.
@@ -26,6 +26,7 @@ SUITES = (
     "weight",
     "ahead",
     "batch",
+    "rules",
     "training",
     "rewards",
     "language_models",
