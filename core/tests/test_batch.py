@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import ArrayGame, Episode, InvalidAction, InvalidOption, OutOfTurn, UnknownName
 from palestra.engine.batch import Batch
+from palestra.engine.driver import pick
 
 GAMES = {type(palestra.game(spec.id)): spec.id for spec in palestra.specs()}
 IDS = sorted(env for kind, env in GAMES.items() if issubclass(kind, ArrayGame))  # one a class
@@ -84,6 +86,21 @@ def test_any_seed_and_size_equals_episodes(seed: int, num_envs: int) -> None:
             if not episode.over:
                 episode.act({p: int(actions[row, p]) for p in episode.to_act})
                 agree(batch, row, episode)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 63, 64, 65, 72, 130, 729])
+def test_a_draw_from_a_mask_is_its_nth_legal_action(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for share in (0.02, 0.5, 1.0):
+        mask = (rng.random(size) < share).astype(np.uint8)
+        mask[rng.integers(size)] = 1
+        legal = mask.nonzero()[0].tolist()
+        holder, found = SimpleNamespace(random_bits=int(rng.integers(2**31))), set()
+        for _ in range(40):
+            chosen = pick(holder, mask)
+            assert chosen == legal[((holder.random_bits >> 8) * len(legal)) >> 23]
+            found.add(chosen)
+        assert len(found) > min(len(legal), 12) / 2
 
 
 @pytest.mark.parametrize("env", IDS)

@@ -27,7 +27,8 @@ OWN_ENVIRONMENT = (
         "skyrl",
     ),  # these train or ask language models
 )
-REMOTE = ("openenv", "openenv_core", "nemo_gym")  # clients of the server: plugins/server/tests
+# clients of the server: plugins/server/tests
+REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server", "ray_serve")
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 
 

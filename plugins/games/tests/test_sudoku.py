@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Turn, make_agent
-from palestra_games.puzzles.sudoku.game import STOCK, Sudoku, digits_left
+from palestra_games.puzzles.sudoku.game import STOCK, Sudoku, is_stuck
 from palestra_games.puzzles.sudoku.solver import solutions
 
 WIKIPEDIA = "530070000600195000098000060800060003400803001700020006060000280000419005000080079"
@@ -40,6 +40,36 @@ def test_there_are_288_complete_squares_of_4x4() -> None:
     assert by_hand == 288
 
 
+def mask_of(game: Sudoku, state: Any) -> Any:
+    """The legal digits of every cell, (side, side, side)."""
+    mask = np.zeros(game.side**3, np.uint8)
+    Sudoku.write_legal_mask(game.config, state, 0, mask)
+    return mask.reshape(game.side, game.side, game.side)
+
+
+@pytest.mark.parametrize(("side", "share"), [(4, 0.2), (4, 0.6), (9, 0.1), (9, 0.4), (9, 0.8)])
+def test_the_mask_and_being_stuck_are_what_sets_of_digits_say(side: int, share: float) -> None:
+    game, rng = Sudoku(side=side), np.random.default_rng(side)  # type: ignore[arg-type]
+    state, box, stuck = game.initial_state(0), int(side**0.5), 0
+    for _ in range(6):
+        state.grid[:] = rng.integers(1, side + 1, (side, side)) * (rng.random((side, side)) < share)
+        mask, none_fits = mask_of(game, state), False
+        for row, column in np.ndindex(side, side):
+            top, left = row // box * box, column // box * box
+            near = (
+                state.grid[row],
+                state.grid[:, column],
+                state.grid[top : top + box, left : left + box],
+            )
+            free = set(range(1, side + 1)) - {int(d) for part in near for d in part.flat}
+            empty = state.grid[row, column] == 0
+            assert (mask[row, column].nonzero()[0] + 1).tolist() == sorted(free if empty else ())
+            none_fits = none_fits or bool(empty and not free)
+        assert is_stuck(game.config, state) == none_fits
+        stuck += none_fits
+    assert stuck or share < 0.8
+
+
 def test_the_games_mask_leads_to_288_squares() -> None:
     game = Sudoku(side=4)
     state = game.initial_state(0)
@@ -49,9 +79,9 @@ def test_the_games_mask_leads_to_288_squares() -> None:
         if cell == 16:
             return 1
         row, column = divmod(cell, 4)
-        free, total = digits_left(game.config, state, row, column), 0
+        legal, total = mask_of(game, state)[row, column].tolist(), 0
         for digit in range(4):
-            if free >> digit & 1:
+            if legal[digit]:
                 state.grid[row, column] = digit + 1
                 total += count(cell + 1)
         state.grid[row, column] = 0

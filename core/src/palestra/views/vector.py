@@ -26,6 +26,7 @@ from palestra.views.opening import OBSERVATIONS, check_seat, check_settings, ope
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
 
+WORDS = np.array(RESULTS, object)
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -184,6 +185,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
         asked = batch.acting[:, self.seat]
         choices = self.game.num_actions
         batch.actions[:, self.seat] = check_actions(actions, (self.num_envs,), choices, asked)
+        if self._policy is None and self._limit is None:
+            batch.step()
+            return batch.rewards
         idle = self._over()
         if self._policy is None:
             batch.step()
@@ -336,7 +340,7 @@ class SyncedViews(SyncVectorEnv):
 
 def _words(results: Array, cut: Array, done: Array) -> Array:
     """A seat's results in finished episodes, as in `Outcome.results`."""
-    words = np.array(RESULTS, object)[results]
+    words: Array = WORDS[results]
     words[cut] = "truncated"
     words[~done] = None
     return words

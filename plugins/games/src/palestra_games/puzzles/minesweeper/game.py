@@ -291,16 +291,15 @@ def open_cell(config: Minesweeper, state: MinesweeperState, row: int, column: in
         spread = False
         for r in range(config.rows):
             for c in range(config.columns):
-                if not state.open[r, c] and beside_clear(config, state, r, c):
-                    state.open[r, c] = 1
-                    state.left -= 1
-                    spread = True
+                if state.open[r, c] and mines_around(config, state, r, c) == 0:
+                    spread |= open_around(config, state, r, c)
 
 
-def beside_clear(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> bool:
-    """Whether a neighbour of a cell is open and has no mine around it."""
+def open_around(config: Minesweeper, state: MinesweeperState, row: int, column: int) -> bool:
+    """Open the closed neighbours of a cell; returns whether there was one."""
+    before = state.left
     for r in range(max(row - 1, 0), min(row + 2, config.rows)):
         for c in range(max(column - 1, 0), min(column + 2, config.columns)):
-            if state.open[r, c] and mines_around(config, state, r, c) == 0:
-                return True
-    return False
+            state.left -= state.open[r, c] == 0
+            state.open[r, c] = 1
+    return bool(state.left < before)

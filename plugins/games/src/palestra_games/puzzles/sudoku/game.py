@@ -41,6 +41,7 @@ from palestra_games.puzzles.sudoku.solver import solutions
 
 LETTERS, SYMBOLS = "abcdefghi", ".123456789"
 BITS = 4  # a digit in a packed row
+WIDTH = 16  # bits for the digits of a row, where rows of a band are packed
 STOCK = {
     4: ("0000000204000103", "0000000301003002", "0000001002003004", "0000002120000030"),
     9: (
@@ -222,13 +223,20 @@ class Sudoku(ArrayGame[SudokuState]):
 
     @staticmethod
     def write_legal_mask(config: Sudoku, state: SudokuState, seat: int, mask: Any) -> None:
-        side = config.side
-        for cell in range(side * side):
-            row, column = cell // side, cell % side
-            if state.grid[row, column] == 0:
-                free = digits_left(config, state, row, column)
-                for digit in range(side):
-                    mask[cell * side + digit] = free >> digit & 1
+        side, box = config.side, config.box
+        for top in range(0, side, box):
+            lines = in_rows(config, state, top)
+            around = 0
+            for column in range(side):
+                if column % box == 0:
+                    around = in_box(config, state, top, column)
+                taken = around | in_column(config, state, column)
+                for place in range(box):
+                    row = top + place
+                    if state.grid[row, column] == 0:
+                        free = ~(taken | lines >> (WIDTH * place)) >> 1
+                        for digit in range(side):
+                            mask[(row * side + column) * side + digit] = free >> digit & 1
 
     @staticmethod
     def write_observation(config: Sudoku, state: SudokuState, seat: int, obs: Any) -> None:
@@ -368,21 +376,52 @@ def give_more(config: Sudoku, state: SudokuState, which: int, flipped: int) -> N
             state.left -= 1
 
 
-def digits_left(config: Sudoku, state: SudokuState, row: int, column: int) -> int:
-    """The digits that fit a cell, as bits; bit 0 is digit 1."""
-    taken, box = 0, config.box
-    top, left = row // box * box, column // box * box
-    for place in range(config.side):
-        taken |= 1 << int(state.grid[row, place])
-        taken |= 1 << int(state.grid[place, column])
-        taken |= 1 << int(state.grid[top + place // box, left + place % box])
-    return int(~(taken >> 1) & ((1 << config.side) - 1))
+def in_row(config: Sudoku, state: SudokuState, row: int) -> int:
+    """The digits of a row, as bits; bit 0 is set by an empty cell."""
+    taken = 0
+    for column in range(config.side):
+        taken |= 1 << int(state.grid[row, column])
+    return taken
+
+
+def in_rows(config: Sudoku, state: SudokuState, top: int) -> int:
+    """The digits of every row of a band, `WIDTH` bits a row."""
+    lines = 0
+    for place in range(config.box):
+        lines |= in_row(config, state, top + place) << (WIDTH * place)
+    return lines
+
+
+def in_column(config: Sudoku, state: SudokuState, column: int) -> int:
+    """The digits of a column, as bits."""
+    taken = 0
+    for row in range(config.side):
+        taken |= 1 << int(state.grid[row, column])
+    return taken
+
+
+def in_box(config: Sudoku, state: SudokuState, top: int, left: int) -> int:
+    """The digits of a box, as bits, by its upper left cell."""
+    taken = 0
+    for row in range(top, top + config.box):
+        for column in range(left, left + config.box):
+            taken |= 1 << int(state.grid[row, column])
+    return taken
 
 
 def is_stuck(config: Sudoku, state: SudokuState) -> bool:
     """Whether no digit fits some empty cell."""
-    for row in range(config.side):
-        for column in range(config.side):
-            if state.grid[row, column] == 0 and digits_left(config, state, row, column) == 0:
-                return True
+    side, box = config.side, config.box
+    every = (2 << side) - 2
+    for top in range(0, side, box):
+        lines = in_rows(config, state, top)
+        around = 0
+        for column in range(side):
+            if column % box == 0:
+                around = in_box(config, state, top, column)
+            taken = around | in_column(config, state, column)
+            for place in range(box):
+                empty = state.grid[top + place, column] == 0
+                if empty and (taken | lines >> (WIDTH * place)) & every == every:
+                    return True
     return False
