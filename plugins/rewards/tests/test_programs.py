@@ -33,7 +33,7 @@ def test_a_program_pays_each_turn_by_its_facts(tmp_path: Path) -> None:
     path = tmp_path / "keys.py"
     path.write_text(KEYS)
     assert shape("code", record, program=str(path), own=False).tolist() == [0, 1, 0.5]
-    with pytest.raises(palestra.InvalidOption, match=r"no program at .nowhere"):
+    with pytest.raises(palestra.InvalidOption, match="no program at 'nowhere"):
         shape("code", record, program="nowhere.py")
 
 
