@@ -191,6 +191,7 @@ def test_mappo_trains_saves_and_plays_by_name(tmp_path: Path) -> None:
 # MADDPG
 
 
+@pytest.mark.slow
 def test_critics_of_maddpg_know_everybodys_observation_and_ddpgs_do_not() -> None:
     """After one step the game is over, so that a critic learns the payment: equal bits or not."""
     errors = {}

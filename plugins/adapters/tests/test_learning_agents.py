@@ -77,6 +77,7 @@ def understood(speaker: Instructed, listener: Instructed) -> float:
     return sum(record.returns[0] for record in records) / len(records)
 
 
+@pytest.mark.slow
 def test_instructed_learners_reach_the_named_convention_and_others_one_of_their_own() -> None:
     """The paper's say/select result: with anybody of the same instruction, as with oneself."""
     told = [pair(seed, "Use the alphabet: a is red, b is blue, c is green.") for seed in (0, 1)]
