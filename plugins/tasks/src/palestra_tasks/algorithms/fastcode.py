@@ -113,7 +113,7 @@ class SpeedState(TaskState):
         "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for "
         "High-Performance Computing (2025)"
     ),
-    splits={"small": {"size": 40}, "large": {"size": 80}},
+    splits={"small": {"size": 24}, "large": {"size": 80}},
 )
 @dataclass(frozen=True)
 class FastCode(TaskGame[SpeedState]):
@@ -125,7 +125,7 @@ class FastCode(TaskGame[SpeedState]):
     kernel: Annotated[
         NAMES | Literal["any"], Meta(description="the function; any: drawn from the seed")
     ] = "any"
-    size: Annotated[int, Meta(ge=16, le=200, description="size of the arguments")] = 40
+    size: Annotated[int, Meta(ge=16, le=200, description="size of the arguments")] = 24
     turns: Turns = 6
 
     rules_text = """
