@@ -73,7 +73,7 @@ def serve_command(
     import uvicorn
 
     from palestra_server.app import create_app
-    from palestra_server.dialects import open_dialect
+    from palestra_server.dialects.opening import open_dialect
     from palestra_server.listening import listen
     from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create
