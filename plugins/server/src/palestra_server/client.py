@@ -367,14 +367,6 @@ def whole_number(action: Any) -> int:
     return int(value.item())
 
 
-def connect(url: str, **settings: Any) -> Any:
-    """A seat on a server as a `gymnasium.Env`, or several as a PettingZoo `ParallelEnv`.
-
-    The arguments are those of `RemoteEnv`; with `seats=` (`()` for all) those of
-    `parallel.RemoteParallelEnv`.
-    """
-    if "seats" in settings:
-        from palestra_server.parallel import RemoteParallelEnv
-
-        return RemoteParallelEnv(url, **settings)
+def connect(url: str, **settings: Any) -> RemoteEnv:
+    """A seat on a server as a `gymnasium.Env`; the arguments are those of `RemoteEnv`."""
     return RemoteEnv(url, **settings)

@@ -75,7 +75,7 @@ def serve_command(
     from palestra.runner.run_folder import locked
 
     from palestra_server.app import create_app
-    from palestra_server.dialects import open_dialect
+    from palestra_server.dialects.opening import open_dialect
     from palestra_server.listening import listen
     from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create

@@ -46,7 +46,7 @@ class Peer:
 class Peers:
     """The servers on one database, seen from one of them.
 
-    address: where the others reach this one, as in `http://10.0.0.7:41234`. seconds: between two
+    address: where the others reach this one, as in `http://HOST:41234`. seconds: between two
     beats. A server whose beat has not risen for `patience` seconds counts as dead; each server
     measures that by its own clock, so that clocks need not agree.
     """

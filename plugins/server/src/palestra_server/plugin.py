@@ -20,6 +20,10 @@ def palestra_commands(app: Any) -> None:
 def palestra_connect(url: str, options: dict[str, Any]) -> Any:
     if not url.startswith(("http://", "https://")):
         return None
+    if "seats" in options:  # several seats; () for all
+        from palestra_server.parallel import RemoteParallelEnv
+
+        return RemoteParallelEnv(url, **options)
     from palestra_server.client import connect
 
     return connect(url, **options)

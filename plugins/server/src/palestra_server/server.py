@@ -68,7 +68,7 @@ class Rematch(msgspec.Struct, frozen=True, omit_defaults=True):
     watch: str = ""
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Limits(msgspec.Struct, forbid_unknown_fields=True):
     """What one process takes on; beyond it requests are refused, with status 429 or 503.
 
     matches: played at once. sockets: open at once. moves: answers of one seat in a second.

@@ -193,7 +193,10 @@ class MatchStore:
 
     def _insert(self, rows: list[Row]) -> None:
         if not self.is_local:
-            self._write(insert(ANSWERS), [row._asdict() for row in rows])
+            self._write(
+                insert(ANSWERS),
+                [{"match": row.match, "place": row.place, "answer": row.answer} for row in rows],
+            )
             return
         if self._journal is None:
             self._journal = self._engine.raw_connection()

@@ -22,7 +22,8 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from palestra_server.app import create_app
-from palestra_server.dialects import Dialect, open_dialect
+from palestra_server.dialects import Dialect
+from palestra_server.dialects.opening import open_dialect
 from palestra_server.listening import listen
 from palestra_server.logs import write_logs
 from palestra_server.peers import Peers
@@ -49,7 +50,7 @@ class Settings(msgspec.Struct):
     upstream_key: str = ""
     upstream_tokens: bool = False
     inside: str = "127.0.0.1"
-    limits: Limits = Limits()
+    limits: Limits = msgspec.field(default_factory=Limits)
     log_json: bool = False
 
 
