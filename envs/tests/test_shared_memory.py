@@ -47,7 +47,7 @@ def test_what_is_kept_covers_its_share_of_the_questions() -> None:
 def test_measures_tell_what_the_records_hold() -> None:
     (record,) = palestra.play(ID, agents="memory-keeper", seed=2)
     assert palestra.measure(record)["memory-coverage"] == last_fact(record, "local")[0]
-    (talk,) = palestra.play("text/Advice-v0", agents="adviser", seed=2)
+    (talk,) = palestra.play("text/Advice-v0", agents="advice-seeker", seed=2)
     measured = palestra.measure(talk)
     assert measured["questions-asked"] == len(talk.steps) - 1
     assert measured["type-known"] == last_fact(talk, "belief")[talk.facts["type"]]

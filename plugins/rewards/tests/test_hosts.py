@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 
 def test_curiosity_pays_what_was_learnt_and_not_for_talking_long() -> None:
-    records = palestra.play("text/Advice-v0", agents="adviser", episodes=6, seed=3)
+    records = palestra.play("text/Advice-v0", agents="advice-seeker", episodes=6, seed=3)
     for record in records:
         first, last = record.facts["belief"], record.facts["belief"]
         for step in record.steps:
@@ -20,7 +20,7 @@ def test_curiosity_pays_what_was_learnt_and_not_for_talking_long() -> None:
         assert shape("curiosity", record).sum() == pytest.approx(last[true] - first[true])
         assert first[true] == pytest.approx(1 / 8)
     talker = palestra.play(
-        "text/Advice-v0", agents="adviser:sure=1.0", episodes=6, seed=3, candour=0.5
+        "text/Advice-v0", agents="advice-seeker:sure=1.0", episodes=6, seed=3, candour=0.5
     )
     assert shape("curiosity", talker) == pytest.approx(0.0)  # nine questions that teach nothing
     assert all(len(record.steps) == 10 for record in talker)

@@ -268,7 +268,7 @@ class Advice(TextGame[Conversation]):
         return Scene(lines=tuple(lines))
 
 
-@agent("adviser", kind="solver")
+@agent("advice-seeker", kind="solver")
 class Adviser(ScriptedAgent[Advice]):
     """Asks about what it knows least until it is sure, then recommends what is likeliest."""
 

@@ -170,7 +170,7 @@ RUNS = (
         compare_by=("seat",),
     ),
     Run("statefactory", "objects", "environments", "games/Quest-v0", (("random",),), n=2),
-    Run("curiosity", "belief", "environments", "text/Advice-v0", (("adviser",),), n=1),
+    Run("curiosity", "belief", "environments", "text/Advice-v0", (("advice-seeker",),), n=1),
     Run(
         "comam",
         "local",

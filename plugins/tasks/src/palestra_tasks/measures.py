@@ -46,8 +46,8 @@ def speed_up(record: EpisodeRecord) -> float | None:
     return verdict(record).get("speed_up")
 
 
-@metric("test-accuracy", measures=("tasks/DataTeacher-v0",), bounds=(0.0, 1.0), better="higher")
-def test_accuracy(record: EpisodeRecord) -> float | None:
+@metric("student-accuracy", measures=("tasks/DataTeacher-v0",), bounds=(0.0, 1.0), better="higher")
+def student_accuracy(record: EpisodeRecord) -> float | None:
     """The student's accuracy on the hidden test."""
     return verdict(record).get("test")
 
