@@ -49,7 +49,9 @@ def test_a_fitting_plan_pays_one_less_the_questions() -> None:
 @pytest.mark.parametrize("scenario", ["exercise", "education"])
 def test_an_adviser_is_right_as_often_as_it_is_sure(scenario: str) -> None:
     """Stopping at a lead of two, each attribute is right with chance 0.85² / (0.85² + 0.15²)."""
-    records = palestra.play(ID, agents="advice-seeker", episodes=150, scenario=scenario, questions=60)
+    records = palestra.play(
+        ID, agents="advice-seeker", episodes=150, scenario=scenario, questions=60
+    )
     right = np.mean([record.outcome.results[0] == "win" for record in records if record.outcome])
     each = 0.85**2 / (0.85**2 + 0.15**2)
     assert right == pytest.approx(each**3, abs=4 * np.sqrt(each**3 * (1 - each**3) / 150))
