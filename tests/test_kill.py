@@ -28,7 +28,7 @@ def test_killed_at_every_boundary_it_is_resumed_to_the_same_end(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's")
-@pytest.mark.parametrize(("subject", "fewest"), [("serve", 250), ("tournament", 150)])
+@pytest.mark.parametrize(("subject", "fewest"), [("serve", 200), ("tournament", 150)])
 def test_killed_within_any_write_of_its_database_it_is_resumed_to_the_same_end(
     subject: str, fewest: int, tmp_path: Path
 ) -> None:
