@@ -65,8 +65,7 @@ class Server:
     ) -> str:
         """Take a seat without connecting to it; returns its token."""
         wanted = {"seat": seat, "name": name, "invite": invite}
-        token: str = self._ask("POST", f"/matches/{match}/join", wanted)["token"]
-        return token
+        return self._ask("POST", f"/matches/{match}/join", wanted)["token"]
 
     def open_match(self, env: str, **settings: Any) -> tuple[str, str, list[int]]:
         """Open a match; returns its name, its invite, and its free seats."""
