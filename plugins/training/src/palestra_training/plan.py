@@ -34,7 +34,7 @@ class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """
 
     rank: Annotated[int, Meta(ge=0)] = 0
-    alpha: Count = 16
+    alpha: Annotated[int, Meta(ge=1)] = 16
     targets: str = "all-linear"
 
 
