@@ -52,7 +52,12 @@ def test_what_is_not_installed_is_named_with_its_distribution(
     plugins = Plugins(only=frozenset({"core"}))
     plugins.load()
     bare = Registry(plugins)
-    for module in ("palestra.kernel.registry", "palestra.shaping", "palestra.cli.listing"):
+    for module in (
+        "palestra.kernel.registry",
+        "palestra.catalogue.find",
+        "palestra.shaping",
+        "palestra.cli.listing",
+    ):
         monkeypatch.setattr(f"{module}.registry", lambda: bare)
     for asked, says in (
         (["tournament", "games/Chess-v0"], "pip install palestra-arena"),

@@ -161,7 +161,7 @@ def test_an_episode_that_others_end_at_once_is_told_by_the_first_step() -> None:
 def test_unknown_names_suggest_what_was_meant() -> None:
     with pytest.raises(UnknownName, match="did you mean 'games/ConnectFour-v0'"):
         palestra.make("games/ConectFour-v0")
-    with pytest.raises(UnknownName, match="games, grid, markets, text"):
+    with pytest.raises(UnknownName, match="games, grid, markets, tasks, text"):
         palestra.make("chess/Chess-v0")
     with pytest.raises(UnknownName, match="did you mean 'parallel'"):
         palestra.make("games/ConnectFour-v0", view="paralel")

@@ -25,6 +25,7 @@ from palestra.files import UNREADABLE, write_bytes
 from palestra.kernel.errors import cause
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
+from palestra_adapters.memory.remembering import named_file
 from palestra_adapters.thinking import Thinking
 
 DEDUCE = (
@@ -106,7 +107,7 @@ class Deduce(Adapter):
         super().__init__(**settings)
         self._count, self._rate, self._select = count, rate, select
         self.policy = Policy()
-        self._file = Path(memory).expanduser() if memory else None
+        self._file = named_file(memory) if memory else None
         if self._file is not None and self._file.exists():
             self.policy = _read(self._file)
         self._choices: dict[tuple[int, int], list[Choice]] = {}

@@ -19,7 +19,7 @@ from palestra.kernel.errors import cause
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import split_thought
-from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.memory.remembering import Remembering, Trial, named_file
 from palestra_adapters.similarity import similarity
 from palestra_adapters.thinking import Thinking
 
@@ -159,5 +159,5 @@ def open_store(name: str) -> PaperStore:
         return PaperStore()
     if name not in STORES:
         is_file = name.endswith(".json") or "/" in name
-        STORES[name] = PaperStore(Path(name).expanduser() if is_file else None)
+        STORES[name] = PaperStore(named_file(name) if is_file else None)
     return STORES[name]

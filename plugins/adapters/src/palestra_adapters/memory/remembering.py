@@ -41,7 +41,7 @@ class Trial(msgspec.Struct):
     )  # numbers of memories; "told" in files
 
 
-def _named_file(memory: str) -> Path:
+def named_file(memory: str) -> Path:
     """The file of memories, which need not exist yet."""
     try:
         path = Path(memory).expanduser()
@@ -65,7 +65,7 @@ class Remembering(Wrapper):
         if task not in ("env", "seed"):
             raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)
-        self._task, self._file = task, _named_file(memory) if memory else None
+        self._task, self._file = task, named_file(memory) if memory else None
         self._turns: dict[tuple[int, int], Turn] = {}
         self._recalled: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self._starts: dict[tuple[int, int], str] = {}
