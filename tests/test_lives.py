@@ -15,7 +15,8 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import Agent, Decision, Divergence, Episode, EpisodeRecord, Turn, make_agent
+from open_adapters import adapters_for, open_adapter
+from palestra import Agent, Decision, Divergence, Episode, EpisodeRecord, Turn
 from palestra.agents.models import Model, Reply, Request, Tokens
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
@@ -23,9 +24,6 @@ from palestra.records.record import record_episode, replay
 from palestra.records.trace import trace_seats
 from palestra.records.verify import verify
 from palestra.shaping import open_episode
-from palestra_adapters.relay import Relay
-from palestra_adapters.routers.free_agent import FreeAgent
-from palestra_adapters.routers.knapsack import Bought, Knapsack, Offer
 from palestra_agents.llm import LLMAgent
 from palestra_renderers.html import page_data
 from palestra_renderers.plain import clean
@@ -220,44 +218,19 @@ def test_who_does_not_exist_yet_cannot_be_written_to() -> None:
         episode.parse(speaker, "Say(text='Welcome.', to='player_3')")
 
 
-def memory_agents() -> list[str]:
-    specs = registry().agents.values()
-    able = [s for s in specs if s.kind == "llm" and s.can_play("markets/Persuasion-v0")]
-    return sorted(s.name for s in able if s.entry_point.startswith("palestra_adapters"))
-
-
 @pytest.mark.parametrize("env", ["markets/Persuasion-v0", "games/DonorGame-v0"])
-@pytest.mark.parametrize("name", memory_agents())
+@pytest.mark.parametrize("name", adapters_for("markets/Persuasion-v0"))
 def test_every_adapter_forgets_with_the_person(name: str, env: str) -> None:
     model = Marking()
     small = {"rounds": 4} if "Persuasion" in env else {"num_players": 4, "generations": 2}
     game = palestra.game(env, **WORLDS[env] | small)
     try:
-        agent = adapter(name, model, game)
+        agent = open_adapter(name, model, game)
     except palestra.InvalidOption as error:
         pytest.skip(f"it takes settings of its own: {error}")
     record = played(env, agent, model, **small)
     remembers_only_their_own(model, record)
     assert model.asked
-
-
-def adapter(name: str, model: Marking, game: Any) -> Agent:
-    """An adapter of one model, or of agents of it."""
-    if name == "relay":
-        return Relay(agents=[LLMAgent(model=model), LLMAgent(model=model)])
-    if name == "free-agent":
-        return FreeAgent(agents=[LLMAgent(model=model), LLMAgent(model=model)])
-    if name == "knapsack":
-        bought = make_agent("knapsack:random+first")
-        assert isinstance(bought, Knapsack)
-        bought.members = dict.fromkeys(bought.members, LLMAgent(model=model))
-        chosen = [Bought(Offer("random", 1.0, 1.0), 0.0, 0.0, taken=True)]
-        bought.bought = {f"{game!r} {seat}": chosen for seat in range(game.num_players)}
-        return bought
-    kind = load_entry_point(registry().agent(name).entry_point)
-    made = kind(model=model)
-    assert isinstance(made, Agent)
-    return made
 
 
 # Records, replays, traces

@@ -55,7 +55,7 @@ def test_a_strategy_holds_for_some_decisions_and_is_known_to_the_advisor() -> No
     agent = Advisor(model=[Free(lambda _: "no such move"), adviser], every=2)
     palestra.play("games/TicTacToe-v0", agents=[agent, "first"], invalid="random")
     assert len(adviser.requests) == 2
-    assert "Your strategies so far:\n- plan 0" in last(adviser.requests[1])
+    assert 'Your strategies so far:\n- "plan 0"' in last(adviser.requests[1])
 
 
 def test_rows_for_training_by_hand() -> None:

@@ -314,7 +314,7 @@ def test_bad_options_are_named() -> None:
     with pytest.raises(InvalidOption, match="or 'hybrid', not 'hybrids'"):
         palestra.make_agent("team:echo:,topology=hybrids")
     with pytest.raises(
-        InvalidOption, match="size of agent 'selforg' must be an integer at least 1, not 0"
+        InvalidOption, match="size of agent 'selforg' must be an integer from 1 to 1000, not 0"
     ):
         palestra.make_agent("selforg:echo:,size=0")
     with pytest.raises(InvalidOption, match="keep 5"):

@@ -15,6 +15,7 @@ from math import inf
 from typing import Annotated, Any, NamedTuple
 
 from palestra import Decision, Meta, Turn, agent
+from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import Adapter, split_thought, written
 from palestra_adapters.proposing import propose
@@ -53,6 +54,11 @@ class Branch:
     seen: tuple[str, ...] = ()  # the position after each move
     paid: float = 0.0
     value: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The position as a model reads it: what a model imagined is quoted."""
+        return quote(self.position) if self.moves else self.position
 
 
 @dataclass(slots=True)
@@ -144,15 +150,15 @@ class RAFA(Adapter):
 
     def _known_lines(self, task: str) -> str:
         lines = [
-            f"From {position!r} the move {move} paid {end.paid:g} and led to {end.position!r}."
-            for (position, move), end in self.known.get(task, {}).items()
+            f"From {place!r} the move {disarm(move)} paid {end.paid:g} and led to {end.position!r}."
+            for (place, move), end in self.known.get(task, {}).items()
         ]
         return "\n".join(["What you have seen happen:", *lines, ""]) if lines else ""
 
     def _elite(self, turn: Turn, task: str, branch: Branch) -> Thinking[list[str]]:
         """Moves to try in an imagined position: the model's proposals, and those in the buffer."""
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
-        line = ELITE.format(known=self._known_lines(task), position=branch.position)
+        line = ELITE.format(known=self._known_lines(task), position=branch.text)
         messages = self.single(turn.game.rules_for(turn.seat), line)
         heat = self.temperature or 0.8
         replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
@@ -168,7 +174,7 @@ class RAFA(Adapter):
             self.ask(
                 self.single(
                     turn.game.rules_for(turn.seat),
-                    IMAGINE.format(known=lines, position=branch.position, move=move),
+                    IMAGINE.format(known=lines, position=branch.text, move=disarm(move)),
                 )
             )
             for move in moves
@@ -186,7 +192,7 @@ class RAFA(Adapter):
     def _grade(self, turn: Turn, task: str, ends: list[Branch]) -> Thinking[list[float]]:
         rules, known = turn.game.rules_for(turn.seat), self._known_lines(task)
         asks = [
-            self.ask(self.single(rules, CRITIC.format(known=known, position=branch.position)))
+            self.ask(self.single(rules, CRITIC.format(known=known, position=branch.text)))
             for branch in ends
         ]
         replies = (yield asks) if asks else []

@@ -16,6 +16,7 @@ from math import inf, log, sqrt
 from typing import Annotated, Any, NamedTuple
 
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent, make_agent
+from palestra.quoting import disarm
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought
 from palestra_adapters.proposing import propose
@@ -149,7 +150,7 @@ class AgentQ(Adapter):
     def _rank_moves(self, turn: Turn, moves: Sequence[str]) -> Thinking[dict[str, float]]:
         if len(moves) < 2:
             return dict.fromkeys(moves, 0.5)
-        lines = "\n".join(f"{i + 1}. {move}" for i, move in enumerate(moves))
+        lines = "\n".join(f"{i + 1}. {disarm(move)}" for i, move in enumerate(moves))
         asked = RANK.format(moves=lines, player=turn.game.players[turn.seat])
         text = f"{turn.position}\n\n{asked}"
         (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]

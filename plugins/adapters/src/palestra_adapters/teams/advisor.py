@@ -88,7 +88,7 @@ class Advisor(Adapter):
     def _advise(self, turn: Turn, given: list[str], advice: str) -> Thinking[str]:
         """Write the next strategy; returns what the advisor read."""
         rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        lines = "\n".join(f"- {line}" for line in given[-3:])
+        lines = "\n".join(f"- {quote(line)}" for line in given[-3:])
         before = BEFORE.format(lines=lines) if lines else ""
         asked = "\n\n".join(filter(None, (story(turn), before, ADVISE)))
         messages = self.single(rules, asked)
