@@ -381,16 +381,16 @@ def test_a_team_is_trained_kept_and_played_by_name(
     with pytest.raises(SystemExit) as done:
         main([*COMMAND, *OWN[algo == "recurrent"], "--algo", algo, "--out", out])
     assert not done.value.code
-    assert "learner:" in capsys.readouterr().out
+    assert "marl:" in capsys.readouterr().out
     learner, kept = read_learner(Path(out))
     assert kept["algo"] == algo
     one, other = (
-        palestra.play("grid/Foraging-v0", agents=[f"learner:{out}"] * 2, seed=3) for _ in range(2)
+        palestra.play("grid/Foraging-v0", agents=[f"marl:{out}"] * 2, seed=3) for _ in range(2)
     )
     assert one[0].returns == other[0].returns
     other_game = palestra.game("grid/Particles-v0")
     with pytest.raises(InvalidOption, match="was trained on"):
-        make_agent(f"learner:{out}").act([Turn(Episode(other_game, 0, compiled=False), 0)])
+        make_agent(f"marl:{out}").act([Turn(Episode(other_game, 0, compiled=False), 0)])
 
 
 def test_what_cannot_be_learnt_is_refused(tmp_path: Path) -> None:

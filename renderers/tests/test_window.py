@@ -142,7 +142,7 @@ def test_the_public_scene_shows_only_what_every_seat_sees(env: str) -> None:
     for line in (*scene.lines, scene.caption):
         assert all(set(line.splitlines()) <= view for view in views) or not line
     for seat in range(episode.game.num_players):
-        known = [event.text for event in episode.transcript(seat)]
+        known = [line for e in episode.transcript(seat) for line in e.text.split("\n")]
         assert set(public_lines(episode, 10**6)) <= set(known) or not known
 
 

@@ -23,6 +23,7 @@ from palestra.kernel.registry import registry, where_from
 from palestra.kernel.specs import load_entry_point
 
 OWN = "env"
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,12 @@ def check_complete(
 
     The first `leading` arguments of `make` are no options.
     """
-    try:
-        inspect.signature(make).bind(*(None,) * leading, **given)
-    except TypeError as error:
-        raise InvalidOption(f"{what}: {error}") from None
+    parameters = list(inspect.signature(make).parameters.values())[leading:]
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in VARIABLE]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        passed = ", ".join(f"{name}=…" for name in missing)
+        raise InvalidOption(f"{what} needs {' and '.join(missing)}; pass {passed}")
 
 
 def _add_amounts(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from palestra import Episode, EpisodeRecord, Grid, Piece, Scene, renderer, retrace
+from palestra import Episode, EpisodeRecord, Event, Grid, Piece, Scene, renderer, retrace
 from palestra.files import write_text
 from palestra.html import render_page
 from palestra.records.record import StepRecord, TurnRecord
 
 from palestra_renderers.changes import Follower
 from palestra_renderers.minds import Minds
-from palestra_renderers.plain import clean, ending, shown_return
+from palestra_renderers.plain import clean, clean_lines, ending, shown_return
 from palestra_renderers.svg import MarkTable, theme_css
 from palestra_renderers.texts import TextTable
 from palestra_renderers.words import scene_lines
@@ -113,12 +113,16 @@ def _round_number(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
+def _event_text(event: Event) -> str:
+    return "\n".join(clean_lines([event.text], TEXT_LIMIT))
+
+
 def new_events(episode: Episode, viewer: int | None, since: int) -> list[list[Any]]:
     """Text and audience (None: everybody) of the events the viewer may know from `since` on."""
     if viewer is not None:
-        return [[clean(event.text, TEXT_LIMIT), None] for event in episode.news(viewer, since)]
+        return [[_event_text(event), None] for event in episode.news(viewer, since)]
     return [
-        [clean(event.text, TEXT_LIMIT), None if event.audience is None else sorted(event.audience)]
+        [_event_text(event), None if event.audience is None else sorted(event.audience)]
         for event in episode.events[since:]
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from palestra import Episode, printable
 
@@ -19,6 +19,11 @@ def clean(text: str, limit: int = LINE_LIMIT) -> str:
         return text
     shown = printable(text[: limit + 1]).replace("\n", "\\n")
     return shown if len(shown) <= limit else f"{shown[:limit]}…"
+
+
+def clean_lines(texts: Iterable[str], limit: int = LINE_LIMIT) -> list[str]:
+    """Every line of some texts, each as `clean` shows it."""
+    return [clean(line, limit) for text in texts for line in text.split("\n")]
 
 
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:
@@ -61,12 +66,15 @@ def ending(episode: Episode) -> str:
 
 
 def event_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:
-    """Every event the viewer may know; a spectator also sees who private ones are for."""
+    """The lines of every event the viewer may know; a spectator also sees who private ones are for.
+
+    An event that a game tells in several lines stays so; what a player says is on one (`quote`).
+    """
     if viewer is not None:
-        return [clean(event.text, limit) for event in episode.transcript(viewer)]
+        return clean_lines((event.text for event in episode.transcript(viewer)), limit)
     lines = []
     for event in episode.events:
         names = [episode.players[seat] for seat in sorted(event.audience or ())]
         to = f"(to {', '.join(names)}) " if names else ""
-        lines.append(clean(f"{to}{event.text}", limit))
+        lines += clean_lines([f"{to}{event.text}"], limit)
     return lines

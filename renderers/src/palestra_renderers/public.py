@@ -9,7 +9,7 @@ from typing import Any
 from palestra import Episode, Grid, Piece, Scene
 from palestra.scene import Bars, Card, Cards, Lines, Part
 
-from palestra_renderers.plain import LINE_LIMIT, clean
+from palestra_renderers.plain import LINE_LIMIT, clean_lines
 
 UNKNOWN = Card(hidden=True, label="hidden")
 
@@ -36,8 +36,8 @@ def public_scene(episode: Episode) -> Scene:
 
 
 def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:
-    """The events that every seat may know."""
-    return [clean(event.text, limit) for event in episode.events if event.audience is None]
+    """The lines of the events that every seat may know."""
+    return clean_lines((e.text for e in episode.events if e.audience is None), limit)
 
 
 def common(values: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Trained learners of several seats as an agent: `learner:runs/…`."""
+"""Trained learners of several seats as an agent: `marl:runs/…`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ try:
     from palestra_agents.learners.recurrent import Recurrent
     from palestra_agents.learners.training import read_learner
 except ModuleNotFoundError as error:
-    raise MissingExtra(f"{error.name} (for learner:)", "palestra-agents[torch]") from error
+    raise MissingExtra(f"{error.name} (for marl:)", "palestra-agents[torch]") from error
 
 
 @agent(
-    "learner",
+    "marl",
     kind="learned",
     needs=("array",),
     summary="A team trained by palestra train --algo iql, vdn, qmix, maddpg, mansa or recurrent.",
@@ -37,7 +37,7 @@ class LearnerAgent(Agent):
         target: Annotated[str, Meta(description="folder of the trained learner")] = "",
     ) -> None:
         if not target:
-            raise InvalidOption("name the folder of a trained team, as in learner:runs/qmix")
+            raise InvalidOption("name the folder of a trained team, as in marl:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
         self._field: Any = self._learner.field  # type: ignore[attr-defined]
         self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode

@@ -37,7 +37,7 @@ def train_command(
         typer.Option(help="Where to log every report, as in tensorboard:runs/tb; repeatable."),
     ] = None,
 ) -> None:
-    """Train one policy for every seat, played as ppo:FOLDER, or a team, as learner:FOLDER."""
+    """Train one policy for every seat, played as ppo:FOLDER, or a team, as marl:FOLDER."""
     if find_spec("torch") is None:
         raise MissingExtra("PyTorch, which training needs,", "palestra-agents[torch]")
     from palestra_agents.ppo import training
@@ -98,4 +98,4 @@ def train_a_team(
         )
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
     given = "".join(f" -o {name}={value}" for name, value in options.items())
-    console.print(f"play it: palestra play {env}{given} --agents learner:{folder}", soft_wrap=True)
+    console.print(f"play it: palestra play {env}{given} --agents marl:{folder}", soft_wrap=True)

@@ -143,7 +143,7 @@ NEEDS: dict[str, Need] = {
     "hops": option("hops", "a hop model such as ExpertHops, or a judge and goal=…"),
     "trajectory scorer": option("scores", "a StoryNetwork fitted to triplets; and intent="),
     "gui rewards": option("scores", "a GuiRewards that has learnt from labels"),
-    "taught model": option("scores", "an Asking, which a user teaches"),
+    "taught model": option("scores", "a TaughtRewardModel, which a user teaches"),
     "feedback model": option("scores", "a StoryNetwork fitted to expert_choices"),
     "reference model": option("scores", "a Cooper, which has a reference and is updated"),
     "mixture": option("scores", "a Mixture fitted to pairs, and routed to a person"),
