@@ -291,7 +291,7 @@ def test_a_schedule_goes_from_start_to_end() -> None:
         ("novelty:wieght=2", "wieght"),
         ("elliptical:ridge=0", "must be a number above 0, not 0"),
         ("schedule:of=novelty,over=0", "must be an integer at least 1"),
-        ("potential", "potential needs of; pass of=…"),
+        ("potential", "missing a required argument: 'of'"),
     ],
 )
 def test_options_that_cannot_be_are_named(text: str, message: str) -> None:

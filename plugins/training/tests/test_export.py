@@ -39,7 +39,7 @@ def played(tmp_path_factory):
     folder = make_tiny(
         tmp_path_factory.mktemp("tiny") / "model", words, layers=1, width=32, heads=2, context=512
     )
-    learner = seat_learner(Learner(folder), PLAN, 1.0, keep=True)
+    learner = seat_learner(Learner(folder, name="learner"), PLAN, 1.0, keep=True)
     spec, game = open_env(PLAN)
     rival = palestra.make_agent("random")
     line_ups = [[learner, rival], [rival, learner], [learner, learner]]
