@@ -18,15 +18,11 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 OWN_ENVIRONMENT = (
     *("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "jaxmarl"),
-    *(
-        "trl",
-        "verifiers",
-        "inspect",
-        "tinker",
-        "verl",
-        "skyrl",
-    ),  # these train or ask language models
+    *("trl", "verifiers", "inspect", "tinker", "verl"),  # these train or ask language models
 )
+# its environment weighs 6 GB, with a GPU's build of torch; run with: scripts/client_env.py skyrl,
+# then the Python that it prints, -m pytest tests/clients/with_skyrl.py
+BY_HAND = ("skyrl",)
 # clients of the server: plugins/server/tests
 REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server", "ray_serve")
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
@@ -48,10 +44,11 @@ def test_client(client: str) -> None:
 def test_every_client_has_its_test_and_its_requirements() -> None:
     assert {path.stem.removeprefix("with_") for path in HERE.glob("with_*.py")} == {
         *OWN_ENVIRONMENT,
+        *BY_HAND,
         *DEVELOPMENT,
     }
     kept = {path.stem for path in (HERE / "requirements").glob("*.txt")}
-    assert kept == {*OWN_ENVIRONMENT, *REMOTE, "overrides"}
+    assert kept == {*OWN_ENVIRONMENT, *BY_HAND, *REMOTE, "overrides"}
 
 
 def run(*command: str) -> str:
