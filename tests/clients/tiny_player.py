@@ -21,6 +21,7 @@ Sizes = Mapping[str, Any]
 
 def taught(folder: Path, texts: Sequence[str], template: str, epochs: int) -> Path:
     """A tiny model that has read these conversations, in a template that ends with <|im_end|>."""
+    torch.manual_seed(3)
     letters = map(chr, range(33, 127))
     make_tiny(folder, [*texts, *letters], layers=1, width=64, heads=2, context=3072)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -69,8 +70,8 @@ def in_template(talk: Sequence[Any], template: str, folder: Path, **more: Any) -
 def player(folder: Path, env: str, options: Sizes) -> Path:
     """A tiny model that has read random play, as a learner is asked, and answers much like it."""
     seats = palestra.make(env, view="episode", seed=0, **options).game.num_players
-    records = palestra.play(env, agents=["random"] * seats, episodes=20, seed=9, **options)
+    records = palestra.play(env, agents=["random"] * seats, episodes=40, seed=9, **options)
     texts = [
         in_template(said(one.messages), CHATML, folder / "words") for one in trajectories(records)
     ]
-    return taught(folder, texts, CHATML, epochs=6)
+    return taught(folder, texts, CHATML, epochs=12)
