@@ -19,9 +19,9 @@ CHATML = (
 Sizes = Mapping[str, Any]
 
 
-def taught(folder: Path, texts: Sequence[str], template: str, epochs: int) -> Path:
+def taught(folder: Path, texts: Sequence[str], template: str, epochs: int, seed: int = 0) -> Path:
     """A tiny model that has read these conversations, in a template that ends with <|im_end|>."""
-    torch.manual_seed(3)
+    torch.manual_seed(seed)
     letters = map(chr, range(33, 127))
     make_tiny(folder, [*texts, *letters], layers=1, width=64, heads=2, context=3072)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -74,4 +74,4 @@ def player(folder: Path, env: str, options: Sizes) -> Path:
     texts = [
         in_template(said(one.messages), CHATML, folder / "words") for one in trajectories(records)
     ]
-    return taught(folder, texts, CHATML, epochs=12)
+    return taught(folder, texts, CHATML, epochs=12, seed=3)

@@ -229,7 +229,7 @@ def test_exported_files_are_read_by_datasets_and_learned_from(tmp_path: Path) ->
     for kind in ("imitate", "correct"):
         args = SFTConfig(output_dir=str(tmp_path / kind), max_length=512, **settings)
         sft = SFTTrainer(str(model), args=args, train_dataset=read[kind])
-        assert 0 < sft.train().training_loss < 10
+        assert 0 < sft.train().training_loss < 20
     args = DPOConfig(output_dir=str(tmp_path / "dpo"), max_length=512, **settings)
     dpo = DPOTrainer(str(model), args=args, train_dataset=read["prefer"])
     assert 0 < dpo.train().training_loss < 2
