@@ -30,9 +30,8 @@ from palestra_envs.grid.path_finding.game import (
     STEPS,
     PathFinding,
 )
-from palestra_envs.grid.path_finding.pathfinders import Plan
+from palestra_envs.grid.path_finding.pathfinders import Cell, Plan
 
-Cell = tuple[int, int]
 Path = tuple[Cell, ...]  # the cell at each time from now, until the window or the goal ends it
 STEP_OFFSETS = tuple(zip(SOUTHWARD, EASTWARD, strict=True))
 
