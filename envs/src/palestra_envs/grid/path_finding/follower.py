@@ -19,7 +19,8 @@ from palestra.grids.compass import EAST, EASTWARD, NORTH, SOUTHWARD, STAY
 from palestra.kernel.rng import check_seed
 
 from palestra_envs.grid.path_finding.game import PathFinding
-from palestra_envs.grid.path_finding.rhcr import STEP_OFFSETS, Cell, Path, Player, read_player
+from palestra_envs.grid.path_finding.pathfinders import Cell
+from palestra_envs.grid.path_finding.rhcr import STEP_OFFSETS, Path, Player, read_player
 
 STREAM = 0xF0110
 
