@@ -10,7 +10,7 @@ from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
 from palestra_adapters.relay import Relay
 from palestra_adapters.routers.free_agent import FreeAgent
-from palestra_adapters.routers.knapsack import Bought, Knapsack, Offer
+from palestra_adapters.routers.knapsack import Knapsack, Offer, Purchase
 from palestra_agents.llm import LLMAgent
 
 
@@ -31,7 +31,7 @@ def open_adapter(name: str, model: Model, game: Any) -> Agent:
         bought = make_agent("knapsack:random+first")
         assert isinstance(bought, Knapsack)
         bought.members = dict.fromkeys(bought.members, LLMAgent(model=model))
-        chosen = [Bought(Offer("random", 1.0, 1.0), 0.0, 0.0, taken=True)]
+        chosen = [Purchase(Offer("random", 1.0, 1.0), 0.0, 0.0, taken=True)]
         bought.bought = {f"{game!r} {seat}": chosen for seat in range(game.num_players)}
         return bought
     kind = load_entry_point(registry().agent(name).entry_point)

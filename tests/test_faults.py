@@ -32,7 +32,7 @@ from palestra import (
     hookimpl,
     verify,
 )
-from palestra.agents.models import Model, Reply, Request, Unanswered
+from palestra.agents.models import Model, PartialReplies, Reply, Request
 from palestra.cli import main
 from palestra.records.record import read_records, write_records
 from palestra.runner.run_folder import sole_writer
@@ -545,7 +545,7 @@ def test_a_judge_that_fails_at_any_call_costs_that_answer(tmp_path: Path) -> Non
                 usage = Usage(calls=1, cost=0.25)
                 replies.append(ModelError("busy") if failed else Reply(question.upper(), usage))
             if any(isinstance(reply, ModelError) for reply in replies):
-                raise Unanswered(replies)
+                raise PartialReplies(replies)
             return [reply for reply in replies if isinstance(reply, Reply)]
 
     questions = [[ask("a"), ask("b"), ask("c")], [ask("b"), ask("d"), ask("e"), ask("a")]]
@@ -554,7 +554,7 @@ def test_a_judge_that_fails_at_any_call_costs_that_answer(tmp_path: Path) -> Non
         cache = tmp_path / f"{at}.jsonl"
         model = Costly(at)
         judge = Judge(model, cache=cache)
-        with pytest.raises(Unanswered, match=r"1 of \d requests failed; the first: busy"):
+        with pytest.raises(PartialReplies, match=r"1 of \d requests failed; the first: busy"):
             list(map(judge.ask, questions))
         paid = len(model.asked) - 1
         assert judge.usage == Usage(calls=paid, cost=0.25 * paid)

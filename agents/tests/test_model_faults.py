@@ -18,7 +18,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import EpisodeRecord, ModelError
-from palestra.agents.models import Message, Reply, Request, Unanswered
+from palestra.agents.models import Message, PartialReplies, Reply, Request
 from palestra_agents.models.openai import OpenAIModel
 
 KUHN = "games/KuhnPoker-v0"
@@ -226,7 +226,9 @@ def test_it_waits_as_long_as_the_server_asks_within_reason(
 def test_replies_come_back_beside_the_errors(server: Server) -> None:
     server.fault = filtered
     model = OpenAIModel(target=f"small@{server.url}", retries=0)
-    with pytest.raises(Unanswered, match=r"1 of 9 requests failed; the first: .*refused") as caught:
+    with pytest.raises(
+        PartialReplies, match=r"1 of 9 requests failed; the first: .*refused"
+    ) as caught:
         model.chat([HELLO] * 9)
     model.close()
     replies = caught.value.replies
@@ -254,7 +256,7 @@ def test_connections_nobody_answers_hold_few_sockets_and_no_threads() -> None:
 
         watcher = threading.Thread(target=watch)
         watcher.start()
-        with pytest.raises(Unanswered, match=r"80 of 80 requests failed"):
+        with pytest.raises(PartialReplies, match=r"80 of 80 requests failed"):
             model.chat([HELLO] * 80)
         over.set()
         watcher.join()

@@ -7,7 +7,7 @@ import palestra
 import pytest
 from palestra import ModelError
 from palestra.agents.models import Reply
-from palestra.runner.awaited import Awaited, AwaitedModel, play_awaited
+from palestra.runner.awaited import AwaitedModel, AwaitedSeat, play_awaited
 
 TICTACTOE, MATRIX = "games/TicTacToe-v0", "games/MatrixGame-v0"
 who = ContextVar("who", default="nobody")
@@ -23,7 +23,7 @@ async def say_last(request):
 
 
 def test_a_game_of_coroutines_is_the_game_of_agents():
-    record = asyncio.run(play_awaited(TICTACTOE, [Awaited(say_last, "ada"), "first"], seed=4))
+    record = asyncio.run(play_awaited(TICTACTOE, [AwaitedSeat(say_last, "ada"), "first"], seed=4))
     last = palestra.FunctionAgent(lambda turn: turn.legal_actions[-1], "ada")
     (known,) = palestra.play(TICTACTOE, agents=[last, "first"], seed=4)
     assert record.agents == ("ada", "first")
@@ -46,7 +46,7 @@ def test_many_games_are_played_side_by_side_in_the_callers_context():
     async def game(number):
         who.set(f"game {number}")
         return await play_awaited(
-            MATRIX, [Awaited(slow, "a"), Awaited(slow, "b")], seed=number, rounds=2
+            MATRIX, [AwaitedSeat(slow, "a"), AwaitedSeat(slow, "b")], seed=number, rounds=2
         )
 
     async def all_games():
@@ -63,7 +63,7 @@ def test_what_a_coroutine_raises_is_raised():
         raise KeyError("no engine")
 
     with pytest.raises(KeyError, match="no engine"):
-        asyncio.run(play_awaited(TICTACTOE, [Awaited(broken), "first"]))
+        asyncio.run(play_awaited(TICTACTOE, [AwaitedSeat(broken), "first"]))
 
 
 def test_a_refused_reply_is_asked_again_and_history_is_an_option():
@@ -73,7 +73,7 @@ def test_a_refused_reply_is_asked_again_and_history_is_an_option():
         seen.append([message.role for message in request.messages])
         return Reply("e4" if len(seen) == 1 else last_move(request).split(":")[-1])
 
-    seat = Awaited(poor, options={"history": "bare"})
+    seat = AwaitedSeat(poor, options={"history": "bare"})
     record = asyncio.run(play_awaited(TICTACTOE, [seat, "first"], invalid="random", seed=1))
     assert record.mistakes[0] >= 1
     assert set(map(tuple, seen)) <= {("user",), ("system", "user")}
@@ -91,7 +91,7 @@ def test_a_cancelled_call_ends_the_game():
         model.stop()
         with pytest.raises(ModelError, match="nobody waits"):
             await asyncio.to_thread(model.chat, [palestra.agents.models.Request(())])
-        game = asyncio.create_task(play_awaited(TICTACTOE, [Awaited(never), "first"]))
+        game = asyncio.create_task(play_awaited(TICTACTOE, [AwaitedSeat(never), "first"]))
         await begun.wait()
         game.cancel()
         with pytest.raises(asyncio.CancelledError):

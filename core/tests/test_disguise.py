@@ -11,7 +11,7 @@ import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Vocabulary, specs
 from palestra.kernel.registry import game, load_game, registry
-from palestra.phrasing.disguise import Disguised
+from palestra.phrasing.disguise import DisguisedGame
 from palestra.phrasing.extended import extend_game
 from palestra.phrasing.translator import Translator
 
@@ -124,7 +124,7 @@ def test_a_map_is_drawn_in_the_signs_that_the_rules_explain() -> None:
         Episode(game("grid/Kitchen-v0", **more), 1, compiled=False)
         for more in ({}, {"disguise": 5})
     )
-    assert isinstance(other.game, Disguised)
+    assert isinstance(other.game, DisguisedGame)
     signs = other.game.translator.signs
     shown = [plain.describe(0), other.describe(0)]
     plain_map, other_map = (re.findall(r"^ \d ([A-Z.]+)$", text, re.M) for text in shown)
@@ -159,7 +159,7 @@ def test_a_disguised_game_is_pickled_recorded_and_replayed() -> None:
     record = palestra.play("games/Othello-v0", agents="first", disguise=9, max_episode_steps=6)[0]
     assert record.options["disguise"] == 9
     again = palestra.replay(record).game
-    assert isinstance(again, Disguised)
+    assert isinstance(again, DisguisedGame)
     assert again.disguise == 9
     assert palestra.verify(record)
     plain = palestra.play("games/Othello-v0", agents="first", max_episode_steps=6)[0]
@@ -191,7 +191,7 @@ def test_what_cannot_be_disguised_is_refused_by_name() -> None:
         game("games/Chess-v0", disguise=-1)
     bids = type("Bids", (type(game("markets/SealedAuction-v0")),), {"vocabulary": None})
     with pytest.raises(InvalidOption, match=r"Bids cannot be disguised.*vocabulary = Vocabulary"):
-        extend_game(bids, Disguised)(disguise=1)
+        extend_game(bids, DisguisedGame)(disguise=1)
 
 
 def test_words_keep_their_endings_and_their_capitals() -> None:

@@ -10,7 +10,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, UnknownName, specs
 from palestra.kernel.registry import game, load_game
 from palestra.phrasing.extended import extend_game
-from palestra.phrasing.wording import PARAPHRASES, WORDINGS, Worded, answer_form, wordings_of
+from palestra.phrasing.wording import PARAPHRASES, WORDINGS, RewordedGame, answer_form, wordings_of
 
 ONE_OF_EACH = ("games/Catan-v0", "games/KuhnPoker-v0", "grid/Harvest-v0", "text/Negotiation-v0")
 
@@ -130,8 +130,8 @@ def test_every_wording_says_what_it_changes() -> None:
 def test_a_game_offers_wordings_of_its_own() -> None:
     own = {"short": {"rules": "Kuhn.", "question": "{player}: {legal}?"}}
     kind = type("Own", (type(game("games/KuhnPoker-v0")),), {"wordings": own})
-    made = extend_game(kind, Worded)(wording="short@1")
+    made = extend_game(kind, RewordedGame)(wording="short@1")
     assert wordings_of(made) == own
     assert (made.rules_for(1), made.rules_for(0)[:8]) == ("Kuhn.", "You play")
     with pytest.raises(UnknownName, match="did you mean 'short'"):
-        extend_game(kind, Worded)(wording="shorts")
+        extend_game(kind, RewordedGame)(wording="shorts")

@@ -14,10 +14,10 @@ from adapter_worlds import Free, last, trail
 from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
-from palestra_adapters.directed import Directed, read_direction, to_unit_length
+from palestra_adapters.directed import DirectedAgent, read_direction, to_unit_length
 from palestra_adapters.mediator import Mediator, overridden, read_orders
 from palestra_adapters.memory.navigator import Navigator, read_experience
-from palestra_adapters.tasked import Tasked, read_tasks
+from palestra_adapters.tasked import TaskedAgent, read_tasks
 from palestra_adapters.teams.spp import read_final
 from palestra_rewards import shape
 from palestra_rewards.judges import Judge
@@ -96,7 +96,7 @@ def test_every_episode_has_a_task_and_the_inner_agent_reads_it(tmp_path: Path) -
     tasks = ["Take the right door.", "Take the left door.", "Take the door that is right of you."]
     file = tmp_path / "tasks.json"
     file.write_text(json.dumps([{"text": one, "moves": [], "tried": 2} for one in tasks]))
-    agent = Tasked(inner=Plain(model=Free(obeys)), tasks=str(file))
+    agent = TaskedAgent(inner=Plain(model=Free(obeys)), tasks=str(file))
     records = palestra.play(WORLD, agents=[agent], episodes=60)
     given = [record.turns[0].facts["task"] for record in records]
     assert set(given) == set(tasks)
@@ -107,7 +107,7 @@ def test_every_episode_has_a_task_and_the_inner_agent_reads_it(tmp_path: Path) -
     with pytest.raises(InvalidOption, match="not a file of tasks"):
         read_tasks(str(tmp_path / "wrong.json"))
     with pytest.raises(InvalidOption, match="needs a task"):
-        Tasked(inner=agent.inner, tasks=[])
+        TaskedAgent(inner=agent.inner, tasks=[])
 
 
 def test_proposed_tasks_are_played_judged_counted_and_imitated(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_proposed_tasks_are_played_judged_counted_and_imitated(tmp_path: Path) -
     def stubborn(request: Request) -> str:
         return "Go(to='right')"
 
-    agent = Tasked(inner=Plain(model=Free(stubborn)), tasks=str(tmp_path / "tasks.json"))
+    agent = TaskedAgent(inner=Plain(model=Free(stubborn)), tasks=str(tmp_path / "tasks.json"))
     records = palestra.play(WORLD, agents=[agent], episodes=30)
     paid = shape("pae", records, judge=Judge(judge))
     truth = [float("right" in record.turns[0].facts["task"]) for record in records]
@@ -149,7 +149,7 @@ def weighs(request: Request) -> str:
 
 
 def test_directions_are_drawn_evenly_and_the_inner_agent_reads_its_own() -> None:
-    agent = Directed(inner=Plain(model=Free(weighs)), terms="payoff+words")
+    agent = DirectedAgent(inner=Plain(model=Free(weighs)), terms="payoff+words")
     records = palestra.play(WORLD, agents=[agent], episodes=200)
     angles = []
     for record in records:
@@ -162,12 +162,14 @@ def test_directions_are_drawn_evenly_and_the_inner_agent_reads_its_own() -> None
 
 
 def test_a_given_direction_has_length_one_and_bad_ones_are_told() -> None:
-    agent = Directed(inner=Plain(model=Free(weighs)), towards="payoff=3+words=-4")
+    agent = DirectedAgent(inner=Plain(model=Free(weighs)), towards="payoff=3+words=-4")
     record = palestra.play(WORLD, agents=[agent])[0]
     assert record.turns[0].facts["direction"] == {"payoff": 0.6, "words": -0.8}
     assert "rated as +0.60 times payoff, -0.80 times words." in rules(agent.models[0].requests[0])
     model = Free(weighs)
-    fading = Directed(inner=Plain(model=model), towards="payoff=3+words=-4", discounts="words=0.5")
+    fading = DirectedAgent(
+        inner=Plain(model=model), towards="payoff=3+words=-4", discounts="words=0.5"
+    )
     palestra.play(WORLD, agents=[fading])
     assert (
         "rating as high as you can. With each of your decisions, words counts 0.50 times as much "
@@ -179,7 +181,7 @@ def test_a_given_direction_has_length_one_and_bad_ones_are_told() -> None:
     with pytest.raises(InvalidOption, match="not all 0"):
         to_unit_length({"payoff": 0.0})
     with pytest.raises(InvalidOption, match="a direction or terms, not both"):
-        Directed(inner=agent.inner)
+        DirectedAgent(inner=agent.inner)
 
 
 # LLM-mediated guidance

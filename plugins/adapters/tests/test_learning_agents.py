@@ -24,7 +24,7 @@ from palestra_adapters.learning.deduce import (
     read_moves,
     roles_of,
 )
-from palestra_adapters.learning.instructed import FLOOR, Instructed
+from palestra_adapters.learning.instructed import FLOOR, InstructedAgent
 from palestra_adapters.memory.agent_pro import AgentPro
 
 # instructRL
@@ -55,10 +55,12 @@ class Reader(Model):
         return Reply("", scores=tuple(scores), model=self.name)
 
 
-def pair(seed: int, instruction: str, episodes: int = 200, **more: Any) -> list[Instructed]:
+def pair(seed: int, instruction: str, episodes: int = 200, **more: Any) -> list[InstructedAgent]:
     """A speaker and a listener who have learnt together."""
     agents = [
-        Instructed(model=Reader(), instruction=instruction, rate=0.3, seed=2 * seed + i, **more)
+        InstructedAgent(
+            model=Reader(), instruction=instruction, rate=0.3, seed=2 * seed + i, **more
+        )
         for i in range(2)
     ]
     palestra.play(
@@ -67,7 +69,7 @@ def pair(seed: int, instruction: str, episodes: int = 200, **more: Any) -> list[
     return agents
 
 
-def understood(speaker: Instructed, listener: Instructed) -> float:
+def understood(speaker: InstructedAgent, listener: InstructedAgent) -> float:
     """How often two who no longer learn or explore understand each other."""
     for one in (speaker, listener):
         one.learn, one.explore = False, 0.0
@@ -91,7 +93,7 @@ def test_instructed_learners_reach_the_named_convention_and_others_one_of_their_
 
 
 def test_values_follow_the_textbook_and_the_prior_breaks_ties() -> None:
-    agent = Instructed(model=Reader(), instruction="any", weight=0.5, rate=0.5, seed=0)
+    agent = InstructedAgent(model=Reader(), instruction="any", weight=0.5, rate=0.5, seed=0)
     moves = ["a", "b"]
     assert agent.choose({"a": 0.0, "b": 0.0}, moves, np.log([0.2, 0.8])) == "b"
     # 1 + ln 0.2 / 2 = 0.195 and ln 0.8 / 2 = -0.112
@@ -104,7 +106,7 @@ def test_values_follow_the_textbook_and_the_prior_breaks_ties() -> None:
 
 
 def test_each_position_is_asked_about_once_and_nothing_is_impossible() -> None:
-    agent = Instructed(model=Free("a"), instruction="say a", seed=0, explore=0.0, doubt=0.1)
+    agent = InstructedAgent(model=Free("a"), instruction="say a", seed=0, explore=0.0, doubt=0.1)
     palestra.play("games/Referential-v0", agents=[agent, "first"], **SIGNALS, episodes=9, live=1)
     model = agent.models[0]
     assert isinstance(model, Free)

@@ -10,7 +10,7 @@ import pytest
 from palestra import Agent, Decision, InvalidOption, Turn
 from palestra.cli import main
 from palestra_arena import Settings, Store, run_tournament
-from palestra_arena.trust import Evidence, Faults, Trained, claw_score, inspect
+from palestra_arena.trust import Evidence, Faults, TrainedOn, claw_score, inspect
 
 TICTACTOE = "games/TicTacToe-v0"
 
@@ -206,13 +206,13 @@ def test_safety_gates_the_score() -> None:
 
 
 def test_an_agent_is_not_scored_on_seeds_it_learned_on() -> None:
-    entry = Trained("honest", "games/*", 0, 99)
+    entry = TrainedOn("honest", "games/*", 0, 99)
     chosen = settings("honest", "random", trained=(entry,))
     with pytest.raises(InvalidOption, match="begin at seed 100"):
         run_tournament(chosen, agents={"honest": First})
     later = settings("honest", "random", trained=(entry,), seed=100)
     assert run_tournament(later, agents={"honest": First}).played == 6
-    elsewhere = settings("honest", "random", trained=(Trained("honest", "grid/*", 0, 99),))
+    elsewhere = settings("honest", "random", trained=(TrainedOn("honest", "grid/*", 0, 99),))
     assert run_tournament(elsewhere, agents={"honest": First}).played == 6
 
 
@@ -226,7 +226,7 @@ def test_an_agent_that_says_itself_what_it_learned_on_gets_void_games() -> None:
 def test_scoring_it_all_the_same_is_said_on_the_leaderboard(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entry = Trained("honest", TICTACTOE, 0, 1)
+    entry = TrainedOn("honest", TICTACTOE, 0, 1)
     chosen = settings("honest", "random", trained=(entry,), allow_seen=True)
     run_tournament(chosen, tmp_path / "a.db", agents={"honest": First})
     with pytest.raises(SystemExit):

@@ -22,7 +22,7 @@ from palestra_rewards.episodes.feedback import (
 )
 from palestra_rewards.episodes.intents import TrajectoryScorer
 from palestra_rewards.episodes.mixture import Mixture
-from palestra_rewards.episodes.partners import Goals, Unaided
+from palestra_rewards.episodes.partners import Goals, UnaidedReturn
 from palestra_rewards.episodes.terms import proxy_points
 from palestra_rewards.episodes.turns import named_terms
 from palestra_rewards.judges import Judge, as_text
@@ -179,7 +179,7 @@ def test_unaided_returns_are_learnt_by_start_from_passive_partners() -> None:
     passive = palestra.FunctionAgent(idle, "passive")
     play = {"num_players": 2, "max_episode_steps": 30, "episodes": 4, "seed": 3}
     alone = palestra.play("grid/Foraging-v0", agents=["scripted", passive], **play)
-    unaided = Unaided(alone, 0)
+    unaided = UnaidedReturn(alone, 0)
     assert [unaided(r) for r in alone] == [r.returns[0] for r in alone]
     helped = palestra.play("grid/Foraging-v0", agents=["scripted", "scripted"], **play)
     for record, before in zip(helped, alone, strict=True):
@@ -297,7 +297,7 @@ def test_goals_of_a_person_are_predicates_that_count_once() -> None:
     alone = palestra.play("grid/Foraging-v0", agents=["scripted", idle], **play)
     helped = palestra.play("grid/Foraging-v0", agents=["scripted", "scripted"], **play)
     goals = Goals({"started": eaten(0.7), "all": eaten(0.0)}, {"all": 4.0})
-    unaided = Unaided(alone, 0, goals)
+    unaided = UnaidedReturn(alone, 0, goals)
     found = set()
     for record, before in zip(helped, alone, strict=True):
         left = [np.count_nonzero(e.state.food_level) for e in palestra.retrace(record)]

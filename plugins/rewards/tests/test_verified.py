@@ -10,7 +10,7 @@ import pytest
 from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_rewards import shape
-from palestra_rewards.episodes.verified import Followed, verified_tasks
+from palestra_rewards.episodes.verified import ExpertActions, verified_tasks
 from palestra_rewards.judges import Judge
 
 QUEST = "games/Quest-v0"
@@ -73,7 +73,7 @@ def test_programs_cannot_move_for_ever_or_do_nothing() -> None:
 
 def test_steps_are_rewarded_for_form_kind_and_content() -> None:
     (record,) = palestra.rollouts(QUEST, agents="quest-explorer", n=1, seed=1)
-    expert = Followed([record])
+    expert = ExpertActions([record])
     turns = len(record.turns)
     assert shape("sea", record, expert=expert) == pytest.approx([1.0] * turns)
     changed: Any = msgspec.json.decode(msgspec.json.encode(record), type=palestra.EpisodeRecord)

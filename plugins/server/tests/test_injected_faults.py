@@ -198,7 +198,7 @@ def test_no_move_is_lost_or_played_twice(server, faults):
 
 def test_the_journal_has_one_answer_at_a_place(tmp_path):
     from palestra_server.messages import Answer
-    from palestra_server.store import Overtaken
+    from palestra_server.store import OwnershipLost
 
     stores = [MatchStore(f"sqlite:///{tmp_path}/m.db") for _ in range(2)]
     plan = MatchPlan("games/TicTacToe-v0", (OPEN, "first"), 1)
@@ -208,7 +208,7 @@ def test_the_journal_has_one_answer_at_a_place(tmp_path):
         store.add("a", 0, Answer(0, 0, action=action))
     stores[1].add("b", 0, Answer(0, 0, action=8))
     stores[0].flush()
-    with pytest.raises(Overtaken, match="another server goes on with a"):
+    with pytest.raises(OwnershipLost, match="another server goes on with a"):
         stores[1].flush()
     assert [answer.action for answer in stores[1].load("a").answers] == [3]
     assert [answer.action for answer in stores[0].load("b").answers] == [8]

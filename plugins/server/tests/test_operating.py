@@ -11,7 +11,7 @@ from palestra_server.audit import note
 from palestra_server.client import Server, ServerRefused
 from palestra_server.logs import JsonLines
 from palestra_server.messages import OPEN, Create, Join, Move
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.server import Limits, MatchServer, SeatKey
 from palestra_server.store import MatchStore
 from serving import serving
@@ -114,7 +114,7 @@ def test_a_seat_may_answer_so_often_and_no_more(tmp_path):
         keys = [server.seat((await server.join(match, Join(seat))).token) for seat in (0, 1)]
         counted = [server.take(keys[0], Move(action=0, number=0)) for _ in range(3)]
         assert counted == [True, False, False]
-        with pytest.raises(Refused, match="3 times a second") as refused:
+        with pytest.raises(RequestRefused, match="3 times a second") as refused:
             server.take(keys[0], Move(action=1))
         assert refused.value.status == 429
         assert server.take(keys[1], Move(action=1)), "another seat is not held up"

@@ -22,8 +22,8 @@ from palestra import (
     agent,
     open_model,
 )
-from palestra.agents.agent import Undecided
-from palestra.agents.models import Ability, Model, Reply, Request, Score, Unanswered
+from palestra.agents.agent import PartialDecisions
+from palestra.agents.models import Ability, Model, PartialReplies, Reply, Request, Score
 from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import STYLES, Conversation, Example, confidence
 from palestra.llm.legal import hold, listable
@@ -158,7 +158,7 @@ class LLMAgent(Agent):
             return decided
         if len(answers) == 1 and isinstance(answers[0], ModelError):
             raise answers[0]
-        raise Undecided(turns, answers)
+        raise PartialDecisions(turns, answers)
 
     def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
         """The model's reply to each request, with conversations shortened to its context."""
@@ -181,7 +181,7 @@ class LLMAgent(Agent):
         try:
             return list(self._model.chat([item.request for item in asked]))
         except ModelError as error:
-            if isinstance(error, Unanswered):
+            if isinstance(error, PartialReplies):
                 return error.replies
             if len(asked) == 1:
                 return [error]

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
 from palestra.agents.budget import Usage
-from palestra.agents.models import Ability, Model, Reply, Request, Unanswered
+from palestra.agents.models import Ability, Model, PartialReplies, Reply, Request
 from palestra.kernel.errors import show
 
 try:
@@ -93,7 +93,7 @@ class OpenAIModel(Model):
         if failed and len(replies) == 1:
             raise failed[0]
         if failed:
-            raise Unanswered(replies)
+            raise PartialReplies(replies)
         return [reply for reply in replies if isinstance(reply, Reply)]
 
     async def _ask_all(self, requests: Sequence[Request]) -> list[Reply | ModelError]:

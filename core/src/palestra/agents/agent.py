@@ -214,7 +214,7 @@ class Decision(msgspec.Struct, gc=False):
     facts: Mapping[str, Any] = {}
 
 
-class Undecided(PalestraError):
+class PartialDecisions(PalestraError):
     """An agent could not answer some of its turns; the other answers are kept.
 
     `answers` has one entry for each of `turns`: a `Decision`, or an exception, which ends the
@@ -265,7 +265,7 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """Return one decision for every turn, in order; raise `Undecided` if some have none."""
+        """Return a decision for each turn, in order; raise `PartialDecisions` if some have none."""
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
         """Start the agent's own random numbers afresh; called before a run or an episode."""

@@ -97,7 +97,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     overflow: bool = False
 
 
-class Unanswered(ModelError):
+class PartialReplies(ModelError):
     """Some requests of one call have no reply; the other replies are kept.
 
     `replies` has one entry per request, in order: a `Reply` or a `ModelError`.
@@ -113,7 +113,7 @@ class Model(ABC):
     """A language model, opened by `palestra.open_model(uri)` through a plugin.
 
     Raises `ModelError` if it cannot answer at all (the server is down, the key is wrong), and
-    `Unanswered` if it cannot answer some of many requests.
+    `PartialReplies` if it cannot answer some of many requests.
     """
 
     name: str = ""

@@ -25,7 +25,7 @@ ENTRIES = "functions"  # what a driver's entry points are called on the screen
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompileResult:
     """What became of one game: functions compiled and found, seconds, or what went wrong."""
 
     env_id: str
@@ -89,25 +89,25 @@ def array_games(options: dict[str, Any]) -> list[str]:
     return sorted(found)
 
 
-def compiled_games(ids: list[str], options: dict[str, Any], jobs: int) -> Iterator[Compiled]:
+def compiled_games(ids: list[str], options: dict[str, Any], jobs: int) -> Iterator[CompileResult]:
     """Compile games, several at once in processes of their own; results as they come."""
     jobs = min(jobs, len(ids))
     if jobs <= 1:
         yield from (compile_one(env_id, options) for env_id in ids)
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        started: list[Future[Compiled]] = [pool.submit(compile_one, i, options) for i in ids]
+        started: list[Future[CompileResult]] = [pool.submit(compile_one, i, options) for i in ids]
         yield from (future.result() for future in as_completed(started))
 
 
-def compile_one(env_id: str, options: dict[str, Any]) -> Compiled:
+def compile_one(env_id: str, options: dict[str, Any]) -> CompileResult:
     """Compile one game with these options in this process."""
     started = perf_counter()
     try:
         game = load_game(registry().environment(env_id), options)
         if not isinstance(game, ArrayGame):
-            return Compiled(env_id, error="is no array game: it has nothing to compile")
+            return CompileResult(env_id, error="is no array game: it has nothing to compile")
         made, found = compile_ahead(game)
     except PalestraError as error:
-        return Compiled(env_id, error=str(error))
-    return Compiled(env_id, made, found, perf_counter() - started)
+        return CompileResult(env_id, error=str(error))
+    return CompileResult(env_id, made, found, perf_counter() - started)

@@ -47,7 +47,7 @@ class Transitions:
 
 
 @runtime_checkable
-class Batched(Protocol):
+class BatchShaper(Protocol):
     """A step shaper that can shape all lanes in one call, if `batched` is true."""
 
     batched: bool
@@ -60,7 +60,7 @@ class ShapedBatch(Batch):
 
     `terms` holds the last step's rewards by name, each (N, P). Seats in `random_seats`,
     `scripted_seats` and `policies` are played inside the batch, and their steps are shaped too:
-    what is paid before a lane's first turn is reported with that turn. A `Batched` shaper is called
+    what is paid before a lane's first turn is reported with that turn. A `BatchShaper` is called
     once for all lanes; any other has one instance per lane, and these share what lasts beyond an
     episode.
     """
@@ -326,7 +326,7 @@ class ShapedBatch(Batch):
                 calls = np.ones(len(lanes), np.bool_)
                 if is_potential_based(shaper):
                     calls = self._begun[lanes, seat]
-                if isinstance(shaper, Batched) and shaper.batched:
+                if isinstance(shaper, BatchShaper) and shaper.batched:
                     terms |= {n: np.where(calls, v, 0.0) for n, v in shaper.batch(steps).items()}
                 else:
                     terms |= self._one_by_one(name, lanes, acting, steps, calls)

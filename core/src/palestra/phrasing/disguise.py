@@ -65,10 +65,10 @@ def add_disguise(kind: Kind) -> Kind:
             f"disguise is for array games, whose moves are listed; {kind.__name__} is spoken: "
             "leave disguise out, or ablate its wording"
         )
-    return extend_game(kind, Disguised)
+    return extend_game(kind, DisguisedGame)
 
 
-class Disguised(ArrayGame):
+class DisguisedGame(ArrayGame):
     """An array game whose texts are translations of the plain game's."""
 
     disguise: int

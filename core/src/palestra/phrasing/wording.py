@@ -184,7 +184,7 @@ HINT = Annotated[
 
 def add_wording(kind: Kind) -> Kind:
     """The class of a game with the option `wording`."""
-    return extend_game(kind, Worded)
+    return extend_game(kind, RewordedGame)
 
 
 def wordings_of(game: Game[Any, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -235,7 +235,7 @@ def answer_form(game: Game[Any, Any], seat: int) -> str:
     return game.answer_form(seat) if isinstance(game, FormsAnswers) else ANSWER
 
 
-class Worded(Game[Any, Any]):
+class RewordedGame(Game[Any, Any]):
     """A game whose rules and questions are reworded, for some seats or for all."""
 
     wording: str | Mapping[str, str]

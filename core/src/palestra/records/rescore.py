@@ -53,7 +53,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Rescored:
+class RescoredRecord:
     """One rescored record and its differences from the old one."""
 
     record: EpisodeRecord
@@ -70,7 +70,7 @@ class Totals:
     old: Measures = field(default_factory=Measures)
     new: Measures = field(default_factory=Measures)
 
-    def add(self, old: EpisodeRecord, found: Rescored) -> None:
+    def add(self, old: EpisodeRecord, found: RescoredRecord) -> None:
         self.episodes += 1
         self.cut += any(change.what in ("answer", "rules") for change in found.changes)
         self.changes.update(change.what for change in found.changes)
@@ -85,7 +85,7 @@ class Totals:
             yield name, old, new
 
 
-def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:
+def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> RescoredRecord:
     """Rescore a record under the current parsers and rules.
 
     forfeit: a seat whose answer is now refused loses the episode; by default the episode is
@@ -105,7 +105,7 @@ def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:
         )
     except PalestraError as error:
         change = Change(record.number, -1, -1, "error", "a record", "none", cause(error))
-        return Rescored(record, [change])
+        return RescoredRecord(record, [change])
     changes: list[Change] = []
     for number, step in enumerate(record.steps):
         if episode.over:
@@ -118,7 +118,7 @@ def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> Rescored:
     if not changes:
         changes = _differences(record, made)
     made.tags = {**record.tags, "rescored": [str(change) for change in changes]}
-    return Rescored(made, changes)
+    return RescoredRecord(made, changes)
 
 
 def _over(record: EpisodeRecord, number: int, episode: Episode) -> Change:
@@ -227,7 +227,7 @@ def _differences(old: EpisodeRecord, new: EpisodeRecord) -> list[Change]:
 
 def rescore_all(
     records: Iterable[EpisodeRecord], totals: Totals, *, forfeit: bool = False
-) -> Iterator[Rescored]:
+) -> Iterator[RescoredRecord]:
     """Rescore records one by one, adding them up in `totals`."""
     for record in records:
         found = rescore(record, forfeit=forfeit)

@@ -22,7 +22,7 @@ Answer = Callable[[Request], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitedSeat:
     """A seat that a coroutine function answers, asked as the agent `llm` asks a language model.
 
     name: the agent's name on the record. options: the agent's own, such as `history`.
@@ -74,20 +74,20 @@ class AwaitedModel(Model):
 
 async def play_awaited(
     env: str | EnvSpec | Game[Any, Any],
-    agents: Sequence[AgentLike | Awaited],
+    agents: Sequence[AgentLike | AwaitedSeat],
     **settings: Any,
 ) -> EpisodeRecord:
     """Play one episode beside the running event loop, and return its record.
 
-    agents: one per seat; an `Awaited` seat's coroutines run in the loop, while the game runs in a
-    thread of its own. settings: those of `palestra.play` (`seed`, `invalid`, `max_episode_steps`,
+    agents: one per seat; the coroutines of an `AwaitedSeat` run in the loop, the game in a thread
+    of its own. settings: those of `palestra.play` (`seed`, `invalid`, `max_episode_steps`,
     the game's options), but for `episodes`. Whatever a coroutine raises ends the episode and is
     raised here; a cancelled call ends the episode too.
     """
     loop = asyncio.get_running_loop()
     models: list[AwaitedModel] = []
     seated = [
-        _seat(agent, models, loop) if isinstance(agent, Awaited) else agent for agent in agents
+        _seat(agent, models, loop) if isinstance(agent, AwaitedSeat) else agent for agent in agents
     ]
     thread = ThreadPoolExecutor(1, "palestra")
     try:
@@ -99,7 +99,7 @@ async def play_awaited(
     return record
 
 
-def _seat(seat: Awaited, models: list[AwaitedModel], loop: asyncio.AbstractEventLoop) -> Agent:
+def _seat(seat: AwaitedSeat, models: list[AwaitedModel], loop: asyncio.AbstractEventLoop) -> Agent:
     model = AwaitedModel(seat.answer, loop, seat.name)
     models.append(model)
     agent = make_agent("llm", model=model, **seat.options)

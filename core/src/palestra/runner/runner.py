@@ -15,8 +15,8 @@ import msgspec
 from palestra.agents.agent import (
     Agent,
     Decision,
+    PartialDecisions,
     Turn,
-    Undecided,
     decision_problem,
     memory_keys,
 )
@@ -441,7 +441,7 @@ def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Excepti
     answers: Sequence[Decision | Exception]
     try:
         answers = agent.act(turns)
-    except Undecided as some:
+    except PartialDecisions as some:
         if list(map(id, some.turns)) != list(map(id, turns)):  # an agent within the agent failed
             raise
         answers = some.answers

@@ -278,7 +278,7 @@ def hide_addresses() -> bool:
     if any(at(object, places[name]) != at(own[name], WRAPPED) for name in places):
         return False
     function, built_in, wrapper = type(at), type(len), type("".__str__)
-    method = type(Printed(0).write)
+    method = type(PrintBuffer(0).write)
     texts = {
         at(one, REPR): text_of(at(one, REPR))
         for one in (object, function, built_in, wrapper, type(n for n in ""))
@@ -356,7 +356,7 @@ def numbered_by_owner() -> Any:
 OWNED = (type(len), type("".__str__))  # what is told of by the object it belongs to
 
 
-class Printed(io.StringIO):
+class PrintBuffer(io.StringIO):
     """What was printed, up to a length."""
 
     def __init__(self, most: int) -> None:
@@ -375,7 +375,7 @@ class Process:
     def __init__(self, order: dict[str, Any]) -> None:
         self.order = order
         self.limits = order["limits"]
-        self.printed = Printed(self.limits["printed"])
+        self.printed = PrintBuffer(self.limits["printed"])
         self.lines = self.limits["lines"]
         self.modules: dict[str, Any] = {}
         if not order["source"].isascii():

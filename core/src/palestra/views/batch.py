@@ -41,7 +41,7 @@ def make(
     `random_seats` and `scripted_seats` play by themselves inside the loop. `rewards` names step
     shapers to pay ("env": the game's own terms) under the discount `gamma`; infos then hold
     `reward_terms`, the step's rewards by name, each (N, P). A step with shapers leaves the compiled
-    loop, and takes a Python call per lane unless all of them are `Batched`.
+    loop, and takes a Python call per lane unless all of them are `BatchShaper`s.
     """
     if device not in DEVICES:
         raise UnknownName("device", device, DEVICES)

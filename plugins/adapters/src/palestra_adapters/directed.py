@@ -30,7 +30,7 @@ FADES = "With each of your decisions, {parts} times as much as with the one befo
     summary="Tells the inner agent how much each named reward counts.",
     paper="Directional Preference Alignment with Multi-Objective Rewards (2024)",
 )
-class Directed(Wrapper):
+class DirectedAgent(Wrapper):
     """Tells the inner agent a direction over reward terms; the game's rewards do not change.
 
     `towards` is the direction, as in `right=0.8+words=-0.6`, and is scaled to length 1. With

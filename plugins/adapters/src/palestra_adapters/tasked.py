@@ -27,7 +27,7 @@ GIVEN = "Your task in this episode, in place of any other goal: {task}"
     summary="Gives the inner agent a proposed task in every episode.",
     paper="Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery (2024)",
 )
-class Tasked(Wrapper):
+class TaskedAgent(Wrapper):
     """Tells the inner agent one of `tasks`; the game's rewards do not change.
 
     tasks: a JSON file with a list of texts, or one that `Proposer.save` wrote; in Python also a

@@ -16,7 +16,7 @@ from palestra import EpisodeRecord, InvalidOption, MissingExtra
 from palestra.agents.budget import Usage
 from palestra.agents.models import Reply, Request
 from palestra.kernel.registry import open_game
-from palestra.runner.awaited import Awaited, play_awaited
+from palestra.runner.awaited import AwaitedSeat, play_awaited
 
 try:
     from inspect_ai import Task, task
@@ -94,7 +94,7 @@ def play_seats(
         del generate
         heard: dict[str, list[Any]] = {}
         seated = [
-            agents.get(role) or Awaited(_role(role, heard), role, {"history": history})
+            agents.get(role) or AwaitedSeat(_role(role, heard), role, {"history": history})
             for role in roles
         ]
         record = await play_awaited(env, seated, seed=state.metadata["seed"], **settings)

@@ -22,7 +22,7 @@ from palestra import (
     make_agent,
     record_episode,
 )
-from palestra.agents.agent import Undecided, decision_problem
+from palestra.agents.agent import PartialDecisions, decision_problem
 from palestra.kernel.episode import Truncate
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
@@ -35,7 +35,7 @@ from palestra_arena.result import GameResult, failed_result, summarise, void
 from palestra_arena.settings import Environment, Settings
 from palestra_arena.trust.evidence import Evidence
 from palestra_arena.trust.faults import Faults
-from palestra_arena.trust.held_out import Trained, seeds_trained_on, seen_before
+from palestra_arena.trust.held_out import TrainedOn, seeds_trained_on, seen_before
 
 Factories = Mapping[str, Callable[[], Any]]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
@@ -101,7 +101,7 @@ class Guard(Agent):
         for turn, answer in zip(turns, answers, strict=True):
             if isinstance(answer, AgentFailed):
                 self._watch.failures.setdefault(turn.episode_id, answer)
-        raise Undecided(turns, answers)
+        raise PartialDecisions(turns, answers)
 
     def _answers(self, turns: Sequence[Turn]) -> list[Decision | AgentFailed]:
         """One answer per turn: a decision, or how the agent failed."""
@@ -109,7 +109,7 @@ class Guard(Agent):
         given: Sequence[object]
         try:
             given = list(self._agent.act(turns))
-        except Undecided as some:
+        except PartialDecisions as some:
             if list(map(id, some.turns)) != list(map(id, turns)):
                 raise _failed_with(seat, some) from some
             given = some.answers
@@ -174,7 +174,7 @@ class Referee:
         self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
         self._agents: dict[str, Guard] = {}
         self._watch = Watch()
-        self._trained: list[Trained] = list(settings.trained)
+        self._trained: list[TrainedOn] = list(settings.trained)
         self._evidence = Evidence() if settings.evidence else None
         keeper = [self._evidence] if self._evidence else []
         faults = [Faults(settings.faults)] if settings.faults else []

@@ -13,7 +13,7 @@ from palestra import InvalidOption
 from palestra.files import UNREADABLE
 from palestra.kernel.policy import InvalidMovePolicy
 
-from palestra_arena.trust.held_out import Trained
+from palestra_arena.trust.held_out import TrainedOn
 
 Seating = Literal["rotate", "permute", "fixed"]
 ENGINES = ("local", "ray")
@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     confidence: float = 0.95
     faults: float = 0.0
     evidence: bool = False
-    trained: tuple[Trained, ...] = ()
+    trained: tuple[TrainedOn, ...] = ()
     allow_seen: bool = False
     suite: str = ""
 

@@ -358,7 +358,7 @@ def measure(run: Run) -> Fed:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedFacts:
     """Names of the facts that an environment, or an agent in one, reports."""
 
     who: str
@@ -385,19 +385,19 @@ AGENTS = {  # agents that report facts, each with a game that shows it
 }
 
 
-def of_environment(env: str) -> Reported:
+def of_environment(env: str) -> ReportedFacts:
     """The facts that an environment reports at the start of an episode or after its first steps."""
     (record,) = palestra.play(env, agents="random", max_episode_steps=12, invalid="random")
     found = {*record.facts, *(name for step in record.steps for name in step.facts)}
     called = fact(record, "calls")
-    return Reported(env, tuple(sorted(found | ({"calls"} if called is not None else set()))))
+    return ReportedFacts(env, tuple(sorted(found | ({"calls"} if called is not None else set()))))
 
 
-def of_agent(name: str) -> Reported:
+def of_agent(name: str) -> ReportedFacts:
     """The facts that an agent reports about its decisions."""
     env, agent = AGENTS[name]
     (record,) = palestra.play(env, agents=agent, max_episode_steps=8, seed=EASTWARD)
-    return Reported(name, tuple(sorted({key for turn in record.turns for key in turn.facts})))
+    return ReportedFacts(name, tuple(sorted({key for turn in record.turns for key in turn.facts})))
 
 
 def producers_command(
@@ -428,7 +428,7 @@ def markdown(rows: Iterable[Fed]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reports(kind: str, found: Iterable[Reported]) -> str:
+def reports(kind: str, found: Iterable[ReportedFacts]) -> str:
     """Who reports what, as a Markdown table, without those that report nothing."""
     lines = [f"| {kind} | reports |", "|---|---|"]
     lines += [f"| {one.who} | {', '.join(one.facts)} |" for one in found if one.facts]

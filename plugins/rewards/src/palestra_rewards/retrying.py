@@ -23,7 +23,7 @@ APART = 1_000_003  # distance between the agents' seeds of an attempt and its re
 
 
 @dataclass(frozen=True, slots=True)
-class Retried:
+class RetriedTasks:
     """First attempts at every task, and the retries of the tasks in which all of them failed.
 
     Retries have the tag "retry" and a group of their own, because the learner has read more.
@@ -44,7 +44,7 @@ def retried_rollouts(
     invalid: str = "retry:2",
     max_episode_steps: int | None = None,
     **options: Any,
-) -> Retried:
+) -> RetriedTasks:
     """n rollouts for every seed, and n more for each seed at which no learner succeeded.
 
     The agents stay open, so a learner that remembers, such as the adapter
@@ -69,7 +69,7 @@ def retried_rollouts(
         )
 
     try:
-        found = Retried([])
+        found = RetriedTasks([])
         for seed in seeds:
             first = played(seed, 0)
             found.first.extend(first)

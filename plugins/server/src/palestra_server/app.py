@@ -23,9 +23,9 @@ from palestra_server.openapi import openapi
 from palestra_server.page import page_routes, recorded
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.security import LOOPBACK, Guard
-from palestra_server.server import MatchServer, Opened, SeatKey
+from palestra_server.server import MatchServer, NewMatch, SeatKey
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
@@ -49,7 +49,7 @@ def create_app(
     hosts: Sequence[str] = LOOPBACK,
     token: str = "",
     first: Create | None = None,
-    tell: Callable[[Opened], None] | None = None,
+    tell: Callable[[NewMatch], None] | None = None,
     more: Sequence[BaseRoute] = (),
     dialects: Sequence[Dialect] = (),
 ) -> Starlette:
@@ -138,7 +138,7 @@ async def passed_on(
     except httpx.ConnectError:
         await asyncio.sleep(0.25)
         return None
-    except Refused as broke_off:
+    except RequestRefused as broke_off:
         return Reply(*refusal(broke_off))
 
 
@@ -254,38 +254,38 @@ async def _ready(server: MatchServer, _: Request) -> Response:
 
 
 def bearer(request: Request) -> str:
-    """The token of the Authorization header; raises `Refused` without one."""
+    """The token of the Authorization header; raises `RequestRefused` without one."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
-        raise Refused("send the seat's token as 'Authorization: Bearer TOKEN'", 401)
+        raise RequestRefused("send the seat's token as 'Authorization: Bearer TOKEN'", 401)
     return token.strip()
 
 
 def number(text: str, name: str) -> float:
-    """A finite number of 0 or more from a query; raises `Refused`."""
+    """A finite number of 0 or more from a query; raises `RequestRefused`."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e9:
-        raise Refused(f"{name} is a number from 0, not {text[:40]!r}", 400)
+        raise RequestRefused(f"{name} is a number from 0, not {text[:40]!r}", 400)
     return value
 
 
 async def read(request: Request, kind: type[Wanted], most: int = MOST_BYTES) -> Wanted:
-    """A request's JSON body as a struct; raises `Refused` for one that is too long."""
+    """A request's JSON body as a struct; raises `RequestRefused` for one that is too long."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-        raise Refused("send JSON, with 'Content-Type: application/json'", 415)
+        raise RequestRefused("send JSON, with 'Content-Type: application/json'", 415)
     return msgspec.json.decode(await body_of(request, most), type=kind)
 
 
 async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
-    """A request's body; it can be read again. Raises `Refused` for one that is too long."""
+    """A request's body; it can be read again. Raises `RequestRefused` for one that is too long."""
     if not hasattr(request.state, "body"):
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > most:
-                raise Refused(f"a message has at most {most} bytes", 413)
+                raise RequestRefused(f"a message has at most {most} bytes", 413)
         request.state.body = bytes(body)
     return request.state.body

@@ -18,7 +18,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     import socket
 
-    from palestra_server.server import Opened
+    from palestra_server.server import NewMatch
 
 
 # no access log: a link can hold a token
@@ -136,7 +136,7 @@ def serve_command(
     port_socket = listen(host, port)
     home = _home(port_socket, certificate)
 
-    def tell(opened: Opened) -> None:
+    def tell(opened: NewMatch) -> None:
         play, watch = page_links(home, opened)
         console.print(f"play    {play}\nwatch   {watch}", soft_wrap=True, highlight=False)
         if browser:
@@ -159,7 +159,7 @@ def _home(listening: socket.socket, certificate: Path | None) -> str:
     return f"{scheme}://{shown}:{address[1]}"
 
 
-def page_links(home: str, opened: Opened) -> tuple[str, str]:
+def page_links(home: str, opened: NewMatch) -> tuple[str, str]:
     """Where people play a match and where they watch it.
 
     Browsers do not send what follows `#` to a server, so that no log between can hold it.

@@ -21,8 +21,8 @@ from starlette.responses import Response
 
 from palestra_server.app import LONGEST_WAIT
 from palestra_server.messages import Create, Join, Move, SeatView
-from palestra_server.refused import Refused
-from palestra_server.server import MatchServer, Seated, SeatKey
+from palestra_server.refused import RequestRefused
+from palestra_server.server import MatchServer, SeatGrant, SeatKey
 
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000
@@ -52,7 +52,7 @@ class EpisodeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NOTHING = EpisodeOptions()
 
 
-class Seen(NamedTuple):
+class TurnView(NamedTuple):
     """What the seat sees at its turn or at the end, and its pay since it was last told."""
 
     view: SeatView
@@ -92,7 +92,7 @@ class SeatEpisode:
         self.env = env
         self.steps = 0
 
-    async def reset(self, wanted: EpisodeOptions) -> Seen:
+    async def reset(self, wanted: EpisodeOptions) -> TurnView:
         """Take the seat, leave the match before, and wait for the first turn.
 
         What the seat is paid before its first answer is told again with the first step. A reset
@@ -111,7 +111,7 @@ class SeatEpisode:
         return seen
 
     def sit(self, token: str) -> None:
-        """Take a seat by its token; raises `Refused`."""
+        """Take a seat by its token; raises `RequestRefused`."""
         self._key, self.token, self._own = self._server.seat(token), token, False
         self.env = self._server.match(self._key.match).plan.env
         view = self._server.look(self._key)
@@ -133,7 +133,7 @@ class SeatEpisode:
         self._read, self._knows_rules, self.steps = 0, False, 0
         self._own, self._paid, self.env = True, 0.0, env
 
-    async def _take(self, wanted: EpisodeOptions, env: str) -> Seated:
+    async def _take(self, wanted: EpisodeOptions, env: str) -> SeatGrant:
         """Open a match, and take its one free seat."""
         usual = self._defaults if env == self._defaults.env else NOTHING
         opened = await self._server.create(
@@ -152,7 +152,7 @@ class SeatEpisode:
         )
         return await self._server.join(opened.match, Join(wanted.seat, self._name, opened.invite))
 
-    async def step(self, move: Move) -> Seen:
+    async def step(self, move: Move) -> TurnView:
         """Answer, and wait for the seat's next turn or the end."""
         key = self.key
         if self.over:
@@ -161,7 +161,7 @@ class SeatEpisode:
         self.steps += 1
         return await self._next()
 
-    async def rest(self) -> Seen:
+    async def rest(self) -> TurnView:
         """What is new since the seat was last told, without an answer of its own."""
         return await self._next()
 
@@ -195,7 +195,7 @@ class SeatEpisode:
             raise OutOfTurn("call reset() before step()")
         return self._key
 
-    async def _next(self) -> Seen:
+    async def _next(self) -> TurnView:
         """Wait for the seat's turn or the end."""
         key = self.key
         await self._server.wait(key, LONGEST_WAIT)
@@ -207,7 +207,7 @@ class SeatEpisode:
             )
         self._read, self._knows_rules = view.cursor, True
         reward, self._paid = view.returns - self._paid, view.returns
-        return Seen(view, reward)
+        return TurnView(view, reward)
 
 
 @dataclass(slots=True)
@@ -238,10 +238,10 @@ class Sessions(Generic[Seat]):
 
     async def start(
         self, request: Request, wanted: EpisodeOptions, env: str = ""
-    ) -> tuple[Session[Seat], Seen]:
+    ) -> tuple[Session[Seat], TurnView]:
         """Begin an episode; the one that the request's cookie names is left."""
         if len(self._kept) >= MOST_SESSIONS:
-            raise Refused(f"{MOST_SESSIONS} sessions are played already; try later", 503)
+            raise RequestRefused(f"{MOST_SESSIONS} sessions are played already; try later", 503)
         session = Session(self._make(env), self._now())
         try:
             seen = await session.episode.reset(wanted)
@@ -256,10 +256,10 @@ class Sessions(Generic[Seat]):
         return session, seen
 
     def find(self, request: Request) -> Session[Seat]:
-        """The session that a request belongs to; raises `Refused`."""
+        """The session that a request belongs to; raises `RequestRefused`."""
         token = request.cookies.get(self._cookie, "")
         if not token:
-            raise Refused("no session yet: call reset first, and send its cookie back", 401)
+            raise RequestRefused("no session yet: call reset first, and send its cookie back", 401)
         session = self._kept.get(token)
         if session is None:
             session = Session(self._make(""), self._now())

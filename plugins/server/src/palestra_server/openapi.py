@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from palestra_server.messages import Again, Create, Failure, Join, Move, SeatView, SocketMessage
-from palestra_server.server import Opened, Rematch, Seated
+from palestra_server.server import NewMatch, Rematch, SeatGrant
 
 Schema = dict[str, Any]
 TEXT = {"type": "string"}
@@ -26,8 +26,8 @@ SEAT, SERVER, WATCH = "seat's", "server's, if it has one", "invite or watch word
 # method, path, what it does, body, answer, which token, query
 ROUTES: list[tuple[str, str, str, Any, Any, str, dict[str, Any]]] = [
     ("get", "/matches", "Public matches that are not over.", None, None, "", {}),
-    ("post", "/matches", "Open a match.", Create, Opened, SERVER, {}),
-    ("post", "/matches/{match}/join", "Take a free seat.", Join, Seated, "", {}),
+    ("post", "/matches", "Open a match.", Create, NewMatch, SERVER, {}),
+    ("post", "/matches/{match}/join", "Take a free seat.", Join, SeatGrant, "", {}),
     ("get", "/matches/{match}/record", "The record, once over.", None, None, WATCH, FORM),
     ("get", "/seat", "What the seat may know.", None, SeatView, SEAT, {**VIEW_QUERY, **WAIT}),
     ("post", "/seat/move", "Answer the seat's turn.", Move, SeatView, SEAT, VIEW_QUERY),
@@ -38,7 +38,7 @@ ROUTES: list[tuple[str, str, str, Any, Any, str, dict[str, Any]]] = [
     ("get", "/health", "Whether the process runs.", None, None, "", {}),
     ("get", "/ready", "Whether matches can be opened.", None, None, "", {}),
 ]
-CREATED = {Opened, Seated, Rematch}  # answered with status 201
+CREATED = {NewMatch, SeatGrant, Rematch}  # answered with status 201
 
 
 def document() -> dict[str, Any]:

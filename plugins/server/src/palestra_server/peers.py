@@ -3,7 +3,7 @@
 Every match is played by one server, its owner, as the database says. A server that is asked for
 another's match passes the request on. When a server's beat stops, the others take its matches over
 from the journal. Should two servers believe that they own a match, the journal has one place for
-each answer, and the slower of them gives the match up (`store.Overtaken`).
+each answer, and the slower of them gives the match up (`store.OwnershipLost`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.store import MatchStore
 
 HOP = "x-palestra-hop"  # a header of requests that another server has passed on
@@ -26,7 +26,7 @@ TAKEN_OVER = 15.0  # seconds within which a dead server's matches are another's
 PASSED_ON = ("content-type", "set-cookie", "content-disposition")
 
 
-class Elsewhere(Refused):
+class Elsewhere(RequestRefused):
     """The match is played by another server, at `address`."""
 
     def __init__(self, match: str, address: str) -> None:
@@ -119,8 +119,8 @@ class Peers:
     async def pass_on(self, request: Request, body: bytes, address: str) -> Response:
         """Another server's answer to a request.
 
-        Raises `httpx.ConnectError` if it is gone, and `Refused` if the answer did not come: then
-        nobody knows whether the request was carried out.
+        Raises `httpx.ConnectError` if it is gone, and `RequestRefused` if the answer did not come:
+        then nobody knows whether the request was carried out.
         """
         headers = [
             (name, value)
@@ -133,7 +133,7 @@ class Peers:
         except httpx.ConnectError:
             raise
         except httpx.HTTPError as error:
-            raise Refused(
+            raise RequestRefused(
                 "the server that plays this match broke off; look before you answer again", 503
             ) from error
         response = Response(answer.content, answer.status_code)

@@ -6,12 +6,12 @@ import msgspec
 from palestra.kernel.errors import PalestraError, UnknownName, cause
 
 from palestra_server.messages import Failure
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 
 
 def refusal(error: Exception) -> tuple[Failure, int]:
     """What a client hears of an error, and HTTP's number for it."""
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return Failure(str(error), "Refused"), error.status
     if isinstance(error, UnknownName):
         return Failure(str(error), "UnknownName"), 404

@@ -5,7 +5,7 @@ from __future__ import annotations
 from palestra.kernel.errors import PalestraError
 
 
-class Refused(PalestraError):
+class RequestRefused(PalestraError):
     """A request that is not allowed; `status` is the HTTP status."""
 
     def __init__(self, message: str, status: int = 403) -> None:

@@ -22,7 +22,7 @@ PATIENCE = 20.0  # seconds until a seat is given up whose server nobody replaces
 
 
 @dataclass(slots=True)
-class Relayed:
+class RelayedSeat:
     """A seat that is played elsewhere: how to sit down again, and on which server it is."""
 
     sit: SocketMessage
@@ -44,7 +44,7 @@ class Relay:
         gone: Callable[[], Awaitable[None]],
     ) -> None:
         self._say, self._sit, self._gone = say, sit, gone
-        self._seats: dict[int, Relayed] = {}
+        self._seats: dict[int, RelayedSeat] = {}
         self._open: dict[str, ClientConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -64,7 +64,7 @@ class Relay:
                 raise OSError(str(error)) from error
             self._open[address] = socket
             self._start(self._read(address, socket))
-        seat = self._seats[message.handle] = Relayed(message, address)
+        seat = self._seats[message.handle] = RelayedSeat(message, address)
         seat.ready.set()
         await self._send(socket, message)
 
@@ -110,7 +110,7 @@ class Relay:
             seat.sit.since = max(seat.sit.since, part.get("cursor", 0))
             self._say(part)
 
-    async def _again(self, seat: Relayed) -> None:
+    async def _again(self, seat: RelayedSeat) -> None:
         """Sit down where the match is played now."""
         handle, loop = seat.sit.handle, asyncio.get_running_loop()
         until = loop.time() + PATIENCE

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -56,9 +56,9 @@ class Guard:
 
     @staticmethod
     def same(given: str, expected: str) -> None:
-        """Raise `Refused` unless two secrets are equal; takes the same time for any two."""
+        """Raise `RequestRefused` unless two secrets are equal; takes the same time for any two."""
         if not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
-            raise Refused("this token is not the server's")
+            raise RequestRefused("this token is not the server's")
 
 
 def _with_policy(send: Send) -> Send:

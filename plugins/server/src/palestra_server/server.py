@@ -25,8 +25,8 @@ from palestra_server.match import Match
 from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPlan, Move, SeatView
 from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Elsewhere, Peers
-from palestra_server.refused import Refused
-from palestra_server.store import MatchStore, Overtaken, digest
+from palestra_server.refused import RequestRefused
+from palestra_server.store import MatchStore, OwnershipLost, digest
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
@@ -37,7 +37,7 @@ class SeatKey(NamedTuple):
     seat: int
 
 
-class Opened(msgspec.Struct, frozen=True):
+class NewMatch(msgspec.Struct, frozen=True):
     """The reply to whoever created a match: its name, the invite to its free seats, the word with
     which others may watch it but not sit down, and which seats are free.
     """
@@ -48,7 +48,7 @@ class Opened(msgspec.Struct, frozen=True):
     free: tuple[int, ...] = ()
 
 
-class Seated(msgspec.Struct, frozen=True):
+class SeatGrant(msgspec.Struct, frozen=True):
     """The reply to whoever took a seat; the token gives access to this seat only."""
 
     match: str
@@ -95,7 +95,7 @@ class Live:
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
-    rematch: asyncio.Task[Opened] | None = None
+    rematch: asyncio.Task[NewMatch] | None = None
     next: str = ""  # the match that followed it
     spent: dict[int, tuple[int, int]] = field(default_factory=dict)  # by seat: second, answers
 
@@ -166,11 +166,11 @@ class MatchServer:
 
     # Matches and seats
 
-    async def create(self, wanted: Create) -> Opened:
+    async def create(self, wanted: Create) -> NewMatch:
         """Open a match; raises `InvalidOption` or `UnknownName` for what cannot be played."""
         if self.full:
             self.metrics.throttled += 1
-            raise Refused(self.full, 503)
+            raise RequestRefused(self.full, 503)
         options = dict(wanted.options)
         if wanted.split:
             options["split"] = wanted.split
@@ -187,7 +187,7 @@ class MatchServer:
         )
         return await self._open(plan)
 
-    async def _open(self, plan: MatchPlan) -> Opened:
+    async def _open(self, plan: MatchPlan) -> NewMatch:
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
         # in a thread: a game that is played here for the first time may compile for seconds
         match = await asyncio.to_thread(Match, name, plan, self.store.add)
@@ -197,17 +197,17 @@ class MatchServer:
         note("create", name, env=plan.env)
         self._go_on(live)
         await self._committed()
-        return Opened(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
+        return NewMatch(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
 
     async def again(self, key: SeatKey, allowed: bool) -> Rematch:
         """The same seat in the next match of the same plan, with another seed.
 
         Whoever asks first opens it, if they are `allowed` to; the others then find it, also after
-        a restart. Raises `Refused` while the match is played.
+        a restart. Raises `RequestRefused` while the match is played.
         """
         live = self._find(key.match)
         if not live.match.over:
-            raise Refused(f"match {key.match} is still played", 409)
+            raise RequestRefused(f"match {key.match} is still played", 409)
         opened = None if live.next else await self._next_of(live, allowed)
         called = live.match.called(key.seat)
         name = "" if called == str(key.seat) else called
@@ -215,12 +215,14 @@ class MatchServer:
         shown = (opened.invite, opened.watch) if opened else ("", "")
         return Rematch(seated.match, seated.seat, seated.player, seated.token, *shown)
 
-    async def _next_of(self, live: Live, allowed: bool) -> Opened | None:
+    async def _next_of(self, live: Live, allowed: bool) -> NewMatch | None:
         """Open the match after one that is over; None if another has just asked for it."""
         first = live.rematch is None
         if live.rematch is None:
             if not allowed:
-                raise Refused("opening a match takes the server's token; ask who opened this one")
+                raise RequestRefused(
+                    "opening a match takes the server's token; ask who opened this one"
+                )
             plan = msgspec.structs.replace(live.match.plan, seed=secrets.randbits(31))
             live.rematch = asyncio.create_task(self._open(plan))
         try:
@@ -233,19 +235,19 @@ class MatchServer:
             self.store.follow_up(live.match.name, opened.match)
         return opened if first else None
 
-    async def join(self, name: str, wanted: Join) -> Seated:
+    async def join(self, name: str, wanted: Join) -> SeatGrant:
         """Take a free seat; the token is sent only this once and stored as a hash."""
         live = self._find(name)
         match = live.match
         invited = hmac.compare_digest(digest(wanted.invite), live.invite)
         if not match.plan.public and not invited:
-            raise Refused(f"match {name} is by invitation; pass its invite")
+            raise RequestRefused(f"match {name} is by invitation; pass its invite")
         if not match.free:
             raise InvalidOption(f"no seat of match {name} is free")
         seat = min(match.free) if wanted.seat is None else wanted.seat
         return await self._take_seat(live, seat, wanted.name)
 
-    async def _take_seat(self, live: Live, seat: int, wanted: str) -> Seated:
+    async def _take_seat(self, live: Live, seat: int, wanted: str) -> SeatGrant:
         """Give a seat to whoever may have it."""
         match, name, called = live.match, live.match.name, wanted[:200]
         match.take(seat, f"remote:{called}" if called else "")
@@ -256,16 +258,16 @@ class MatchServer:
         note("join", name, seat)
         self._go_on(live)
         await self._committed()
-        return Seated(name, seat, match.game.players[seat], token)
+        return SeatGrant(name, seat, match.game.players[seat], token)
 
     def seat(self, token: str) -> SeatKey:
-        """The seat that a token opens; raises `Refused`."""
+        """The seat that a token opens; raises `RequestRefused`."""
         hashed = digest(token)
         key = self._seats.get(hashed)
         if key is None:
             found = self.store.seat_of(hashed) if token else None
             if found is None:
-                raise Refused("this token opens no seat; join a match first", 401)
+                raise RequestRefused("this token opens no seat; join a match first", 401)
             key = self._seats[hashed] = SeatKey(*found)
         return key
 
@@ -316,13 +318,13 @@ class MatchServer:
         )
 
     def _count(self, live: Live, seat: int) -> None:
-        """Raise `Refused` for a seat that answers too often."""
+        """Raise `RequestRefused` for a seat that answers too often."""
         second = int(time.monotonic())
         before, count = live.spent.get(seat, (second, 0))
         count = count + 1 if before == second else 1
         if count > self.limits.moves:
             self.metrics.throttled += 1
-            raise Refused(f"a seat may answer {self.limits.moves} times a second", 429)
+            raise RequestRefused(f"a seat may answer {self.limits.moves} times a second", 429)
         live.spent[seat] = second, count
 
     def refuse(self, error: Exception) -> None:
@@ -338,12 +340,12 @@ class MatchServer:
         await self._committed()
 
     def check_capture(self, key: SeatKey) -> None:
-        """Raise `Refused` if no more exchanges with a language model can be kept for a seat."""
+        """Raise `RequestRefused` if a seat can keep no more exchanges with a language model."""
         live = self._find(key.match)
         if live.match.over:
-            raise Refused(f"match {key.match} is over")
+            raise RequestRefused(f"match {key.match} is over")
         if sum(e.bytes for e in live.captured.get(key.seat, ())) > MOST_BYTES:
-            raise Refused(
+            raise RequestRefused(
                 f"over {MOST_BYTES} bytes were said since the seat's last answer; answer first", 429
             )
 
@@ -460,12 +462,12 @@ class MatchServer:
         return await self.move(key, msgspec.structs.replace(move, text=text))
 
     def watcher(self, name: str, word: str) -> SeatKey:
-        """A spectator of a match; raises `Refused` if it is not public and the word is wrong."""
+        """A spectator; raises `RequestRefused` if the match is not public and the word is wrong."""
         live = self._find(name)
         invited = hmac.compare_digest(digest(word), live.invite)
         told = hmac.compare_digest(digest(word), digest(watch_word(live.invite)))
         if not (live.match.plan.public or invited or told):
-            raise Refused(f"match {name} is by invitation; ask for a link to watch it")
+            raise RequestRefused(f"match {name} is by invitation; ask for a link to watch it")
         return SeatKey(name, WATCHER)
 
     def follow(self, key: SeatKey, changed: Callable[[], None]) -> Callable[[], None]:
@@ -551,12 +553,12 @@ class MatchServer:
 
     def _flush(self, flushed: asyncio.Future[None]) -> None:
         """Write the journal, then notify followers: nobody is told of a move that could be lost."""
-        overtaken: Overtaken | None = None
+        overtaken: OwnershipLost | None = None
         started = time.perf_counter()
         try:
             self.store.flush()
             self.metrics.wrote(time.perf_counter() - started)
-        except Overtaken as error:
+        except OwnershipLost as error:
             overtaken = error
             for name in error.matches:
                 self._give_up(name)
@@ -657,7 +659,7 @@ def _is_person(seat: str) -> bool:
 
 def _check_seated(key: SeatKey) -> None:
     if key.seat == WATCHER:
-        raise Refused("a spectator has no seat; join the match to play")
+        raise RequestRefused("a spectator has no seat; join the match to play")
 
 
 def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:

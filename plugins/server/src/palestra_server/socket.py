@@ -17,7 +17,7 @@ from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.relay import Relay
 from palestra_server.server import MatchServer, SeatKey
 from palestra_server.table import WATCHER
@@ -110,7 +110,7 @@ class SocketSession:
         self._binary = data is not None
         try:
             if len(text if data is None else data) > MOST_BYTES:
-                raise Refused(f"a frame has at most {MOST_BYTES} bytes")
+                raise RequestRefused(f"a frame has at most {MOST_BYTES} bytes")
             read = _json.decode(text) if data is None else _msgpack.decode(data)
         except Exception as error:
             self._refuse(error, 0)
@@ -135,17 +135,19 @@ class SocketSession:
             return
         sitting = self._sitting.get(message.handle)
         if sitting is None:
-            raise Refused(f"nobody sits here as {message.handle}; send 'sit' with a token first")
+            raise RequestRefused(
+                f"nobody sits here as {message.handle}; send 'sit' with a token first"
+            )
         if message.do == "move":
             if message.move is None:
-                raise Refused("a 'move' has a move: an action's number or a text", 400)
+                raise RequestRefused("a 'move' has a move: an action's number or a text", 400)
             counted = self._server.take(sitting.key, message.move)
             sitting.asked = -1
             if not counted:
                 self._tell(sitting, asked=True)
         elif message.do == "try":
             if message.move is None or message.move.text is None:
-                raise Refused("'try' has a move with a text", 400)
+                raise RequestRefused("'try' has a move with a text", 400)
             await self._server.try_move(sitting.key, message.move)
             sitting.asked = -1
             self._tell(sitting, asked=True)
@@ -159,7 +161,7 @@ class SocketSession:
             if sitting.leave:
                 sitting.leave()
         else:
-            raise Refused(
+            raise RequestRefused(
                 f"do is sit, watch, move, try, look, resign or leave, not {message.do[:40]!r}", 400
             )
 
@@ -172,7 +174,9 @@ class SocketSession:
                 await self._sit_down(message)
             except OSError:
                 if loop.time() > until:
-                    raise Refused("the server of this match is gone; try again", 503) from None
+                    raise RequestRefused(
+                        "the server of this match is gone; try again", 503
+                    ) from None
                 await asyncio.sleep(0.25)
             else:
                 return
@@ -202,7 +206,7 @@ class SocketSession:
 
     def _sit(self, message: SocketMessage, key: SeatKey) -> None:
         if len(self._sitting) >= MOST_SEATS and message.handle not in self._sitting:
-            raise Refused(f"at most {MOST_SEATS} seats on one connection")
+            raise RequestRefused(f"at most {MOST_SEATS} seats on one connection")
         before = self._sitting.get(message.handle)
         if before is not None and before.leave:
             before.leave()

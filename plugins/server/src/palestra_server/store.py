@@ -72,11 +72,11 @@ class StoreError(PalestraError):
     """The database cannot be read or written; the message says what to do."""
 
 
-class Taken(StoreError):
+class DuplicateWrite(StoreError):
     """Another server has written what may stand there only once."""
 
 
-class Overtaken(StoreError):
+class OwnershipLost(StoreError):
     """Another server has gone on with these matches; what it wrote holds."""
 
     def __init__(self, matches: list[str]) -> None:
@@ -166,13 +166,13 @@ class MatchStore:
         return bool(self._pending)
 
     def flush(self) -> None:
-        """Write all answers that were added; raises `Overtaken` for those of others' matches."""
+        """Write all added answers; raises `OwnershipLost` for those of others' matches."""
         rows = self._pending
         if rows:
             self._pending = []
             try:
                 self._append(rows)
-            except Overtaken:
+            except OwnershipLost:
                 raise
             except StoreError:
                 self._pending = rows + self._pending
@@ -181,11 +181,11 @@ class MatchStore:
     def _append(self, rows: list[Row]) -> None:
         try:
             self._insert(rows)
-        except Taken:
+        except DuplicateWrite:
             lost = {row.match for row in rows if not self._is_free(row)}
             if rest := [row for row in rows if row.match not in lost]:
                 self._insert(rest)
-            raise Overtaken(sorted(lost)) from None
+            raise OwnershipLost(sorted(lost)) from None
 
     def _is_free(self, row: Row) -> bool:
         place = select(ANSWERS.c.place).where(ANSWERS.c.match == row.match)
@@ -205,7 +205,7 @@ class MatchStore:
             self._journal.commit()
         except sqlite3.IntegrityError as error:
             self._journal.rollback()
-            raise Taken(str(error)) from error
+            raise DuplicateWrite(str(error)) from error
         except sqlite3.Error as error:
             self._journal.rollback()
             raise self._unwritten(error) from error
@@ -293,7 +293,7 @@ class MatchStore:
             with self._engine.begin() as connection:
                 return int(connection.execute(statement, rows).rowcount)
         except IntegrityError as error:
-            raise Taken(f"it is in the database already: {error}") from error
+            raise DuplicateWrite(f"it is in the database already: {error}") from error
         except SQLAlchemyError as error:
             raise self._unwritten(error) from error
 

@@ -13,7 +13,7 @@ from typing import Any
 from palestra import EpisodeRecord, InvalidOption, MissingExtra
 from palestra.records.trace import SeatTrace
 
-from palestra_training.token_games import Drawn, play_learner
+from palestra_training.token_games import SampledReply, play_learner
 
 try:
     from skyrl.train.generators.base import GeneratorInput, GeneratorInterface, GeneratorOutput
@@ -72,7 +72,7 @@ class SeatGenerator(GeneratorInterface):
         session = trajectory.to_string() if trajectory is not None else None
         asked = {"max_tokens": self._max_tokens, "logprobs": 0, **params}
 
-        async def draw(prompt: list[int]) -> Drawn:
+        async def draw(prompt: list[int]) -> SampledReply:
             output = await self._engine.generate(
                 {
                     "prompts": None,
@@ -88,7 +88,7 @@ class SeatGenerator(GeneratorInterface):
                     "generator.sampling_params.logprobs=0"
                 )
             finish = FINISHES.get(output["stop_reasons"][0], "")
-            return Drawn(output["response_ids"][0], logprobs[0], finish)
+            return SampledReply(output["response_ids"][0], logprobs[0], finish)
 
         return await play_learner(tokenizer=self._tokenizer, draw=draw, **start)
 

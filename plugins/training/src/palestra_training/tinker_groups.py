@@ -18,7 +18,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import Message, Reply, Request
 from palestra.kernel.registry import open_game
 from palestra.llm.tokens import read_prompt
-from palestra.runner.awaited import Awaited, play_awaited
+from palestra.runner.awaited import AwaitedSeat, play_awaited
 
 try:
     import tinker
@@ -51,7 +51,7 @@ class Match:
     async def _play(self) -> None:
         group = self._group
         seated = [
-            Awaited(self.envs[seat].answer, f"player_{seat}")
+            AwaitedSeat(self.envs[seat].answer, f"player_{seat}")
             if seat in self.envs
             else group.opponents[f"player_{seat}"]
             for seat in range(group.players)

@@ -11,12 +11,12 @@ from palestra.agents.models import Reply, Request, Tokens
 from palestra.kernel.registry import open_game
 from palestra.llm.tokens import read_prompt
 from palestra.records.trace import SeatTrace, trace_seats
-from palestra.runner.awaited import Awaited, play_awaited
+from palestra.runner.awaited import AwaitedSeat, play_awaited
 
 from palestra_training.play import LEARNER
 
 
-class Drawn(NamedTuple):
+class SampledReply(NamedTuple):
     """What an engine sampled: token ids, their natural log-probabilities, and why it ended."""
 
     ids: Sequence[int]
@@ -24,7 +24,7 @@ class Drawn(NamedTuple):
     finish: str = ""
 
 
-Draw = Callable[[list[int]], Awaitable[Drawn]]  # from the ids of a prompt
+Draw = Callable[[list[int]], Awaitable[SampledReply]]  # from the ids of a prompt
 
 
 def token_answer(tokenizer: Any, draw: Draw) -> Callable[[Request], Awaitable[Reply]]:
@@ -69,7 +69,7 @@ async def play_learner(
     named.insert(seat, LEARNER)
     answer = token_answer(tokenizer, draw)
     seated = [
-        Awaited(answer, LEARNER, {"keep_tokens": True}) if name == LEARNER else name
+        AwaitedSeat(answer, LEARNER, {"keep_tokens": True}) if name == LEARNER else name
         for name in named
     ]
     record = await play_awaited(env, seated, seed=seed, **settings)

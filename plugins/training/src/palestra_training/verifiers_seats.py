@@ -19,7 +19,7 @@ from palestra import EpisodeRecord, InvalidOption, MissingExtra
 from palestra.agents.budget import Usage
 from palestra.agents.models import Reply, Request, Tokens
 from palestra.kernel.registry import open_game
-from palestra.runner.awaited import Awaited, play_awaited
+from palestra.runner.awaited import AwaitedSeat, play_awaited
 from pydantic import Field, create_model
 
 try:
@@ -126,7 +126,7 @@ class SeatsEnv(vf.Env[SeatsConfig]):
                 if seated[seat] is None:
                     agent = getattr(agents, player)
                     talks[seat] = await opened.enter_async_context(agent.interaction(task))
-                    seated[seat] = Awaited(
+                    seated[seat] = AwaitedSeat(
                         _Seat(talks[seat]),
                         player,
                         {"history": self.config.history, "keep_tokens": True},

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from palestra import InvalidOption, MissingExtra
 
-from palestra_training.token_games import Drawn, play_learner
+from palestra_training.token_games import SampledReply, play_learner
 
 try:
     from verl.experimental.agent_loop.agent_loop import (
@@ -73,7 +73,7 @@ class PalestraLoop(AgentLoopBase):  # type: ignore[misc,unused-ignore]
         session = uuid4().hex
         asked = {**sampling_params, "logprobs": True}
 
-        async def draw(prompt: list[int]) -> Drawn:
+        async def draw(prompt: list[int]) -> SampledReply:
             output = await self.server_manager.generate(
                 request_id=session, prompt_ids=prompt, sampling_params=asked
             )
@@ -83,7 +83,7 @@ class PalestraLoop(AgentLoopBase):  # type: ignore[misc,unused-ignore]
                     "actor_rollout_ref.rollout.calculate_log_probs=True"
                 )
             finish = FINISHES.get(output.stop_reason or "", "")
-            return Drawn(output.token_ids, output.log_probs, finish)
+            return SampledReply(output.token_ids, output.log_probs, finish)
 
         return draw
 

@@ -27,7 +27,7 @@ Row = NDArray[np.float64]
     summary="Q-learning whose choices a language model's reading of an instruction steers.",
     paper="Language Instructed Reinforcement Learning for Human-AI Coordination (2023)",
 )
-class Instructed(Adapter):
+class InstructedAgent(Adapter):
     """Learns a table of values while it plays, one for each of its seats.
 
     A position is a key of the table with all its words, so that it suits small games whose moves

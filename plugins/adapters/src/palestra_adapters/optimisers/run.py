@@ -115,7 +115,7 @@ class Steady(Agent):
         self._agent.forget(episode_key)
 
 
-class Shared(Model):
+class SharedModel(Model):
     """A model that stays open when the agent that uses it is closed."""
 
     def __init__(self, model: Model) -> None:
@@ -157,7 +157,7 @@ class Stage:
 
     def _seated(self, workflow: Workflow) -> list[Agent]:
         player = WorkflowPlayer(
-            file=workflow, model=Shared(self.model), seed=self.seed, **self.agent_settings
+            file=workflow, model=SharedModel(self.model), seed=self.seed, **self.agent_settings
         )
         player.name = "workflow"
         if not self.opponents:

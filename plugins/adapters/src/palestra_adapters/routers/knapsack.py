@@ -32,7 +32,7 @@ class Offer(NamedTuple):
     value: float
 
 
-class Bought(NamedTuple):
+class Purchase(NamedTuple):
     """One decision of the buyer, with the share of the budget spent before and the threshold."""
 
     offer: Offer
@@ -46,11 +46,11 @@ def threshold(spent: float, low: float, high: float) -> float:
     return float((high * e / low) ** spent * low / e)
 
 
-def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) -> list[Bought]:
+def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) -> list[Purchase]:
     """The buyer's decisions on offers in order of arrival; they never exceed the budget."""
     if not 0 < low <= high:
         raise InvalidOption(f"value per price must be bounded by 0 < low ≤ high, not {low}, {high}")
-    log: list[Bought] = []
+    log: list[Purchase] = []
     paid = 0.0
     for offer in offers:
         log.append(consider(offer, paid, budget, low, high))
@@ -58,12 +58,12 @@ def buy_online(offers: Sequence[Offer], budget: float, low: float, high: float) 
     return log
 
 
-def consider(offer: Offer, paid: float, budget: float, low: float, high: float) -> Bought:
+def consider(offer: Offer, paid: float, budget: float, low: float, high: float) -> Purchase:
     """Whether to buy an offer when `paid` of the budget is already spent."""
     share = paid / budget if budget else 1.0
     bar = threshold(share, low, high)
     worth = offer.price == 0 or offer.value / offer.price >= bar
-    return Bought(offer, share, bar, worth and paid + offer.price <= budget)
+    return Purchase(offer, share, bar, worth and paid + offer.price <= budget)
 
 
 def best_offline(offers: Sequence[Offer], budget: float) -> float:
@@ -110,7 +110,7 @@ class Knapsack(Agent):
         self.prices = dict(zip(names, read_prices(prices, len(names)), strict=True))
         self._budget, self._trials = budget, trials
         self._low, self._high, self._rival = low, high, make_agent(rival)
-        self.bought: dict[str, list[Bought]] = {}  # by game and seat
+        self.bought: dict[str, list[Purchase]] = {}  # by game and seat
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         decisions: dict[int, Decision] = {}

@@ -90,13 +90,13 @@ def bound(chance: float, n: int, regret: float = 0.0) -> float:
     return sqrt(2 * chance * (1 - chance) / ((n - 1) * (1 - regret)))
 
 
-class Extracted(tuple[float, int, float, int, float]):
+class ExtractedPreferences(tuple[float, int, float, int, float]):
     """(P, n, the estimate, reversals of preference, the largest regret of a choice)."""
 
     __slots__ = ()
 
 
-def extract(shares: Sequence[Shares]) -> list[Extracted]:
+def extract(shares: Sequence[Shares]) -> list[ExtractedPreferences]:
     """The estimate of every world, chance and depth that was asked with all thresholds."""
     cells: dict[tuple[str, float, int], dict[int, float]] = {}
     for one in known_shares(shares):
@@ -110,7 +110,7 @@ def extract(shares: Sequence[Shares]) -> list[Extracted]:
             prefers = [by_k[k] > 0.5 for k in range(1, n)]
             reversals = sum(before and not after for before, after in pairwise(prefers))
             regret = max(regret_of(chance, n, k, by_k[k]) for k in by_k)
-            found.append(Extracted((chance, n, estimate(prefers), reversals, regret)))
+            found.append(ExtractedPreferences((chance, n, estimate(prefers), reversals, regret)))
     return found
 
 

@@ -3,7 +3,7 @@
 from palestra_arena.trust.evidence import Evidence
 from palestra_arena.trust.faults import Faults, claw_score
 from palestra_arena.trust.findings import Finding
-from palestra_arena.trust.held_out import Trained
+from palestra_arena.trust.held_out import TrainedOn
 from palestra_arena.trust.inspection import inspect
 
-__all__ = ["Evidence", "Faults", "Finding", "Trained", "claw_score", "inspect"]
+__all__ = ["Evidence", "Faults", "Finding", "TrainedOn", "claw_score", "inspect"]

@@ -10,7 +10,7 @@ from palestra import InvalidOption
 from palestra.kernel.specs import names_environment
 
 
-class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TrainedOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent was trained on seeds `first` to `last` of an environment.
 
     `environment` is an id, a namespace (`"games/*"`) or `"*"`. An agent's class or object may say
@@ -37,14 +37,14 @@ class Trained(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def seeds_trained_on(name: str, agent: Any) -> list[Trained]:
+def seeds_trained_on(name: str, agent: Any) -> list[TrainedOn]:
     """The seeds that an agent declares it was trained on."""
-    return [Trained(name, *entry) for entry in getattr(agent, "trained_on", ())]
+    return [TrainedOn(name, *entry) for entry in getattr(agent, "trained_on", ())]
 
 
 def seen_before(
-    trained: Iterable[Trained], environment: str, agents: Sequence[str], seed: int
-) -> Trained | None:
+    trained: Iterable[TrainedOn], environment: str, agents: Sequence[str], seed: int
+) -> TrainedOn | None:
     """The first reason not to score these agents on a seed."""
     for entry in trained:
         if entry.agent in agents and entry.covers(environment, seed):

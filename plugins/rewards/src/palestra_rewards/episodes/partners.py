@@ -59,7 +59,7 @@ class Goals:
         return sum(self.weights[name] for name in self.reached(record, seat))
 
 
-class Unaided:
+class UnaidedReturn:
     """A human's return beside partners who do nothing: the paper's primitive value.
 
     For a given record, the mean return of the human's seat over the records with the same start
@@ -72,7 +72,7 @@ class Unaided:
         self, records: Sequence[EpisodeRecord], human: int, goals: Goals | None = None
     ) -> None:
         if not records:
-            raise InvalidOption("Unaided needs one record or more")
+            raise InvalidOption("UnaidedReturn needs one record or more")
         self.human = human
         self._returns: dict[str, list[float]] = {}
         earned = [
@@ -103,7 +103,7 @@ def human_gain(
     human: Annotated[int, Meta(ge=0, description="the human's seat")],
     unaided: Annotated[
         float | Callable[[EpisodeRecord], float],
-        Meta(description="the human's return beside a passive partner, or an Unaided"),
+        Meta(description="the human's return beside a passive partner, or an UnaidedReturn"),
     ],
     goals: Annotated[
         Goals | None, Meta(description="what the human wants, in place of the return")
@@ -114,9 +114,9 @@ def human_gain(
 
     Adds `weight` times the rise of the human's return above the unaided one to the last turn of
     every other seat. `human` is the seat and `unaided` its return beside a partner who does
-    nothing, or an `Unaided` that estimates it from records. With `goals`, both count the weights of
-    the goals that the human reached. A lower return takes nothing off, and the human's own turns
-    keep their rewards. "Positive Human Gain" (2024).
+    nothing, or an `UnaidedReturn` that estimates it from records. With `goals`, both count the
+    weights of the goals that the human reached. A lower return takes nothing off, and the human's
+    own turns keep their rewards. "Positive Human Gain" (2024).
     """
     if not 0 <= human < len(record.players):
         raise InvalidOption(f"human must be a seat from 0 to {len(record.players) - 1}")

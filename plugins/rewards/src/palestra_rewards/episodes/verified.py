@@ -37,7 +37,7 @@ SOLVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedTask:
     """A task that one program solved and another verified: its moves and its record."""
 
     task: str
@@ -55,7 +55,7 @@ def verified_tasks(
     most: int = 50,
     limits: Limits | None = None,
     **options: Any,
-) -> list[Verified]:
+) -> list[VerifiedTask]:
     """Verified tasks for these starts of a one-player game, with the moves that solve them.
 
     For every seed the judge writes a task, then `solve` and `done`, which run in the sandbox. The
@@ -66,7 +66,7 @@ def verified_tasks(
     if tries < 1 or most < 1:
         raise InvalidOption(f"tries and most must be at least 1, not {tries} and {most}")
     judge = open_judge(judge)
-    found: list[Verified] = []
+    found: list[VerifiedTask] = []
     for seed in seeds:
         start = make(env, view="episode", seed=seed, **options)
         if start.game.num_players != 1:
@@ -91,7 +91,7 @@ def _solve_task(
     tries: int,
     most: int,
     limits: Limits | None,
-) -> Verified | None:
+) -> VerifiedTask | None:
     move = (start.legal_texts(0) or ["a move"])[0]
     order = SOLVE.format(task=task, move=move, modules=", ".join(MODULES), **shown)
     asked = order
@@ -104,7 +104,7 @@ def _solve_task(
             record = record_episode(episode, agents=("program",))
             record.tags = {"task": task}
             moves = tuple(turn.text for turn in record.turns)
-            return Verified(task, program, moves, record)
+            return VerifiedTask(task, program, moves, record)
         asked = f"{order}\nThis program:\n{program}\nfailed: {why}\nCorrect it."
     return None
 
@@ -140,7 +140,7 @@ def _run(start: Episode, program: str, most: int, limits: Limits | None) -> tupl
     return episode, ""
 
 
-class Followed:
+class ExpertActions:
     """What verified episodes did in each state; pass it as `expert=`.
 
     At a state that none of them was in, the answer is "", which resembles no action.
@@ -173,10 +173,10 @@ def sea(
 ) -> Floats:
     """Scores each step by itself: its form, its kind of action and that action's arguments.
 
-    `expert(record)` returns the right action text of every turn, such as a `Followed` of verified
-    episodes. Arguments count only for an action of the right kind, by how similar they are. Tang et
-    al., "SEA" (2025), for texts. The published abstract has a reward for each step and not its
-    form; these three parts and their weights are this package's own.
+    `expert(record)` returns the right action text of every turn, such as the `ExpertActions` of
+    verified episodes. Arguments count only for an action of the right kind, by how similar they
+    are. Tang et al., "SEA" (2025), for texts. The published abstract has a reward for each step
+    and not its form; these three parts and their weights are this package's own.
     """
     wanted = list(expert(record))
     fitting([0.0] * len(wanted), record, "the expert's actions")

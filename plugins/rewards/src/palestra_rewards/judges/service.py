@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 from palestra import InvalidOption, ModelError, open_model
 from palestra.agents.budget import Usage
-from palestra.agents.models import Ability, Message, Model, Reply, Request, Unanswered
+from palestra.agents.models import Ability, Message, Model, PartialReplies, Reply, Request
 from palestra.files import UNREADABLE, writable
 
 Rule = Callable[[Request], str]
@@ -71,7 +71,7 @@ class Judge:
         """Ask the model, and keep every answer that arrived even if others failed."""
         try:
             replies = self.model.chat([self._put(request) for request in fresh.values()])
-        except Unanswered as some:
+        except PartialReplies as some:
             self._remember(list(fresh), some.replies)
             raise
         self._remember(list(fresh), replies)

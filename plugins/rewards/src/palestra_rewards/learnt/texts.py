@@ -27,7 +27,7 @@ TOKEN = re.compile(r"\w+|>|\n")
 WINDOW = 3  # words in a row that are read together
 
 
-class Preferred(Protocol):
+class TextPreference(Protocol):
     """A task, a text that does it, and one that does it less well."""
 
     @property
@@ -91,7 +91,7 @@ class StoryNetwork:
         self.steps, self.rate, self.seed = steps, rate, seed
         self.network = reader(words, size, hidden, seed)
 
-    def fit(self, examples: Sequence[Preferred]) -> StoryNetwork:
+    def fit(self, examples: Sequence[TextPreference]) -> StoryNetwork:
         """Start afresh and maximise the likelihood of the preferences (Bradley-Terry)."""
         if not examples:
             raise InvalidOption("fit needs one example or more")
@@ -99,7 +99,7 @@ class StoryNetwork:
         self.learn(examples, steps=self.steps, rate=self.rate)
         return self
 
-    def learn(self, examples: Sequence[Preferred], *, steps: int, rate: float) -> float:
+    def learn(self, examples: Sequence[TextPreference], *, steps: int, rate: float) -> float:
         """Gradient steps on the mean of `-log sigmoid(score of good - score of bad)`.
 
         Goes on from the weights there are. Returns the loss before.
@@ -164,7 +164,7 @@ class StoryNetwork:
         """The score; the difference of two is the log-odds that the first does the task better."""
         return float(self.scores([(intent, story)])[0])
 
-    def accuracy(self, examples: Sequence[Preferred]) -> float:
+    def accuracy(self, examples: Sequence[TextPreference]) -> float:
         """Share of examples that are ranked correctly; a tie counts half."""
         good = self.scores([(one.intent, one.good) for one in examples])
         gaps = good - self.scores([(one.intent, one.bad) for one in examples])

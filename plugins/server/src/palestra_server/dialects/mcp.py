@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from palestra_server.app import LONGEST_WAIT, MOST_BYTES
 from palestra_server.messages import Join, Move, SeatView
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer, SeatKey
 from palestra_server.words import as_data, in_words
 
@@ -247,13 +247,13 @@ class McpDialect:
     # Whose request it is
 
     def _seat(self, asker: Asker, token: str = "") -> SeatKey:
-        """The seat a request speaks for; raises `Refused`."""
+        """The seat a request speaks for; raises `RequestRefused`."""
         given = token or asker.token
         if given:
             return self._server.seat(given)
         if asker.session in self._joined:
             return self._joined[asker.session]
-        raise Refused("you have no seat yet; join a match, or send your seat's token", 401)
+        raise RequestRefused("you have no seat yet; join a match, or send your seat's token", 401)
 
     def _any_match(self) -> str:
         for listed in self._server.listed():

@@ -27,11 +27,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from palestra_server.app import Reply, answered, read
-from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
+from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessions, TurnView
 from palestra_server.messages import Move, SeatView
 from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.security import Guard
 from palestra_server.server import MatchServer
 from palestra_server.words import in_words
@@ -195,7 +195,7 @@ class NeMoGymDialect:
                 text = refusal(error)[0].error
             outputs.append({"call_id": call.call_id, "output": text})
         rest = await episode.rest()
-        told = _stepped(Seen(rest.view, reward + rest.reward))
+        told = _stepped(TurnView(rest.view, reward + rest.reward))
         told.observation = None  # it stands in the outputs
         told.info["tool_outputs"] = outputs
         return told
@@ -227,7 +227,7 @@ class NeMoGymDialect:
         """What a tool tells, and what its move was paid."""
         if name not in self._tools:
             known = ", ".join(self._tools)
-            raise Refused(f"there is no tool {name[:40]!r}; the tools are {known}", 404)
+            raise RequestRefused(f"there is no tool {name[:40]!r}; the tools are {known}", 404)
         kind, act = self._tools[name]
         return await act(episode, msgspec.json.decode(arguments, type=kind))
 
@@ -300,7 +300,7 @@ def _joined(contents: Iterable[str | list[Part] | None]) -> str:
     return "".join(texts)
 
 
-def _stepped(seen: Seen) -> StepResponse:
+def _stepped(seen: TurnView) -> StepResponse:
     view = seen.view
     return StepResponse(
         observation=in_words(view),

@@ -27,7 +27,7 @@ from palestra_server.app import Reply, answered, bearer, read
 from palestra_server.capture import Exchange
 from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer, SeatKey
 
 log = logging.getLogger("palestra.server")
@@ -118,7 +118,7 @@ class CaptureDialect:
         key = self._server.seat(bearer(request))
         asked = await read(request, dict[str, Any])
         if asked.get("n") not in (None, 1):
-            raise Refused("n is 1 here: the record has one reply for each request", 400)
+            raise RequestRefused("n is 1 here: the record has one reply for each request", 400)
         self._server.check_capture(key)
         started = time.perf_counter()
         status, body = await self._pass_on(asked)
@@ -127,7 +127,9 @@ class CaptureDialect:
         try:
             completion = _completions.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise Refused(f"the model server's reply cannot be read: {cause(error)}", 502) from None
+            raise RequestRefused(
+                f"the model server's reply cannot be read: {cause(error)}", 502
+            ) from None
         self._keep(key, asked, completion, time.perf_counter() - started)
         if asked.get("stream"):
             return Response(_as_stream(body, asked), media_type="text/event-stream")
@@ -145,11 +147,15 @@ class CaptureDialect:
                 async for part in answer.aiter_bytes():
                     body += part
                     if len(body) > MOST_BYTES:
-                        raise Refused(f"the model server's reply has over {MOST_BYTES} bytes", 502)
+                        raise RequestRefused(
+                            f"the model server's reply has over {MOST_BYTES} bytes", 502
+                        )
                 return answer.status_code, bytes(body)
         except httpx.HTTPError as error:
             log.error("the model server cannot be reached: %s", cause(error))
-            raise Refused("the model server cannot be reached; the log says why", 502) from error
+            raise RequestRefused(
+                "the model server cannot be reached; the log says why", 502
+            ) from error
 
     def _keep(
         self, key: SeatKey, asked: dict[str, Any], completion: _Completion, seconds: float

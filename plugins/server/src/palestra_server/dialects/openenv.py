@@ -27,10 +27,10 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from palestra_server.app import MOST_BYTES, Reply, answered, read
-from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Seen, Sessions
+from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessions, TurnView
 from palestra_server.messages import Move
 from palestra_server.refusals import refusal
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.security import Guard
 from palestra_server.server import MatchServer
 from palestra_server.words import in_words
@@ -120,7 +120,7 @@ class OpenEnvSeat(SeatEpisode):
     async def act(self, action: SeatAction) -> dict[str, Any]:
         return self.answer(await self.step(Move(text=action.text, action=action.action)))
 
-    def answer(self, seen: Seen, *, first: bool = False) -> dict[str, Any]:
+    def answer(self, seen: TurnView, *, first: bool = False) -> dict[str, Any]:
         view = seen.view
         metadata: dict[str, Any] = {"match": view.match, "seat": view.seat, "turn": view.turn}
         if seen.over:
@@ -209,7 +209,7 @@ class OpenEnvDialect:
     async def _connect(self, socket: WebSocket) -> None:
         try:
             self._check(socket.headers.get("authorization", ""))
-        except Refused as error:
+        except RequestRefused as error:
             await socket.close(1008, str(error))
             return
         await socket.accept()
@@ -296,7 +296,7 @@ class SocketSession:
         except (msgspec.DecodeError, RecursionError) as error:
             return self._refuse(error, "INVALID_JSON")
         except Exception as error:
-            full = isinstance(error, Refused) and error.status == 503
+            full = isinstance(error, RequestRefused) and error.status == 503
             return self._refuse(error, "CAPACITY_REACHED" if full else "EXECUTION_ERROR")
 
     def _refuse(self, error: Exception, code: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def optimum_of(name: str, size: int, seed: int, stream: int, number: int) -> flo
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class InstanceScore:
     """The score of a program on one instance; `why` is empty where it has an answer."""
 
     score: float
@@ -86,7 +86,7 @@ class Scored:
     why: str = ""
 
 
-def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> Scored:
+def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> InstanceScore:
     """The score of what a program returned, or else of what it reported last."""
     kind, why = problem(name), ran.error
     for answer in (ran.value, ran.reported):
@@ -97,8 +97,8 @@ def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> Scored
         except Infeasible as error:
             why = why or f"infeasible: {error}"
             continue
-        return Scored(score(kind, optimum, value), value, ran.error)
-    return Scored(0.0, None, why or "it returned nothing")
+        return InstanceScore(score(kind, optimum, value), value, ran.error)
+    return InstanceScore(0.0, None, why or "it returned nothing")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,7 +201,7 @@ class COBench(TaskGame[SearchState]):
 
     def score_program(
         self, state: SearchState, code: str, *, stream: int, seed: int, count: int
-    ) -> list[Scored]:
+    ) -> list[InstanceScore]:
         """A program on `count` instances; equal programs are run once."""
         name = state.problem
         size, scored = self.size[name], []

@@ -32,7 +32,7 @@ from palestra.sandbox import Limits
 from palestra.scene import Part, Table
 
 from palestra_tasks.algorithms.stories import STORIES, Data, Story
-from palestra_tasks.combinatorial.linear import Linear, Solved
+from palestra_tasks.combinatorial.linear import Linear, Solution
 from palestra_tasks.desk import (
     FINISH,
     Final,
@@ -93,7 +93,7 @@ class Solve(TextAction, frozen=True):
 Number = int | float
 
 
-class Declared(msgspec.Struct, forbid_unknown_fields=True):
+class DeclaredModel(msgspec.Struct, forbid_unknown_fields=True):
     """A model as a program declares it."""
 
     variables: dict[str, tuple[Number | None, Number | None, bool]]
@@ -105,7 +105,7 @@ class Declared(msgspec.Struct, forbid_unknown_fields=True):
 class Attempt:
     """What became of a model: the solver's answer, or an error."""
 
-    solved: Solved | None = None
+    solved: Solution | None = None
     error: str = ""
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ def read_model(value: Any) -> Linear:
     if isinstance(value, dict) and value.get("objective") is None:
         raise ValueError("objective('min' or 'max', {name: coefficient, …}) was never called")
     try:
-        declared = msgspec.convert(value, Declared)
+        declared = msgspec.convert(value, DeclaredModel)
     except msgspec.ValidationError as error:
         raise ValueError(f"the model cannot be read: {error}") from None
     if not declared.variables or max(len(declared.variables), len(declared.constraints)) > MOST:

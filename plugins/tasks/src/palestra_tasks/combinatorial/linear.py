@@ -16,7 +16,7 @@ Status = Literal["optimal", "limit", "infeasible", "unbounded", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class Solution:
     """What the solver says.
 
     `value` is the best objective value found (NaN if none), `bound` a proven bound on the optimum,
@@ -60,24 +60,24 @@ class Linear:
         """Require low <= sum of terms <= high."""
         self.rows.append((dict(terms), low, high))
 
-    def solve(self, *, relaxed: bool = False, nodes: int = 200_000) -> Solved:
+    def solve(self, *, relaxed: bool = False, nodes: int = 200_000) -> Solution:
         """Solve it; `relaxed` drops that variables are whole, `nodes` ends the search early.
 
         The limit is on nodes, not on time, so that the answer is the same on every machine.
         """
         if not self.costs:
-            return Solved("optimal", 0.0, 0.0)
+            return Solution("optimal", 0.0, 0.0)
         sign = 1.0 if self.sense == "min" else -1.0
         found = self._milp(sign * np.asarray(self.costs), relaxed, nodes)
         status = _STATUS.get(int(found.status), "failed")
         if status in ("failed", "unbounded", "infeasible"):
-            return Solved(self._why(relaxed, nodes))
+            return Solution(self._why(relaxed, nodes))
         if found.x is None:
-            return Solved(status)
+            return Solution(status)
         value = sign * float(found.fun)
         dual = getattr(found, "mip_dual_bound", None)
         bound = value if dual is None or status == "optimal" else sign * float(dual)
-        return Solved(status, value, bound, tuple(float(x) for x in found.x))
+        return Solution(status, value, bound, tuple(float(x) for x in found.x))
 
     def _why(self, relaxed: bool, nodes: int) -> Status:
         """Whether there is any feasible point at all tells unbounded from infeasible."""

@@ -53,7 +53,7 @@ class Submit(TextAction, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class DesignVerdict:
     """What the verifier says of a design."""
 
     objective: float = math.nan
@@ -85,22 +85,22 @@ def read_values(design: Design, text: str) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=4096)
-def verify(name: str, factors: tuple[float, ...], text: str) -> Verified:
+def verify(name: str, factors: tuple[float, ...], text: str) -> DesignVerdict:
     """Run the verifier on a submission."""
     design = DESIGNS[name]
     try:
         values = read_values(design, text)
         objective, limits = design.evaluate(values, factors)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:
-        return Verified(problem=f"the design cannot be evaluated: {error}")
+        return DesignVerdict(problem=f"the design cannot be evaluated: {error}")
     if isinstance(objective, complex) or not math.isfinite(objective):
-        return Verified(problem="the design cannot be evaluated: its objective is not finite")
+        return DesignVerdict(problem="the design cannot be evaluated: its objective is not finite")
     broken = tuple(
         (limit, by)
         for limit, by in zip(design.limits, limits, strict=True)
         if isinstance(by, complex) or not by <= SLACK
     )
-    return Verified(objective, broken)
+    return DesignVerdict(objective, broken)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -221,7 +221,7 @@ class FrontierEng(TaskGame[BenchState]):
         facts = {"feasible": found.feasible, "improved": bool(pays), "best": state.best}
         return Reply(self._say(found, bool(pays)), facts, pays)
 
-    def _say(self, found: Verified, improved: bool) -> str:
+    def _say(self, found: DesignVerdict, improved: bool) -> str:
         if found.problem:
             return f"Refused: {found.problem}."
         text = f"Objective {found.objective:.8g}."

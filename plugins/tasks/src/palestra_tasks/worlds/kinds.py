@@ -57,7 +57,7 @@ class TablePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ExplorationEpisode:
     """An episode of exploration: its decisions, and its return."""
 
     decisions: tuple[tuple[tuple[str, bytes], int], ...]
@@ -66,7 +66,7 @@ class Tried:
 
 def explore(
     policy: TablePolicy, env: str, options: Mapping[str, Any], seed: int, rng: Rng, most: int = 100
-) -> Tried:
+) -> ExplorationEpisode:
     """Play one episode of an environment for one player with numbered actions."""
     game = palestra.game(env, **options)
     episode = palestra.Episode(game, seed)
@@ -79,10 +79,10 @@ def explore(
         action = policy.choose(key, legal, rng)
         made.append((key, action))
         episode.act({0: game.action_of(action)})
-    return Tried(tuple(made), float(episode.returns[0]))
+    return ExplorationEpisode(tuple(made), float(episode.returns[0]))
 
 
-def learn(tried: Sequence[Tried], strength: float = 20.0) -> TablePolicy:
+def learn(tried: Sequence[ExplorationEpisode], strength: float = 20.0) -> TablePolicy:
     """A new policy from the base one, by imitation weighted by reward above the mean."""
     policy = TablePolicy()
     means: dict[str, list[float]] = {}
@@ -109,7 +109,12 @@ def evolve(
     seed: int = 0,
 ) -> tuple[TablePolicy, list[float]]:
     """AgentEvol's loop; returns the last policy and the mean return of every round."""
-    policy, rng, kept, curve = TablePolicy(), Rng.seeded(seed), list[Tried](), list[float]()
+    policy, rng, kept, curve = (
+        TablePolicy(),
+        Rng.seeded(seed),
+        list[ExplorationEpisode](),
+        list[float](),
+    )
     for _ in range(rounds):
         fresh = [
             explore(policy, env, options, start, rng)

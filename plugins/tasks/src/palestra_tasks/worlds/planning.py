@@ -56,7 +56,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedWorld:
     """A world made ready: its ground actions, and a shortest plan (None: none was found)."""
 
     world: World
@@ -76,7 +76,7 @@ def applied(facts: frozenset[str], action: Action) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def read_world(text: str) -> Planned:
+def read_world(text: str) -> PlannedWorld:
     """Read, validate and solve a world; raises `InvalidOption` with the reason for a refusal."""
     if len(text) > LONGEST_WORLD:
         raise InvalidOption(f"a world has at most {LONGEST_WORLD} characters, not {len(text)}")
@@ -87,7 +87,7 @@ def read_world(text: str) -> Planned:
     _check(world)
     actions = tuple(_ground(world))
     start, goal = frozenset(map(_tidy, world.start)), frozenset(map(_tidy, world.goal))
-    return Planned(world, actions, start, goal, _solve(actions, start, goal))
+    return PlannedWorld(world, actions, start, goal, _solve(actions, start, goal))
 
 
 def _tidy(fact: str) -> str:
@@ -254,7 +254,7 @@ LEVELS = {  # places, things, goals, locked ways
 
 
 @lru_cache(maxsize=1024)
-def generated(level: str, seed: int) -> Planned:
+def generated(level: str, seed: int) -> PlannedWorld:
     """The world of a seed, validated and solved."""
     rng = Rng.seeded(seed, 71)
     while True:

@@ -40,7 +40,7 @@ from palestra_tasks.worlds.planning import (
     LEVELS,
     LONGEST_WORLD,
     MOST_ACTIONS,
-    Planned,
+    PlannedWorld,
     World,
     applied,
     generate,
@@ -125,10 +125,10 @@ class PlanWorld(TaskGame[PlanState]):
         start = rng.word()
         return PlanState(rng=rng, seed=start, facts=self._planned(start).start)
 
-    def _planned(self, seed: int) -> Planned:
+    def _planned(self, seed: int) -> PlannedWorld:
         return read_world(self.world) if self.world else generated(self.level, seed)
 
-    def planned(self, state: PlanState) -> Planned:
+    def planned(self, state: PlanState) -> PlannedWorld:
         """The world that is played."""
         return self._planned(state.seed)
 
