@@ -66,6 +66,36 @@ def test_info_tells_facts_rules_options_and_agents(run: Run) -> None:
     assert "15x15-4p-3f (rows=15, columns=15, num_players=4)" in told
 
 
+def test_info_explains_an_agent_and_options_of_the_classes_that_it_builds_on(run: Run) -> None:
+    told = " ".join(run("info", "beam").out.split())
+    assert "agent, llm" in told
+    assert "width 3 an integer at least 1 moves tried in a position" in told
+    assert "max_tokens 128 an integer at least 1 tokens of a reply at most" in told
+    assert "growth" not in told  # which the class chooses itself
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gigpo", ("reward, shape group", "state keys", "Feng et al. (2025)")),
+        ("welfare", ("metric of a record", "measures")),
+        ("minimax", ("two players, zero-sum", "search depth, in moves")),
+    ],
+)
+def test_info_explains_rewards_metrics_and_agents(
+    run: Run, name: str, words: tuple[str, ...]
+) -> None:
+    told = " ".join(run("info", name).out.split())
+    assert all(word in told for word in words)
+
+
+def test_info_suggests_a_name(run: Run) -> None:
+    done = run("info", "minimx")
+    assert done.code == 2
+    assert "unknown environment, agent, reward or metric 'minimx'" in done.err
+    assert "did you mean 'minimax'?" in done.err
+
+
 def test_info_shows_the_beginning_of_long_options(run: Run) -> None:
     told = run("info", "markets/DoubleAuction-v0").out
     assert "flat-supply (demand=((150,), (140,), (130,), (120,), (110,),…" in " ".join(told.split())

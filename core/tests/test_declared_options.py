@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption, Meta
+from palestra.cli.explaining import all_options
 from palestra.kernel.options import (
     check_options,
     describe_options,
     described_parameters,
     option_range,
 )
+from palestra.kernel.registry import registry
+from palestra.kernel.specs import AgentSpec, RewardSpec
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,18 @@ def test_options_of_agents_are_checked_by_their_annotations() -> None:
 def test_every_option_of_every_environment_is_described(spec: palestra.EnvSpec) -> None:
     bare = [option.name for option in spec.options if not option.description]
     assert not bare, f"{spec.id}: no description of {bare}"
+
+
+@pytest.mark.parametrize("spec", registry().agents.values(), ids=lambda spec: spec.name)
+def test_every_option_of_every_agent_is_described(spec: AgentSpec) -> None:
+    bare = [option.name for option in all_options(spec) if not option.description]
+    assert not bare, f"{spec.name}: no description of {bare}"
+
+
+@pytest.mark.parametrize("spec", registry().rewards.values(), ids=lambda spec: spec.name)
+def test_every_option_of_every_reward_is_described(spec: RewardSpec) -> None:
+    bare = [option.name for option in spec.options if not option.description]
+    assert not bare, f"{spec.name}: no description of {bare}"
 
 
 def test_info_explains_every_option(

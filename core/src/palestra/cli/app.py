@@ -9,6 +9,7 @@ from palestra.cli import (
     cataloguing,
     checking,
     compiling,
+    explaining,
     fuzzing,
     listing,
     making,
@@ -53,7 +54,7 @@ def start(
 
 app.command("list")(listing.list_environments)
 app.command("agents")(listing.list_agents)
-app.command("info")(listing.info)
+app.command("info")(explaining.info)
 app.command("pages")(pages.pages_command)
 app.command("plugins")(listing.list_plugins)
 app.command("play")(playing.play_command)

@@ -49,3 +49,10 @@ def read_options(pairs: list[str]) -> dict[str, Any]:
 def complete_id(incomplete: str) -> list[str]:
     """Shell completion of environment ids."""
     return [name for name in registry().environments if name.startswith(incomplete)]
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Shell completion of everything that `palestra info` explains."""
+    installed = registry()
+    kinds = (installed.environments, installed.agents, installed.rewards, installed.metrics)
+    return [name for kind in kinds for name in kind if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""`palestra list`, `agents`, `info` and `plugins`: show what is installed."""
+"""`palestra list`, `agents` and `plugins`: show what is installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from palestra.agents.fitting import unmet_needs
 from palestra.catalogue.find import specs
 from palestra.cli.arguments import complete_id
 from palestra.kernel.errors import UnknownName
-from palestra.kernel.options import describe_options
-from palestra.kernel.registry import load_game, registry, where_from
+from palestra.kernel.registry import registry, where_from
 from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
 from palestra.records.metrics import metrics_for
 
@@ -128,25 +127,6 @@ def options_of(spec: AgentSpec) -> str:
         return f"({error})"
     named = [p for p in parameters.values() if p.kind is not p.VAR_KEYWORD and p.name != "seed"]
     return ", ".join(f"{p.name}={p.default!r}" for p in named)
-
-
-def info(env: EnvId) -> None:
-    """Show an environment's facts, options, rules and who can play it."""
-    spec = registry().environment(env)
-    game = load_game(spec, {})
-    rows = Table(box=None, show_header=False, pad_edge=False)
-    rows.add_column(style="bold")
-    rows.add_column(overflow="fold")
-    for name, value in facts_of(spec, game):
-        rows.add_row(name, value)
-    console = Console()
-    console.print(f"{spec.id}\n", style="bold", markup=False)
-    console.print(game.rules_for(0), markup=False)
-    console.print()
-    console.print(rows)
-    if options := describe_options(type(game)):
-        console.print()
-        console.print(options_table(options))
 
 
 def options_table(options: Sequence[OptionSpec]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from palestra import (
     Agent,
@@ -13,6 +13,7 @@ from palestra import (
     Decision,
     InvalidAction,
     InvalidOption,
+    Meta,
     Rng,
     Turn,
     UnknownName,
@@ -34,10 +35,8 @@ _NEXT_MODEL = re.compile(r"\+(?=[a-z]+:)")
 class Adapter(Agent):
     """Thinks about all waiting turns with the models of `target`, in shared model calls.
 
-    target: a model's URI, with or without `llm:` before it; several are joined by `+`. prompt:
-    "chat" uses the model's chat template, "raw" is one text to be continued. max_tokens bounds each
-    reply, temperature is used where a single reply is asked for, seed fixes the random numbers, and
-    adapter is a LoRA folder. Other options go to the models; write `model.NAME` if the agent has an
+    target: a model's URI, with or without `llm:` before it; several are joined by `+`. seed fixes
+    the random numbers. Other options go to the models; write `model.NAME` if the agent has an
     option of the same name.
     """
 
@@ -45,11 +44,15 @@ class Adapter(Agent):
         self,
         *,
         target: str = "",
-        prompt: str = "chat",
-        max_tokens: int = 128,
-        temperature: float = 0.0,
+        prompt: Annotated[
+            str, Meta(description="chat (the model's chat template) or raw (one text to continue)")
+        ] = "chat",
+        max_tokens: Annotated[int, Meta(ge=1, description="tokens of a reply at most")] = 128,
+        temperature: Annotated[
+            float, Meta(ge=0, description="sampling temperature where one reply is asked for")
+        ] = 0.0,
         seed: int | None = None,
-        adapter: str | None = None,
+        adapter: Annotated[str | None, Meta(description="folder of a LoRA adapter")] = None,
         model: Model | Sequence[Model] | None = None,
         **options: Any,
     ) -> None:

@@ -102,7 +102,9 @@ class AgentRxiv(Remembering):
         runs: Annotated[int, Meta(ge=1, description="episodes in which a method is tried")] = 2,
         methods: Annotated[int, Meta(ge=1, description="methods tried in all")] = 6,
         found: Annotated[int, Meta(ge=1, description="reports read before a plan")] = 3,
-        store: PaperStore | None = None,
+        store: Annotated[
+            PaperStore | None, Meta(description="an open archive, instead of `archive`")
+        ] = None,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import Decision, InvalidOption, RecordError, Rng, Turn, Usage
+from palestra import Decision, InvalidOption, Meta, RecordError, Rng, Turn, Usage
 from palestra.files import UNREADABLE, write_bytes
 from palestra.kernel.errors import show
 
@@ -56,12 +56,20 @@ def named_file(memory: str) -> Path:
 class Remembering(Wrapper):
     """Tells the inner agent what it remembers, and learns from every episode that ends.
 
-    task: memories belong to an environment and seat ("env"), or to one start of it ("seed").
-    memory: a JSON file that stores them; without it they are lost with the agent. `clear` forgets
-    everything.
+    Memories belong to an environment and seat, or to one start of it. `clear` forgets everything.
     """
 
-    def __init__(self, *, task: Task = "env", memory: str = "", **settings: Any) -> None:
+    def __init__(
+        self,
+        *,
+        task: Annotated[
+            Task, Meta(description="what memories belong to: an environment and seat, or a start")
+        ] = "env",
+        memory: Annotated[
+            str, Meta(description="the JSON file that keeps them; empty: they end with the agent")
+        ] = "",
+        **settings: Any,
+    ) -> None:
         if task not in ("env", "seed"):
             raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)

@@ -101,7 +101,9 @@ class FreeAgent(Agent):
         probation: Annotated[int, Meta(ge=2, description="copied starts of a trial")] = 8,
         gate: Annotated[float, Meta(ge=0, description="sharpness of the gate")] = 4.0,
         rival: Annotated[str, Meta(description="the other seats of a trial")] = "random",
-        agents: Sequence[Agent | str] = (),
+        agents: Annotated[
+            Sequence[Agent | str], Meta(description="the members, instead of those in the name")
+        ] = (),
     ) -> None:
         members = list(agents) or list(split_members(target))
         if len(members) <= places:

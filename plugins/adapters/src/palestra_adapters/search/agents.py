@@ -17,7 +17,14 @@ from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.search.tree import Growth, Node, Search, Spending, Tree
 from palestra_adapters.thinking import Thinking
 
-ScorerLike = str | Scorer | Callable[[Spot], float]
+ScorerLike = Annotated[
+    str | Scorer | Callable[[Spot], float],
+    Meta(
+        description="what values a position: judge (the model grades it), residual (it grades what "
+        "a move has changed), likelihood (its probability that it is good), playouts (random ones, "
+        "without the model) or a function of a Spot"
+    ),
+]
 
 
 @dataclass(slots=True)
@@ -30,13 +37,9 @@ class Plan:
 class TreeAgent(Adapter):
     """Searches from every turn and plays towards the node its growth rule chooses.
 
-    `expansions` bounds the nodes expanded per turn, `calls` and `tokens` the model calls and tokens
-    per decision (0 for no limit); one call is reserved for the answer. scorer: "judge" (the model
-    grades a position), "residual" (it grades what a move has changed), "likelihood" (its
-    probability that the position is good), "playouts" (random playouts, no model) or a function of
-    a `Spot`; `votes` judgements are averaged. others: the agent that plays the other seats in the
-    tree, by default the model itself. commit: the number of moves of a plan that are played without
-    a new search, as long as positions are as planned.
+    `expansions` bounds the nodes expanded per turn. Of the calls of a decision, one is reserved for
+    the answer. The moves of a plan are played without a new search, `commit` of them at most, as
+    long as positions are as planned.
     """
 
     def __init__(
@@ -45,12 +48,21 @@ class TreeAgent(Adapter):
         *,
         expansions: int,
         scorer: ScorerLike = "judge",
-        votes: int = 1,
-        others: str | Agent = "",
-        commit: int = 1,
-        explain: bool = False,
-        calls: int = 0,
-        tokens: int = 0,
+        votes: Annotated[int, Meta(ge=1, description="judgements that are averaged")] = 1,
+        others: Annotated[
+            str | Agent,
+            Meta(description="who plays the other seats in the tree; empty: the model itself"),
+        ] = "",
+        commit: Annotated[int, Meta(ge=1, description="moves of a plan played at most")] = 1,
+        explain: Annotated[
+            bool, Meta(description="whether a judgement gives its reasons before the grade")
+        ] = False,
+        calls: Annotated[
+            int, Meta(ge=0, description="model calls of a decision at most, 0 for no limit")
+        ] = 0,
+        tokens: Annotated[
+            int, Meta(ge=0, description="tokens of a decision at most, 0 for no limit")
+        ] = 0,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)

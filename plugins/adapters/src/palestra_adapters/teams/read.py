@@ -128,7 +128,9 @@ class ReAd(Adapter):
         ] = "sequential",
         least: Annotated[float, Meta(description="advantage below which it plans again")] = 0.0,
         tries: Annotated[int, Meta(ge=1, description="plans of one step")] = 3,
-        critic: Critic | None = None,
+        critic: Annotated[
+            Critic | None, Meta(description="a critic to use; None: one is fitted while it plays")
+        ] = None,
         **settings: Any,
     ) -> None:
         if refine not in ("sequential", "joint"):
