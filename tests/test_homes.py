@@ -56,6 +56,7 @@ def test_what_is_not_installed_is_named_with_its_distribution(
         "palestra.kernel.registry",
         "palestra.catalogue.find",
         "palestra.shaping",
+        "palestra.cli.explaining",
         "palestra.cli.listing",
     ):
         monkeypatch.setattr(f"{module}.registry", lambda: bare)
@@ -63,6 +64,7 @@ def test_what_is_not_installed_is_named_with_its_distribution(
         (["tournament", "games/Chess-v0"], "pip install palestra-arena"),
         (["solve", "games/KuhnPoker-v0"], "pip install palestra-agents"),
         (["info", "web/Shop-v0"], "pip install palestra-web"),
+        (["info", "rafa"], "pip install palestra-adapters"),
         (["list"], 'pip install "palestra[all]"'),
         (["list", "--namespace", "markets"], "pip install palestra-markets"),
     ):

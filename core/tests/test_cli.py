@@ -93,7 +93,7 @@ def test_info_suggests_a_name(run: Run) -> None:
     done = run("info", "minimx")
     assert done.code == 2
     assert "unknown environment, agent, reward or metric 'minimx'" in done.err
-    assert "did you mean 'minimax'?" in done.err
+    assert "did you mean 'minimax'" in done.err
 
 
 def test_info_shows_the_beginning_of_long_options(run: Run) -> None:

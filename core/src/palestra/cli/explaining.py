@@ -14,7 +14,7 @@ from palestra.cli.arguments import complete_name
 from palestra.cli.listing import facts_of, options_table
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.options import describe_options, described_parameters
-from palestra.kernel.registry import load_game, registry
+from palestra.kernel.registry import load_game, registry, where_from
 from palestra.kernel.specs import (
     AgentSpec,
     EnvSpec,
@@ -47,10 +47,9 @@ def info(name: Explained) -> None:
     )
     named = [(explain, specs[name]) for specs, explain in kinds if name in specs]
     if not named:
-        known = [known for specs, _ in kinds for known in specs]
-        raise UnknownName(
-            "environment, agent, reward or metric", name, [*installed.environments, *known]
-        )
+        known = [*installed.environments, *(known for specs, _ in kinds for known in specs)]
+        hint = where_from("agents", name) or where_from("rewards", name)
+        raise UnknownName("environment, agent, reward or metric", name, known, hint)
     for explain, spec in named:
         explain(spec)
 
