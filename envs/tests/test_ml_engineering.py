@@ -6,7 +6,7 @@ import palestra
 import pytest
 from palestra import InvalidAction
 from palestra_envs.text.ml_engineering.engineers import CODE
-from palestra_envs.text.ml_engineering.game import MLEngineering, Program, executed
+from palestra_envs.text.ml_engineering.game import MLEngineering, Program, run_on_table
 from palestra_envs.text.ml_engineering.instrument import MARK, instrument
 
 ID = "text/MLEngineering-v0"
@@ -14,7 +14,7 @@ TRAIN, TEST = ((1, 8, 1), (2, 3, 0), (9, 0, 1)), ((4, 5), (1, 1))
 
 
 def reached(code: str) -> tuple[str, ...]:
-    return executed(code, TRAIN, TEST).milestones
+    return run_on_table(code, TRAIN, TEST).milestones
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,14 @@ def test_a_player_cannot_reach_milestones_by_name(code: str) -> None:
     with pytest.raises(InvalidAction, match="reserved"):
         instrument(code)
     assert reached(code) == ()
-    assert "reserved" in executed(code, TRAIN, TEST).error
+    assert "reserved" in run_on_table(code, TRAIN, TEST).error
 
 
 def test_time_is_that_of_the_rows_loaded() -> None:
-    assert executed("load('train', 2)\nload('test')", TRAIN, TEST).seconds == pytest.approx(0.09)
-    assert executed("load('train')", TRAIN, TEST).seconds == pytest.approx(0.08)
+    assert run_on_table("load('train', 2)\nload('test')", TRAIN, TEST).seconds == pytest.approx(
+        0.09
+    )
+    assert run_on_table("load('train')", TRAIN, TEST).seconds == pytest.approx(0.08)
 
 
 def test_a_clean_table_is_learnt_whole_and_scored_above_the_majority() -> None:
@@ -91,6 +93,6 @@ def test_errors_name_the_lines_of_the_players_own_program() -> None:
     code = (
         "# fit\n\nimport math\nrows = load('train')\nfor row in rows:\n    pass\n\nx = (1 /\n  0)"
     )
-    assert executed(code, TRAIN, TEST).error == "line 8: ZeroDivisionError: division by zero"
+    assert run_on_table(code, TRAIN, TEST).error == "line 8: ZeroDivisionError: division by zero"
     code = "import math\n\n\ndef f(x):\n    # no\n    return x.y\n\nf(load('train'))"
-    assert executed(code, TRAIN, TEST).error.startswith("line 6: AttributeError")
+    assert run_on_table(code, TRAIN, TEST).error.startswith("line 6: AttributeError")

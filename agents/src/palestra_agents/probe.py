@@ -77,7 +77,7 @@ class Probe(Agent):
         said = self._by.act(turns)
         compared = self._reference.act(turns) if self._reference else [Decision()] * len(turns)
         for turn, decision, policy, reference in zip(turns, decisions, said, compared, strict=True):
-            move = _written(turn, decision)
+            move = _game_text(turn, decision)
             found = move_facts(move, decision, policy.facts)
             found |= self._implicit(move, policy.facts, reference.facts)
             found |= self._ends(turn, decision)
@@ -164,7 +164,7 @@ def move_facts(move: str, decision: Decision, said: Mapping[str, Any]) -> dict[s
     return found
 
 
-def _written(turn: Turn, decision: Decision) -> str:
+def _game_text(turn: Turn, decision: Decision) -> str:
     """A decision as the game writes it; text that is not a move is unchanged."""
     if decision.action is not None:
         return turn.action_text(decision.action)

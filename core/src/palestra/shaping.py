@@ -18,7 +18,7 @@ from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game, Step, Terms, total
 from palestra.kernel.lives import newcomers
-from palestra.kernel.naming import construct, fitted
+from palestra.kernel.naming import construct, fit_arguments
 from palestra.kernel.registry import registry, where_from
 from palestra.kernel.specs import load_entry_point
 
@@ -108,7 +108,7 @@ def load_shaper(text: str, more: Mapping[str, Any] | None = None) -> Shaper:
     if inspect.isclass(found):
         made: Shaper = construct(found, f"reward {name!r}", options)
         return made
-    given = fitted(found, f"reward {name!r}", options, leading=1)
+    given = fit_arguments(found, f"reward {name!r}", options, leading=1)
     check_complete(found, f"reward {name!r}", given, leading=1)
     return partial(found, **given)
 

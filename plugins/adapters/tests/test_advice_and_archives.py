@@ -16,7 +16,7 @@ from palestra import Agent, RecordError
 from palestra.agents.models import Request
 from palestra_adapters.memory.agent_rxiv import AgentRxiv, PaperStore, Report
 from palestra_adapters.memory.se_agent import SEAgent
-from palestra_adapters.teams.advisor import Advisor, discounted, strategy_rows
+from palestra_adapters.teams.advisor import Advisor, discounted_sums, strategy_rows
 
 
 def paid(agent: Agent, episodes: int, seed: int = 0) -> list[float]:
@@ -60,7 +60,7 @@ def test_a_strategy_holds_for_some_decisions_and_is_known_to_the_advisor() -> No
 
 def test_rows_for_training_by_hand() -> None:
     """Two games of one strategy: returns 1 and 0, process 0.5 and 0; so 1.5 and 0, then +-1."""
-    assert discounted([1.0, 2.0, 4.0], 0.5) == [3.0, 4.0, 4.0]
+    assert discounted_sums([1.0, 2.0, 4.0], 0.5) == [3.0, 4.0, 4.0]
     records = []
     for side, score in (("right", "5"), ("left", "0")):
 

@@ -11,7 +11,7 @@ from optimiser_worlds import doors, optimise, prompted
 from palestra import InvalidOption, UnknownName
 from palestra.agents.models import Request
 from palestra_adapters.optimisers.agents_of_change import AgentsOfChange, between
-from palestra_adapters.optimisers.evo_agent_x import EvoAgentX, mixed
+from palestra_adapters.optimisers.evo_agent_x import EvoAgentX, mix_chances
 from palestra_adapters.optimisers.search import WorkflowEpisode
 
 
@@ -123,5 +123,5 @@ def test_aflow_reads_what_was_tried_on_its_parent(tmp_path: Path) -> None:
 
 def test_parents_are_drawn_by_the_mixture() -> None:
     """Of scores 0 and 1 at heat ln 3: softmax 1/4 and 3/4, half of it even: 3/8 and 5/8."""
-    assert mixed([0.0, 1.0], 0.5, 1.0986122886681098) == pytest.approx([0.375, 0.625])
-    assert mixed([0.3, 0.9, 0.1], 1.0, 5.0) == pytest.approx([1 / 3] * 3)
+    assert mix_chances([0.0, 1.0], 0.5, 1.0986122886681098) == pytest.approx([0.375, 0.625])
+    assert mix_chances([0.3, 0.9, 0.1], 1.0, 5.0) == pytest.approx([1 / 3] * 3)

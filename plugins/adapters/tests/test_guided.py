@@ -15,7 +15,7 @@ from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
 from palestra_adapters.directed import DirectedAgent, read_direction, to_unit_length
-from palestra_adapters.mediator import Mediator, overridden, read_orders
+from palestra_adapters.mediator import Mediator, override_shares, read_orders
 from palestra_adapters.memory.navigator import Navigator, read_experience
 from palestra_adapters.tasked import TaskedAgent, read_tasks
 from palestra_adapters.teams.spp import read_final
@@ -209,7 +209,7 @@ def test_orders_are_obeyed_while_they_hold_and_no_longer() -> None:
             for turn in step.turns:
                 assert not turn.facts["overridden"] or (ordered and turn.text == "north")
                 assert ("own" in turn.facts) == turn.facts["overridden"]
-    shares = overridden(records)
+    shares = override_shares(records)
     assert set(shares) == {"player_0", "player_1", "player_2"}
     assert all(0 < share <= 6 / 20 for share in shares.values())
 
@@ -219,7 +219,7 @@ def test_without_orders_the_policy_plays_as_if_alone() -> None:
     mediated = palestra.play("grid/Foraging-v0", agents=[silent] * 3, **FORAGING)
     alone = palestra.play("grid/Foraging-v0", agents=["random"] * 3, **FORAGING)
     assert [len(r.turns) for r in mediated] == [len(r.turns) for r in alone]
-    assert set(overridden(mediated).values()) == {0.0}
+    assert set(override_shares(mediated).values()) == {0.0}
     usage = [turn.usage.calls for record in mediated for turn in record.turns]
     assert sum(usage) == len(silent.models[0].requests) == 2 * 20 * 4
 
@@ -252,7 +252,7 @@ def test_planes_obey_orders_early_or_late(first: int, end: int) -> None:
         for turn in step.turns if turn_was_led(step) else ():
             rule = episode.game.scripted(episode.state, turn.seat)
             assert turn.text == episode.game.action_text(episode.state, turn.seat, rule)
-    assert overridden([record])["player_0"] == pytest.approx(4 / len(record.steps))
+    assert override_shares([record])["player_0"] == pytest.approx(4 / len(record.steps))
 
 
 def turn_was_led(step: Any) -> bool:

@@ -19,7 +19,7 @@ from palestra_adapters.trading.alpha_quanter import (
 from palestra_adapters.trading.contest_team import (
     ContestTeam,
     earnings,
-    mixed,
+    mix_portfolios,
     read_longs,
     read_weights,
 )
@@ -155,7 +155,7 @@ def test_reading_and_mixing_by_hand() -> None:
     assert read_weights("A: 150%\n- B: 50 %\nC: 10%", prices) == {"A": 0.75, "B": 0.25}
     assert read_longs("x\nLONG: A, C, B.", prices) == {"A": 0.5, "B": 0.5}
     assert read_longs("LONG: none", prices) == {}
-    assert mixed([{"A": 1.0}, {"B": 0.5}], [0.25, 0.75], prices) == {"A": 0.25, "B": 0.375}
+    assert mix_portfolios([{"A": 1.0}, {"B": 0.5}], [0.25, 0.75], prices) == {"A": 0.25, "B": 0.375}
     assert earnings({"A": 0.5}, prices, {"A": 11.0, "B": 1.0}) == pytest.approx(0.05)
     assert orders_for({"A": 0.2, "B": 0.0}) == [
         "Target(symbol='B', percent=0)",

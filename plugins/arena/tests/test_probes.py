@@ -28,7 +28,7 @@ from palestra_arena.probes import (
     write_set,
 )
 from palestra_arena.probes.items import orders_of
-from palestra_arena.probes.tables import written
+from palestra_arena.probes.tables import cell_text
 from palestra_arena.trust.judges import audit_order
 
 
@@ -294,8 +294,8 @@ def test_usage_of_refused_answers_is_kept() -> None:
 
 
 def test_a_number_that_is_not_known_is_a_dash() -> None:
-    assert written(palestra.Interval(0.25, float("nan"), 12345.6)) == "0.250 [–, 1.235e+04]"
-    assert written(-0.0001) == "0.000"
+    assert cell_text(palestra.Interval(0.25, float("nan"), 12345.6)) == "0.250 [–, 1.235e+04]"
+    assert cell_text(-0.0001) == "0.000"
 
 
 def test_the_command_asks_resumes_and_writes(

@@ -17,7 +17,7 @@ from palestra import EpisodeRecord, UnknownName
 from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
 from palestra_rewards import Group, entries, estimate, shape
 from palestra_rewards.crediting import TurnCredit
-from palestra_rewards.facts import nested, of_person
+from palestra_rewards.facts import nest_records, of_person
 from palestra_rewards.people import people_of
 from palestra_rewards.producers import RUNS
 from palestra_rewards.reading import turn_rewards
@@ -152,8 +152,12 @@ def test_turns_of_workers_are_credited_with_their_planner_without_being_split() 
     found = TurnCredit("matpo").credit(whole, {record.agents[0] for record in whole})
     assert [set(one.values()) for one in found] == [{1.0}, {-1.0}]
     assert [len(one) for one in found] == [len(record.turns) for record in whole]
-    inside = dict(zip([r.tags["id"] for r in nested(whole) if not r.parent], found, strict=True))
-    for part, value in zip(nested(whole), by_episode("matpo", nested(whole)), strict=True):
+    inside = dict(
+        zip([r.tags["id"] for r in nest_records(whole) if not r.parent], found, strict=True)
+    )
+    for part, value in zip(
+        nest_records(whole), by_episode("matpo", nest_records(whole)), strict=True
+    ):
         assert set(value.tolist()) == set(inside[part.parent or part.tags["id"]].values())
 
 

@@ -21,7 +21,7 @@ from palestra import EpisodeRecord, InvalidOption, read_records
 from palestra.cli import main
 from palestra.records.record import replay
 from palestra_agents.cfr import solve
-from palestra_rewards import Group, Lacking, entries, estimate, nested, shape
+from palestra_rewards import Group, Lacking, entries, estimate, nest_records, shape
 from palestra_rewards.judges import Judge
 from palestra_rewards.needs import NEEDS
 from palestra_rewards.producers import RUNS, Run, measure, of_agent, of_environment, reports
@@ -557,7 +557,7 @@ def test_workers_are_episodes_below_their_planner() -> None:
         of_it = [planner, *(w for w in workers if w.parent == planner.tags["id"])]
         assert sum(len(part.turns) for part in of_it) == len(record.turns)
         assert turn_rewards(planner).sum() == pytest.approx(record.returns[0])
-    again = nested(plain.play())
+    again = nest_records(plain.play())
     assert [record.tags for record in again] == [record.tags for record in records]
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from palestra import Rng
 from palestra.records.record import replay
-from palestra.runner.run_folder import locked
+from palestra.runner.run_folder import hold_lock
 from palestra_server.client import Server
 from palestra_server.messages import OPEN, Answer, Create, Join, Move
 from palestra_server.server import MatchServer
@@ -147,7 +147,7 @@ def test_answers_keep_what_they_took():
 
 def test_two_servers_cannot_share_a_store(tmp_path):
     store = tmp_path / "matches.db"
-    with locked(tmp_path / "matches.db.lock", f"to {store}", "--store"):
+    with hold_lock(tmp_path / "matches.db.lock", f"to {store}", "--store"):
         done = subprocess.run(
             [sys.executable, "-m", "palestra", "serve", "--store", str(store), "--port", "0"],
             capture_output=True,

@@ -14,7 +14,7 @@ from palestra_tasks.science.econometrics import (
     STUDIES,
     draw_table,
     estimate,
-    instrumented,
+    two_stage,
 )
 from palestra_tasks.science.effects import Econometrics, Estimate, Report
 from statsmodels.sandbox.regression.gmm import IV2SLS
@@ -59,7 +59,7 @@ def test_two_stages_are_those_of_statsmodels() -> None:
         np.column_stack([one, table["x"]]),
         np.column_stack([one, table["z"]]),
     ).fit()
-    found = instrumented(table)
+    found = two_stage(table)
     assert found.value == pytest.approx(fit.params[1])
     assert found.error == pytest.approx(fit.bse[1], rel=0.02)
     # just identified, it is Wald's ratio of covariances

@@ -14,10 +14,10 @@ from palestra import InvalidOption, Rng
 from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
 from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
 from palestra_tasks.worlds.envgen import Configure, EnvGen
-from palestra_tasks.worlds.kinds import KINDS, evolve, installed
+from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds
 from palestra_tasks.worlds.planning import (
-    applied,
-    generated,
+    apply_action,
+    generate_world,
     read_world,
     write_world,
 )
@@ -92,13 +92,13 @@ def test_the_planner_reaches_every_optimum() -> None:
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_shortest_plans_are_those_of_networkx(level: str) -> None:
     for seed in range(2):
-        planned = generated(level, seed)
+        planned = generate_world(level, seed)
         graph, todo = nx.DiGraph(), [planned.start]
         while todo:
             facts = todo.pop()
             for action in planned.actions:
                 if action.needs <= facts:
-                    after = applied(facts, action)
+                    after = apply_action(facts, action)
                     if after not in graph:
                         todo.append(after)
                     graph.add_edge(facts, after)
@@ -120,7 +120,7 @@ def test_the_planner_solves_in_the_shortest_number_of_steps() -> None:
 def test_evolution_goes_both_ways() -> None:
     rng = Rng.seeded(2)
     for seed in range(6):
-        world = generated("medium", seed).world
+        world = generate_world("medium", seed).world
         harder, easier = (evolve_world(world, rng, harder=up) for up in (True, False))
         lengths = [read_world(write_world(w)).length for w in (easier, world, harder)]
         assert len(harder.goal) >= len(world.goal) >= len(easier.goal)
@@ -155,7 +155,7 @@ def test_a_broken_world_is_refused_by_name(change: dict[str, Any], why: str) -> 
 
 
 def test_a_world_of_ones_own_is_played() -> None:
-    text = write_world(generated("easy", 4).world)
+    text = write_world(generate_world("easy", 4).world)
     assert mean_score("tasks/PlanWorld-v0", "planworld-planner", 2, world=text) == 1.0
     with pytest.raises(InvalidOption, match="cannot be read"):
         PlanWorld(world="{}")
@@ -277,7 +277,7 @@ def test_a_broken_configuration_is_refused_by_name(worlds: str, why: str) -> Non
 
 def test_every_kind_is_an_environment() -> None:
     assert len(KINDS) == 14
-    for env, options in installed().values():
+    for env, options in installed_kinds().values():
         assert palestra.game(env, **options)
 
 

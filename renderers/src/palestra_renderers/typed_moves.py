@@ -17,7 +17,7 @@ def read_move(turn: Turn, typed: str) -> str:
     """The legal move that a text means, as the game writes it; raises `InvalidAction`."""
     text = typed.strip()
     legal = turn.legal
-    candidates = [text, *(_spoken(legal, text) if isinstance(legal, Grammar) else [])]
+    candidates = [text, *(_typed_moves(legal, text) if isinstance(legal, Grammar) else [])]
     for candidate in candidates:
         try:
             turn.parse(candidate)
@@ -45,7 +45,7 @@ def legal_line(turn: Turn) -> str:
     return legal if len(legal) <= SHOWN_LEGAL else f"{legal[:SHOWN_LEGAL]} …"
 
 
-def _spoken(grammar: Grammar, text: str) -> list[str]:
+def _typed_moves(grammar: Grammar, text: str) -> list[str]:
     """Typed actions that plain words may mean: an action's name and its fields in order."""
     name, _, rest = text.partition(" ")
     meant = [(o, rest.strip()) for o in grammar if o.name.lower() == name.lower()]

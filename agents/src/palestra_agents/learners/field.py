@@ -117,7 +117,7 @@ def with_seats(seen: Tensor) -> Tensor:
     return torch.cat([seen, torch.eye(seats).expand(lanes, seats, seats)], -1)
 
 
-def annealed(start: float, end: float, share: float) -> float:
+def anneal(start: float, end: float, share: float) -> float:
     """A number that falls in a straight line from `start` to `end` as `share` goes from 0 to 1."""
     return start + (end - start) * min(1.0, share)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from palestra import ArrayGame, InvalidOption, Rng
 from torch import Tensor
 
-from palestra_agents.learners.field import Field, annealed, read_settings, rules_of
+from palestra_agents.learners.field import Field, anneal, read_settings, rules_of
 
 STREAM = 0x3A25A  # keeps its random numbers apart from those of the game
 MOST = 4096  # entries of a central value
@@ -148,7 +148,7 @@ class Switching:
         """Play one step in every lane and learn; returns the returns of finished episodes."""
         chosen = self.settings
         share = progress / chosen.explore_share if chosen.explore_share else 1.0
-        chance = annealed(chosen.explore_start, chosen.explore_end, share)
+        chance = anneal(chosen.explore_start, chosen.explore_end, share)
         seen, masks = (part.numpy() for part in self.field.view())
         lanes = range(chosen.num_envs)
         picked = [self.decide(seen[i], masks[i], int(self.left[i]), chance) for i in lanes]

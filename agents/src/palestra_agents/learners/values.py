@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from palestra_agents.learners.field import (
     Field,
     Memory,
-    annealed,
+    anneal,
     explore,
     read_settings,
     rules_of,
@@ -129,7 +129,7 @@ class ValueLearner:
         """Play one step in every lane and learn; returns the returns of finished episodes."""
         chosen = self.settings
         share = progress / chosen.explore_share if chosen.explore_share else 1.0
-        chance = annealed(chosen.explore_start, chosen.explore_end, share)
+        chance = anneal(chosen.explore_start, chosen.explore_end, share)
         seen, masks = self.field.view()
         wild = torch.rand(masks.shape[:2], generator=self.generator) < chance
         actions = torch.where(wild, explore(masks, self.generator), self.act(seen, masks))

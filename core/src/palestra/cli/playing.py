@@ -123,7 +123,7 @@ def play_command(
         )
     if tally.first is not None:
         _report(console, tally)
-        _written(console, folder, tally.first, replays)
+        _write_pictures(console, folder, tally.first, replays)
     for watcher in watchers:
         watcher.close()
     for listener in logs:
@@ -192,7 +192,7 @@ def _report(console: Console, tally: RunTally) -> None:
     console.print(measures_table(tally.measures))
 
 
-def _written(console: Console, folder: Path, record: EpisodeRecord, replays: bool) -> None:
+def _write_pictures(console: Console, folder: Path, record: EpisodeRecord, replays: bool) -> None:
     console.print(f"record  {folder / 'episode.jsonl'}", soft_wrap=True, highlight=False)
     if not replays:
         return

@@ -167,7 +167,7 @@ def _refuse_taken(name: str, kind: Kind, reserved: Collection[str]) -> None:
         raise InvalidOption(f"palestra-{name} is a distribution of Palestra's own")
     given = name.split("-", 1)[0] if kind.has_namespace else name
     what = "namespace" if kind.has_namespace else kind.folder
-    taken = {*_taken(kind), *reserved}
+    taken = {*_taken_names(kind), *reserved}
     if given in taken:
         first = " (the name's first word)" if kind.has_namespace else ""
         raise InvalidOption(
@@ -176,7 +176,7 @@ def _refuse_taken(name: str, kind: Kind, reserved: Collection[str]) -> None:
         )
 
 
-def _taken(kind: Kind) -> set[str]:
+def _taken_names(kind: Kind) -> set[str]:
     """Names of this kind that are reserved or in use, and those of plugins."""
     known = registry()
     given = {

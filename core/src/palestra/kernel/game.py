@@ -264,7 +264,7 @@ class Game(ABC, Generic[State, Action]):
         """A copy of a state with all `counters` at zero."""
         still = self.clone(state)
         for name in self.counters:
-            setattr(still, name, zeroed(getattr(still, name)))
+            setattr(still, name, zeros_for(getattr(still, name)))
         return still
 
     @abstractmethod
@@ -309,10 +309,10 @@ def allowed_actions(mask: Mask) -> list[int]:
     return mask.view(np.bool_).nonzero()[0].tolist()
 
 
-def zeroed(count: Any) -> Any:
+def zeros_for(count: Any) -> Any:
     """A number, or numbers in an array, a list or a tuple, as zeros."""
     if isinstance(count, list | tuple):
-        return type(count)(zeroed(item) for item in count)
+        return type(count)(zeros_for(item) for item in count)
     return count - count  # -1.0 * 0 is -0.0, which is written otherwise than 0.0
 
 

@@ -12,7 +12,7 @@ from palestra.kernel.options import fit_option, parameter_hints
 
 def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -> Any:
     """Call a constructor with options that are checked; its own exceptions are not changed."""
-    given = fitted(make, what, options)
+    given = fit_arguments(make, what, options)
     try:
         inspect.signature(make).bind(**given)
     except TypeError as error:
@@ -20,7 +20,7 @@ def construct(make: Callable[..., Any], what: str, options: Mapping[str, Any]) -
     return make(**given)
 
 
-def fitted(
+def fit_arguments(
     make: Callable[..., Any], what: str, options: Mapping[str, Any], leading: int = 0
 ) -> dict[str, Any]:
     """Options as annotations ask for them; the first `leading` arguments of `make` are no options.

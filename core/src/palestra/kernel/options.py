@@ -284,8 +284,8 @@ def in_words(hint: Any) -> str:
         return "None"
     if hint in (Any, object):
         return "anything"
-    name = _NAMES.get(hint) or getattr(hint, "__name__", str(hint))
-    return name if hint in _NAMES else f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+    name: str = getattr(hint, "__name__", str(hint))
+    return _NAMES.get(hint) or f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _either(choices: tuple[Any, ...], words: list[str]) -> str:

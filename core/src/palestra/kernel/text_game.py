@@ -113,12 +113,12 @@ class TextGame(Game[State, TextAction]):
 
 def written_state(state: Any) -> str:
     """A state without its generator as text: equal states give equal text, in every process."""
-    return written(
+    return value_text(
         sorted((f.name, getattr(state, f.name)) for f in fields(state) if f.name != "rng")
     )
 
 
-def written(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value as text: equal values give equal text, in every process."""
     text = repr(value)
     # most have neither sets nor dicts nor arrays, and their repr will do

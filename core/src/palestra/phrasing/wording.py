@@ -54,7 +54,7 @@ def _plain(parts: Parts) -> str:
     return "\n".join(lines)
 
 
-def _hidden(parts: Parts) -> str:
+def _hide_parts(parts: Parts) -> str:
     lines = parts.blocks
     return "\n".join(
         lines if parts.legal is None else [*lines, f"{parts.player}, it is your turn."]
@@ -172,7 +172,7 @@ WORDINGS = {
     "plain": Wording("nothing: the words of every run"),
     "null": Wording("nothing: a copy of plain, whose effect is noise"),
     **PARAPHRASES,
-    "legal-hidden": Wording("legal moves are not shown", question=_hidden, hidden=True),
+    "legal-hidden": Wording("legal moves are not shown", question=_hide_parts, hidden=True),
     "legal-shuffled": Wording("legal moves are shown in a random order", shuffled=True),
 }
 KEYS = ("name", "rules", "question", "answer")

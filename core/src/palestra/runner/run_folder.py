@@ -39,12 +39,12 @@ def sole_writer(folder: Path) -> Iterator[None]:
     """
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / LOCK, f"in {folder}", "folder"):
+    with hold_lock(folder / LOCK, f"in {folder}", "folder"):
         yield
 
 
 @contextlib.contextmanager
-def locked(file: Path, where: str, kind: str) -> Iterator[None]:
+def hold_lock(file: Path, where: str, kind: str) -> Iterator[None]:
     """Hold a lock file; it is released when this process ends, however it ends.
 
     `where` and `kind` ("folder") say in errors what it stands for. Raises as `sole_writer`.

@@ -76,7 +76,7 @@ def _problem(node: ast.AST) -> str:
         case ast.ImportFrom(module=module, level=level, names=names):
             if any(name.name == "*" for name in names):
                 return "import names one by one, not by *"
-            if hidden := _first(_hidden(name.name) for name in names):
+            if hidden := _first(_hidden_name(name.name) for name in names):
                 return hidden
             return _module(module) if module and not level else "imports from here lead nowhere"
         case ast.Attribute(attr=name):
@@ -107,7 +107,7 @@ def _name(name: str) -> str:
     return f"the name {name} is not allowed" if name.startswith("__") else ""
 
 
-def _hidden(name: str) -> str:
+def _hidden_name(name: str) -> str:
     return f"the name {name} cannot be imported" if name.startswith("_") else ""
 
 

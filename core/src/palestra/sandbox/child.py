@@ -283,7 +283,7 @@ def hide_addresses() -> bool:
         at(one, REPR): text_of(at(one, REPR))
         for one in (object, function, built_in, wrapper, type(n for n in ""))
     }
-    whole, bound = numbered(), numbered_by_owner()
+    whole, bound = numbering_hash(), numbered_by_owner()
     hashes = {at(one, HASH): bound for one in (method, built_in, wrapper)}
     hashes |= {at(one, HASH): whole for one in (object, function)}
     for kind in subclasses(object):
@@ -329,7 +329,7 @@ def text_of(address: int) -> Any:
     return signature(text)
 
 
-def numbered() -> Any:
+def numbering_hash() -> Any:
     """A `hash` that numbers objects in the order in which they are first hashed.
 
     It keeps them, as another object at the same address would get the same number.

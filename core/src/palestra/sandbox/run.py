@@ -225,7 +225,7 @@ class _Conversation:
             self.say(answer)
             heard = self.hear(MESSAGE)
             if len(heard.printed) > self.limits.printed:
-                raise _Ended(_broken("it printed more than its limit"))
+                raise _Ended(_broken_channel("it printed more than its limit"))
             printed = ADDRESS.sub(" at 0x...", heard.printed)
             if isinstance(heard, _Done):
                 values, error = self.outcome(heard)
@@ -238,14 +238,16 @@ class _Conversation:
 
     def outcome(self, done: _Done) -> tuple[tuple[Any, ...], str]:
         if not done.error and len(done.values) != self.values:
-            raise _Ended(_broken(f"it returned {len(done.values)} values, not {self.values}"))
+            raise _Ended(
+                _broken_channel(f"it returned {len(done.values)} values, not {self.values}")
+            )
         error = ADDRESS.sub(" at 0x...", done.error[:LONGEST_ERROR])
         return (() if error else tuple(done.values)), error
 
     def answer(self, call: _Call) -> str:
         """The answer to a call, as JSON; an exception of a tool becomes the program's error."""
         if call.tool not in self.tools:
-            raise _Ended(_broken(f"it called an unknown tool, {call.tool[:100]!r}"))
+            raise _Ended(_broken_channel(f"it called an unknown tool, {call.tool[:100]!r}"))
         try:
             return json.dumps({"value": self.tools[call.tool](*call.args, **call.named)})
         except (ValueError, TypeError, PalestraError) as error:
@@ -275,13 +277,13 @@ class _Conversation:
         try:
             message = decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise _Ended(_broken(str(error)[:200])) from None
+            raise _Ended(_broken_channel(str(error)[:200])) from None
         if _too_deep(message):
             raise _Ended(f"the program's values are nested more than {DEEPEST} deep")
         return message
 
 
-def _broken(how: str) -> str:
+def _broken_channel(how: str) -> str:
     return f"the program wrote to the host's pipe: {how}"
 
 

@@ -288,12 +288,12 @@ def sealed_moves_stay_sealed(subject: Subject) -> None:
             actions = random_actions(env.episode, Rng(seed))
             if len(seats) > 1:
                 before = [_infos(env, s) for s in seats]
-                env.step(_written(env, seats[0], actions[seats[0]]))
+                env.step(_view_action(env, seats[0], actions[seats[0]]))
                 after = [_infos(env, s) for s in seats]
                 require(same(before[1:], after[1:]), "a sealed move can be seen by the next seat")
                 seats = seats[1:]
             for seat in seats:
-                env.step(_written(env, seat, actions[seat]))
+                env.step(_view_action(env, seat, actions[seat]))
 
 
 def _infos(env: Any, seat: int) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def _infos(env: Any, seat: int) -> dict[str, Any]:
     }
 
 
-def _written(env: Any, seat: int, action: Any) -> Any:
+def _view_action(env: Any, seat: int, action: Any) -> Any:
     if env.obs == "text":
         return env.game.action_text(env.episode.state, seat, action)
     index = env.game.index_of(action)

@@ -197,7 +197,7 @@ class JaxMARLEnv(MultiAgentEnv):
         flat = words.reshape(-1, 2)
         with self._lock:
             batch = self._batch(len(flat))
-            batch.reset(seed=_joined(flat))
+            batch.reset(seed=_join_words(flat))
             return self._made(batch, words.shape[:-1])
 
     def _step_lanes(self, again: bool, lanes: Any, actions: Any, seeds: Any) -> dict[str, Array]:
@@ -216,7 +216,7 @@ class JaxMARLEnv(MultiAgentEnv):
             }
             ended = batch.finished.nonzero()[0]
             if again and len(ended):
-                batch.reset(seed=_joined(np.asarray(seeds).reshape(-1, 2)), lanes=ended)
+                batch.reset(seed=_join_words(np.asarray(seeds).reshape(-1, 2)), lanes=ended)
             return {**self._made(batch, axes), **paid}
 
     def _made(self, batch: Batch, axes: tuple[int, ...]) -> dict[str, Array]:
@@ -260,5 +260,5 @@ def _seed(key: Any) -> Any:
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
-def _joined(words: Array) -> list[int]:
+def _join_words(words: Array) -> list[int]:
     return [int(low) | (int(high) << 32) for low, high in words.tolist()]

@@ -58,7 +58,9 @@ class Adapter(Agent):
     ) -> None:
         if prompt not in STYLES:
             raise UnknownName("prompt", prompt, STYLES)
-        self.models = _given(model) or open_models(target, type(self).__name__.lower(), options)
+        self.models = _given_models(model) or open_models(
+            target, type(self).__name__.lower(), options
+        )
         self.style = STYLES[prompt]()
         if self.style.raw and any("raw" not in m.abilities for m in self.models):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
@@ -144,7 +146,7 @@ class Adapter(Agent):
         """A reply as a decision: reasoning split off, and the move in the game's notation."""
         more, text = split_thought(reply)
         return Decision(
-            text=written(turn, text),
+            text=game_text(turn, text),
             logprob=reply.logprob,
             thought="\n".join(filter(None, (thought, more))),
             model=reply.model,
@@ -168,7 +170,7 @@ class Adapter(Agent):
             model.close()
 
 
-def _given(model: Model | Sequence[Model] | None) -> list[Model]:
+def _given_models(model: Model | Sequence[Model] | None) -> list[Model]:
     if model is None:
         return []
     return [model] if isinstance(model, Model) else list(model)
@@ -197,7 +199,7 @@ def split_thought(reply: Reply) -> tuple[str, str]:
     return found.group(1).strip(), reply.text[found.end() :].strip()
 
 
-def written(turn: Turn, text: str) -> str:
+def game_text(turn: Turn, text: str) -> str:
     """A move in the game's notation; text that is not a legal move is returned unchanged."""
     found = legal_move(turn, text)
     return text if found is None else found

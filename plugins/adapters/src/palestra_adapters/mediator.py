@@ -187,7 +187,7 @@ def read_orders(text: str, names: Sequence[str]) -> dict[str, str]:
     return {known[name]: order for name, order in orders if name in known}
 
 
-def overridden(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:
+def override_shares(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:
     """The share of decisions that were overridden, by player; nan for players never mediated."""
     counts: dict[str, list[bool]] = {}
     for record in records:

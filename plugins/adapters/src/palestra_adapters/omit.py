@@ -15,7 +15,7 @@ from typing import Any
 from palestra import Decision, Turn, agent
 from palestra.agents.models import Message
 
-from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
 from palestra_adapters.thinking import Thinking
 
@@ -84,7 +84,7 @@ class Omit(Adapter):
         if found:
             context.omit(set(map(int, re.findall(r"\d+", found.group(1)))))
             thought = (thought[: found.start()] + thought[found.end() :]).strip()
-        move = written(turn, move)
+        move = game_text(turn, move)
         said = f"Thought: {thought}\n{ACTION} {move}" if thought else f"{ACTION} {move}"
         context.exchanges.append(Exchange(asked, said))
         decision = self.decide(turn, reply)

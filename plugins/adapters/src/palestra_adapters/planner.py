@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION
 from palestra_adapters.thinking import Thinking
 
@@ -85,7 +85,7 @@ class WhenToPlan(Adapter):
         new = found.group(1).strip() if found and form != NONE else ""
         self._plans[key] = new or plan
         rest = _PLAN.sub("", text)
-        move = written(turn, (rest.rpartition(ACTION)[2].strip().splitlines() or [""])[0])
+        move = game_text(turn, (rest.rpartition(ACTION)[2].strip().splitlines() or [""])[0])
         self._keep(talk, turn, move)
         decision = self.decide(turn, reply)
         decision.text, decision.thought = move, text.rpartition(ACTION)[0].strip()

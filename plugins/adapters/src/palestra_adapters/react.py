@@ -12,7 +12,7 @@ from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import Conversation
 
-from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.thinking import Thinking
 
 FORM = (
@@ -59,7 +59,7 @@ def reason(
         (reply,) = yield [agent.move(turn, asked, member=member, temperature=temperature)]
         move = reply.text.strip()
     thought = "\n".join(filter(None, (apart, thought)))
-    return Step(thought, written(turn, move), reply)
+    return Step(thought, game_text(turn, move), reply)
 
 
 @agent(

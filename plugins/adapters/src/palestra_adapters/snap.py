@@ -12,7 +12,7 @@ from typing import Any
 
 from palestra import Decision, Turn, agent
 
-from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
 from palestra_adapters.thinking import Thinking
 
@@ -52,7 +52,7 @@ class Snap(Adapter):
             numbers = dict.fromkeys(map(int, re.findall(r"\d+", found.group(1))))
             self._named[key] = [n - 1 for n in numbers if 1 <= n <= self._turns[key]]
             thought = (thought[: found.start()] + thought[found.end() :]).strip()
-        move = written(turn, move)
+        move = game_text(turn, move)
         talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
         decision = self.decide(turn, reply)
         decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))

@@ -12,7 +12,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.agents.naming import parse_agent
 from palestra.kernel.errors import show
-from palestra.kernel.naming import fitted
+from palestra.kernel.naming import fit_arguments
 from palestra.kernel.specs import load_entry_point
 from palestra.shaping import check_complete
 
@@ -165,7 +165,7 @@ def accepted_options(found: Any) -> list[str]:
 
 def fitted_options(found: Any, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options converted and checked by the annotations of `found`; raises `InvalidOption`."""
-    return fitted(found, name, given, _leading(found))
+    return fit_arguments(found, name, given, _leading(found))
 
 
 def _leading(found: Any) -> int:

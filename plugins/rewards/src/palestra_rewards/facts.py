@@ -120,7 +120,7 @@ def after_steps(record: EpisodeRecord, name: str) -> list[Any]:
     return said
 
 
-def nested(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
+def nest_records(records: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
     """Records split into episodes of planners, each followed by those of the workers it called.
 
     Turns with the fact `worker` become separate episodes, one per worker, whose parent is the

@@ -22,7 +22,7 @@ from palestra.records.facts import Reporting
 from palestra_rewards.arrays import Floats
 from palestra_rewards.chain import estimate, shape
 from palestra_rewards.entries import entry
-from palestra_rewards.facts import fact, nested
+from palestra_rewards.facts import fact, nest_records
 from palestra_rewards.group import Group
 from palestra_rewards.pages import replace_part
 
@@ -327,7 +327,7 @@ RUNS = (
         n=1,
         seed=EASTWARD,
         options=HALL,
-        prepare=nested,
+        prepare=nest_records,
     ),
     Run(
         "segment-chain",

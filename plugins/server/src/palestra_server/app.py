@@ -20,7 +20,7 @@ from palestra_server.dialects import Dialect
 from palestra_server.messages import Again, Create, Failure, Join, Move
 from palestra_server.metrics import Counts, as_text
 from palestra_server.openapi import openapi
-from palestra_server.page import page_routes, recorded
+from palestra_server.page import page_routes, record_response
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
@@ -77,18 +77,18 @@ def create_app(
     routes = [
         *page_routes(),
         Route("/matches", matches.handle, methods=["GET", "POST"]),
-        Route("/matches/{match}/join", answered(server, _join), methods=["POST"]),
-        Route("/matches/{match}/record", answered(server, _watched_record), methods=["GET"]),
-        Route("/seat", answered(server, _look), methods=["GET"]),
-        Route("/seat/move", answered(server, _move), methods=["POST"]),
-        Route("/seat/resign", answered(server, _resign), methods=["POST"]),
+        Route("/matches/{match}/join", answer_errors(server, _join), methods=["POST"]),
+        Route("/matches/{match}/record", answer_errors(server, _watched_record), methods=["GET"]),
+        Route("/seat", answer_errors(server, _look), methods=["GET"]),
+        Route("/seat/move", answer_errors(server, _move), methods=["POST"]),
+        Route("/seat/resign", answer_errors(server, _resign), methods=["POST"]),
         Route("/seat/again", matches.again, methods=["POST"]),
-        Route("/seat/spaces", answered(server, _spaces), methods=["GET"]),
-        Route("/seat/record", answered(server, _record), methods=["GET"]),
+        Route("/seat/spaces", answer_errors(server, _spaces), methods=["GET"]),
+        Route("/seat/record", answer_errors(server, _record), methods=["GET"]),
         Route("/openapi.json", openapi),
         Route("/health", _health),
-        Route("/ready", answered(server, _ready), methods=["GET"]),
-        Route("/metrics", answered(server, _metrics), methods=["GET"]),
+        Route("/ready", answer_errors(server, _ready), methods=["GET"]),
+        Route("/metrics", answer_errors(server, _metrics), methods=["GET"]),
         WebSocketRoute("/ws", lambda socket: SocketSession(server, socket).serve()),
     ]
     return Starlette(
@@ -101,7 +101,9 @@ def create_app(
 Handler = Callable[[MatchServer, Request], Awaitable[Response]]
 
 
-def answered(server: MatchServer, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def answer_errors(
+    server: MatchServer, handler: Handler
+) -> Callable[[Request], Awaitable[Response]]:
     """A route whose errors become short JSON answers, and that may be another server's to answer.
 
     A server that is gone is asked for until its matches are taken over.
@@ -147,8 +149,8 @@ class Matches:
 
     def __init__(self, server: MatchServer, token: str) -> None:
         self._token = token
-        self.handle = answered(server, self._handle)
-        self.again = answered(server, self._again)
+        self.handle = answer_errors(server, self._handle)
+        self.again = answer_errors(server, self._again)
 
     async def _handle(self, server: MatchServer, request: Request) -> Response:
         if request.method == "GET":
@@ -177,22 +179,22 @@ async def _look(server: MatchServer, request: Request) -> Response:
     wait = min(LONGEST_WAIT, number(asked.get("wait", "0"), "wait"))
     if wait > 0:
         await server.wait(key, wait)
-    return _seen(server, request, key)
+    return _seat_response(server, request, key)
 
 
 async def _move(server: MatchServer, request: Request) -> Response:
     key = server.seat(bearer(request))
     await server.move(key, await read(request, Move))
-    return _seen(server, request, key)
+    return _seat_response(server, request, key)
 
 
 async def _resign(server: MatchServer, request: Request) -> Response:
     key = server.seat(bearer(request))
     await server.resign(key)
-    return _seen(server, request, key)
+    return _seat_response(server, request, key)
 
 
-def _seen(server: MatchServer, request: Request, key: SeatKey) -> Response:
+def _seat_response(server: MatchServer, request: Request, key: SeatKey) -> Response:
     asked = request.query_params
     show = [word for word in asked.get("show", "").split(",") if word]
     since = int(number(asked.get("since", "0"), "since"))
@@ -210,13 +212,13 @@ async def _spaces(server: MatchServer, request: Request) -> Response:
 
 async def _record(server: MatchServer, request: Request) -> Response:
     record = server.record(server.seat(bearer(request)))
-    return await recorded(record, request.query_params.get("form", ""))
+    return await record_response(record, request.query_params.get("form", ""))
 
 
 async def _watched_record(server: MatchServer, request: Request) -> Response:
     word = bearer(request) if "authorization" in request.headers else ""
     record = server.record(server.watcher(request.path_params["match"], word))
-    return await recorded(record, request.query_params.get("form", ""))
+    return await record_response(record, request.query_params.get("form", ""))
 
 
 async def _listed_elsewhere(server: MatchServer, request: Request) -> list[Any]:

@@ -69,13 +69,15 @@ def for_seat(record: EpisodeRecord, seat: int) -> EpisodeRecord:
     Facts are left out: the game's describe the whole state, and other agents' are private.
     """
     steps = [
-        msgspec.structs.replace(step, turns=[_shown(turn, seat) for turn in step.turns], facts={})
+        msgspec.structs.replace(
+            step, turns=[_visible_turn(turn, seat) for turn in step.turns], facts={}
+        )
         for step in record.steps
     ]
     return msgspec.structs.replace(record, steps=steps, facts={})
 
 
-def _shown(turn: TurnRecord, seat: int) -> TurnRecord:
+def _visible_turn(turn: TurnRecord, seat: int) -> TurnRecord:
     if turn.seat == seat:
         return turn
     return msgspec.structs.replace(

@@ -72,7 +72,7 @@ def serve_command(
 ) -> None:
     """Serve matches: every seat has an address, which clients and people can take."""
     import uvicorn
-    from palestra.runner.run_folder import locked
+    from palestra.runner.run_folder import hold_lock
 
     from palestra_server.app import create_app
     from palestra_server.dialects.opening import open_dialect
@@ -111,7 +111,7 @@ def serve_command(
         raise InvalidOption(f"--limit: {error}") from None
     held = ExitStack()  # until the process ends
     if store != ":memory:" and "://" not in store:
-        held.enter_context(locked(Path(f"{store}.lock"), f"to {store}", "--store"))
+        held.enter_context(hold_lock(Path(f"{store}.lock"), f"to {store}", "--store"))
     hosts = [*LOOPBACK, host, *(name or [])]
     words = [word for word in dialects.split(",") if word]
     if workers > 1 or inside:

@@ -100,7 +100,7 @@ def package_files(wanted: Packaging) -> dict[str, str]:
     """The files of a package by their names in its folder."""
     values = _values(wanted)
     found = {
-        name.format(module=wanted.module): _filled(template, values)
+        name.format(module=wanted.module): _fill_template(template, values)
         for name, template in (COMMON | HUBS[wanted.hub]).items()
     }
     settings = {
@@ -140,7 +140,7 @@ def _values(wanted: Packaging) -> dict[str, str]:
     }
 
 
-def _filled(template: str, values: dict[str, str]) -> str:
+def _fill_template(template: str, values: dict[str, str]) -> str:
     if not template:
         return ""
     text = files("palestra_server").joinpath("package_files", template).read_text("utf-8")
@@ -173,12 +173,12 @@ def pins(spec: EnvSpec) -> list[str]:
             held = distribution(name)
         except PackageNotFoundError:
             continue  # it is for another system
-        waiting += _required(held.requires or [], extras.split(","))
+        waiting += _requirements(held.requires or [], extras.split(","))
         found[re.sub(r"[-_.]+", "-", name)] = held.version
     return [f"{name}=={version}" for name, version in sorted(found.items())]
 
 
-def _required(lines: list[str], extras: list[str]) -> list[str]:
+def _requirements(lines: list[str], extras: list[str]) -> list[str]:
     """What a distribution requires on this system, with these extras of it."""
     found = []
     for line in lines:

@@ -35,18 +35,18 @@ def page_routes() -> list[BaseRoute]:
     script, style = (BLANK, "") if artist is None else (artist.script(), artist.style())
     return [
         *routes,
-        Route("/page/marks.js", _given(f'"use strict";\n{script}'.encode(), "js")),
-        Route("/page/theme.css", _given(style.encode(), "css")),
+        Route("/page/marks.js", _static(f'"use strict";\n{script}'.encode(), "js")),
+        Route("/page/theme.css", _static(style.encode(), "css")),
         Route("/page/choices.json", _choices),
     ]
 
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
     content = files("palestra_server").joinpath("page_files", name).read_bytes()
-    return _given(content, name.rpartition(".")[2])
+    return _static(content, name.rpartition(".")[2])
 
 
-def _given(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+def _static(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(_: Request) -> Response:
         return Response(content, media_type=KINDS[kind])
 
@@ -73,7 +73,7 @@ async def _choices(_: Request) -> Response:
     return Response(found, media_type="application/json")
 
 
-async def recorded(record: EpisodeRecord, form: str) -> Response:
+async def record_response(record: EpisodeRecord, form: str) -> Response:
     """A record as a line of JSON, or as a page to replay it (`form="html"`).
 
     Raises `MissingExtra` if no renderer writes pages.
@@ -81,11 +81,11 @@ async def recorded(record: EpisodeRecord, form: str) -> Response:
     if form != "html":
         return Response(msgspec.json.encode(record), media_type="application/json")
     write = renderer(registry().environments.get(record.env), "html")
-    page = await asyncio.to_thread(_written, write, record)
+    page = await asyncio.to_thread(_written_bytes, write, record)
     return Response(page, media_type="text/html")
 
 
-def _written(write: Any, record: EpisodeRecord) -> bytes:
+def _written_bytes(write: Any, record: EpisodeRecord) -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "replay.html"
         write([record], path, None, None)

@@ -111,7 +111,7 @@ def solo(score: float, reason: str, *, won: bool | None = None, **facts: Any) ->
     return Final((float(score),), (result,), reason, facts)
 
 
-def shared(score: float, seats: int, reason: str, facts: Mapping[str, Any]) -> Final:
+def shared_end(score: float, seats: int, reason: str, facts: Mapping[str, Any]) -> Final:
     """The end of an episode that is worth the same to every seat."""
     result: Result = "score"
     return Final((float(score),) * seats, (result,) * seats, reason, facts)
@@ -249,7 +249,7 @@ class TaskGame(TextGame[State]):
         """An action in call form or as JSON; a fenced block of Python that ends it is a program."""
         legal = self.legal(state, seat)
         if "```" in text and len(text) <= LONGEST_ANSWER:
-            program = _fenced(text, legal)
+            program = _fenced_program(text, legal)
             if program is not None:
                 why = legal.problem(program)
                 if why:
@@ -258,7 +258,7 @@ class TaskGame(TextGame[State]):
         return read_action(text, legal, self.action_types)
 
 
-def _fenced(text: str, legal: Grammar) -> Program | None:
+def _fenced_program(text: str, legal: Grammar) -> Program | None:
     """The fenced block of Python that ends an answer, where programs are legal."""
     found = list(_FENCED.finditer(said(text)))
     possible = any(option.action is Program for option in legal)

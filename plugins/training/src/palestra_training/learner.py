@@ -148,7 +148,7 @@ class Learner(Model):
                 logits = self.net(ids, logits_to_keep=len(choice) + 1).logits[0].float() / heat
             chance = 0.0
             for step in range(len(choice) + 1):
-                allowed = _allowed(listed, choice[:step], self.end)
+                allowed = _allowed_tokens(listed, choice[:step], self.end)
                 picked = choice[step] if step < len(choice) else min(self.end, default=-1)
                 if len(allowed) > 1:
                     scores = torch.log_softmax(logits[step, allowed], -1)
@@ -204,7 +204,7 @@ class Learner(Model):
             cache = output.past_key_values
             for row, choices in enumerate(listed):
                 if choices is not None and not made[row][2]:
-                    allowed = _allowed(choices, made[row][0], self.end)
+                    allowed = _allowed_tokens(choices, made[row][0], self.end)
                     _hold(scores[row], allowed)
                     if requests[row].tokens:
                         self.held[(*prompts[row], *made[row][0])] = allowed
@@ -266,7 +266,7 @@ def _distinct(prompts: Sequence[list[int]]) -> tuple[list[list[int]], torch.Tens
     return [list(ids) for ids in known], torch.tensor(same)
 
 
-def _allowed(choices: list[list[int]], said: list[int], end: Any) -> list[int]:
+def _allowed_tokens(choices: list[list[int]], said: list[int], end: Any) -> list[int]:
     """The tokens that continue what was said towards a choice, and the end token after one."""
     length = len(said)
     return sorted(

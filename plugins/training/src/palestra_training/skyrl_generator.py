@@ -55,7 +55,7 @@ class SeatGenerator(GeneratorInterface):
         ]
         end = self._tokenizer.eos_token_id
         rows = [
-            _row(trace) if trace is not None else _unasked(paid, end)
+            _row(trace) if trace is not None else _unasked_row(paid, end)
             for (_, trace), paid in zip(played, returns, strict=True)
         ]
         output: Any = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
@@ -93,7 +93,7 @@ class SeatGenerator(GeneratorInterface):
         return await play_learner(tokenizer=self._tokenizer, draw=draw, **start)
 
 
-def _unasked(paid: float, end: int) -> dict[str, Any]:
+def _unasked_row(paid: float, end: int) -> dict[str, Any]:
     """The row of a seat that was never asked: SkyRL needs a token."""
     return {
         "prompt_token_ids": [end],

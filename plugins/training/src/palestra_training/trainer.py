@@ -509,7 +509,7 @@ class Trainer:
                 logits_to_keep=places,
             ).logits
         drawn = part.ids[:, places + 1]
-        allowed = _allowed(learner.held, part, places, logits.shape[-1])
+        allowed = _allowed_words(learner.held, part, places, logits.shape[-1])
         found = chosen_logprobs(logits[same], drawn, self.plan.temperature, allowed)
         shape = len(part), part.ids.shape[1] - 1
         logprobs, entropy = (
@@ -539,7 +539,7 @@ class Trainer:
         return evaluate(self.plan, self._agents(self.learners, heat, keep=False))
 
 
-def _allowed(
+def _allowed_words(
     held: Mapping[tuple[int, ...], list[int]], part: TokenBatch, places: torch.Tensor, words: int
 ) -> torch.Tensor | None:
     """The words that the samples at some places were drawn from, if choices held them."""

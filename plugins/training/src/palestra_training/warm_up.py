@@ -54,7 +54,7 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
         shuffled = torch.randperm(len(read), generator=order).tolist()
         for start in range(0, len(read), ROWS_AT_ONCE):
             chosen = [read[i] for i in shuffled[start : start + ROWS_AT_ONCE]]
-            ids, mask, labels = (part.to(model.device) for part in _padded(chosen))
+            ids, mask, labels = (part.to(model.device) for part in _pad_rows(chosen))
             with model.computing():
                 loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
             optimiser.zero_grad()
@@ -75,7 +75,7 @@ def _tokens(model: Learner, row: Example) -> tuple[list[int], list[int]]:
     return prompt, reply if row.raw else [*reply, *sorted(model.end)[:1]]
 
 
-def _padded(rows: Sequence[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, ...]:
+def _pad_rows(rows: Sequence[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, ...]:
     """Ids, attention mask and labels, which are the ids of replies alone."""
     shape = len(rows), max(len(prompt) + len(reply) for prompt, reply in rows)
     ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)

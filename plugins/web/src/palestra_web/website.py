@@ -45,7 +45,7 @@ from palestra.engine.plain_calls import read_plain_call
 from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
-from palestra.kernel.text_game import written
+from palestra.kernel.text_game import value_text
 from palestra.scene import Lines, WidgetKind
 from palestra.scene import Page as PagePicture
 
@@ -468,7 +468,7 @@ class Website(TextGame[WebState]):
         """
         tab = state.tabs[seat]
         shown = seat, tab.page.digest, tab.page.text(tab.drafts), tab.scroll, bool(tab.history)
-        known = f"{shown}\n{written(self.known(state.data, seat))}"
+        known = f"{shown}\n{value_text(self.known(state.data, seat))}"
         return blake2b(known.encode(), digest_size=16).digest()
 
     def describe(self, state: WebState, seat: int) -> str:

@@ -69,7 +69,7 @@ def lay_labels(
             boxes = [
                 around((a + (c - a) * share, b + (d - b) * share), (wide, size)) for share in shares
             ]
-            box = min(boxes, key=lambda found: hidden(found, taken))
+            box = min(boxes, key=lambda found: hidden_area(found, taken))
             write_boxed(text, box, size, sheet)
             taken.append(box)
 
@@ -94,7 +94,7 @@ def free_box(
     middles = ((x, y + down), (x, y - down), (x + beside, y), (x - beside, y))
     boxes = [around(middle, form) for middle in middles]
     inside = [box for box in boxes if box[1] >= span[0] and box[3] <= span[0] + span[1]]
-    return min(inside or boxes, key=lambda box: hidden(box, taken) + max(0.0, -box[0]) * high)
+    return min(inside or boxes, key=lambda box: hidden_area(box, taken) + max(0.0, -box[0]) * high)
 
 
 def around(middle: Spot, form: tuple[float, float]) -> Box:
@@ -102,7 +102,7 @@ def around(middle: Spot, form: tuple[float, float]) -> Box:
     return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
 
 
-def hidden(box: Box, taken: list[Box]) -> float:
+def hidden_area(box: Box, taken: list[Box]) -> float:
     """The area that a box shares with others."""
     total = 0.0
     for other in taken:

@@ -215,16 +215,16 @@ def _step(env: Any, view: str, obs: str, rng: Rng, hostile: list[Any] | None) ->
     """
     if view == "gym":
         if env.seat in env.episode.to_act or hostile:
-            env.step(hostile[0] if hostile else _written(env, env.seat, obs, rng))
+            env.step(hostile[0] if hostile else _view_action(env, env.seat, obs, rng))
         return
     if view == "aec":
         while env.agents and env.terminations[env.agent_selection]:
             env.step(None)
         seat = env.possible_agents.index(env.agent_selection)
-        env.step(hostile[0] if hostile else _written(env, seat, obs, rng))
+        env.step(hostile[0] if hostile else _view_action(env, seat, obs, rng))
         return
     given: Mapping[str, Any] = {
-        env.possible_agents[seat]: _written(env, seat, obs, rng) for seat in env.episode.to_act
+        env.possible_agents[seat]: _view_action(env, seat, obs, rng) for seat in env.episode.to_act
     }
     if hostile:
         first = env.possible_agents[env.episode.to_act[0]]
@@ -232,7 +232,7 @@ def _step(env: Any, view: str, obs: str, rng: Rng, hostile: list[Any] | None) ->
     env.step(given)
 
 
-def _written(env: Any, seat: int, obs: str, rng: Rng) -> Any:
+def _view_action(env: Any, seat: int, obs: str, rng: Rng) -> Any:
     action = env.episode.sample(seat, rng)
     if obs == "text":
         return env.episode.action_text(seat, action)

@@ -64,7 +64,7 @@ def _talk(subject: Subject, case: Case, texts: list[str]) -> Episode:
             break
         said = random_actions(episode, rng)
         for seat in said:
-            spoken = _spoken(episode, seat, texts[number % len(texts)], rng)
+            spoken = _saying(episode, seat, texts[number % len(texts)], rng)
             said[seat] = said[seat] if spoken is None else spoken
         episode.act(said)
         if number + 1 in shown or episode.over:
@@ -80,7 +80,7 @@ def _talk(subject: Subject, case: Case, texts: list[str]) -> Episode:
     return episode
 
 
-def _spoken(episode: Episode, seat: int, text: str, rng: Rng) -> Any:
+def _saying(episode: Episode, seat: int, text: str, rng: Rng) -> Any:
     """A legal action that says a text; None if the seat may not say it."""
     grammar = episode.legal(seat)
     if not isinstance(grammar, Grammar):

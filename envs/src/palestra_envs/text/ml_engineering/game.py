@@ -172,7 +172,7 @@ class MLEngineering(TextGame[Work]):
     def step(self, state: Work, actions: Mapping[int, TextAction]) -> Step:
         action, events = actions[0], []
         if isinstance(action, Program):
-            run = executed(action.code, state.train, state.test)
+            run = run_on_table(action.code, state.train, state.test)
             state.submitted = state.submitted if run.submitted is None else run.submitted
             passed = {*state.milestones, *run.milestones}
             state.milestones = tuple(name for name in MILESTONES if name in passed)
@@ -279,7 +279,7 @@ def reply(run: Run) -> str:
 
 
 @lru_cache(maxsize=256)  # the same program prints the same output, here as in any other process
-def executed(code: str, train: tuple[Row, ...], test: tuple[Row, ...]) -> Run:
+def run_on_table(code: str, train: tuple[Row, ...], test: tuple[Row, ...]) -> Run:
     """Run a program on a table."""
     desk = _Desk({"train": train, "test": test})
     tools: dict[str, Callable[..., Any]] = {

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, split_thought
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.thinking import Thinking, together
@@ -111,7 +111,7 @@ class RAFA(Adapter):
         else:
             best = yield from self._plan(turn, task, position)
             seat.plan = list(zip(best.seen, best.moves[1:], strict=False))
-            move, thought = written(turn, best.moves[0]), f"imagined {', '.join(best.moves)}"
+            move, thought = game_text(turn, best.moves[0]), f"imagined {', '.join(best.moves)}"
         seat.turn, seat.position, seat.move = turn, position, move
         return Decision(text=move, thought=thought)
 

@@ -105,7 +105,7 @@ class EvoAgentX(Search):
         critique = (yield from studio.ask(CRITICISE.format(episodes=episodes, **facts))).text
         told = yield from studio.ask(REWRITE.format(critique=critique, **facts), heat=0.8)
         new = with_prompt(step, between(told.text))
-        return replaced(best.workflow, step, new), " ".join(critique.split())[:200]
+        return replace_step(best.workflow, step, new), " ".join(critique.split())[:200]
 
     def _mipro(self, studio: Studio, best: Variant) -> Searching[tuple[Workflow, str]]:
         """A new instruction for the first asking step, with examples from the best episodes."""
@@ -121,12 +121,14 @@ class EvoAgentX(Search):
         if examples and studio.rng.random() < 0.5:
             lines += ["Decisions from good episodes:", *examples]
         prompt = "\n".join(filter(None, lines))[:4000]
-        return replaced(best.workflow, step, with_prompt(step, prompt)), "instruction and examples"
+        return replace_step(
+            best.workflow, step, with_prompt(step, prompt)
+        ), "instruction and examples"
 
     def _aflow(self, studio: Studio) -> Searching[Variant | None]:
         """A change of the workflow of a parent that is drawn by its score."""
         scores = [studio.worth(variant) for variant in studio.archive]
-        place = studio.rng.weighted(mixed(scores, self._mix, self._heat))
+        place = studio.rng.weighted(mix_chances(scores, self._mix, self._heat))
         parent = studio.archive[place]
         children = [one for one in studio.archive if parent.number in one.parents]
         experience = "\n".join(
@@ -138,7 +140,7 @@ class EvoAgentX(Search):
         return (yield from studio.propose(text, [parent], "aflow", system=LANGUAGE))
 
 
-def mixed(scores: Sequence[float], mix: float, heat: float) -> list[float]:
+def mix_chances(scores: Sequence[float], mix: float, heat: float) -> list[float]:
     """mix / n + (1 - mix) * softmax(heat * score), for each of n scores."""
     high = max(scores)
     powers = [exp(heat * (score - high)) for score in scores]
@@ -156,7 +158,7 @@ def decisions(archive: Sequence[Variant], count: int) -> list[str]:
     return list(dict.fromkeys(lines))[:count]
 
 
-def replaced(workflow: Workflow, old: Step, new: Step) -> Workflow:
+def replace_step(workflow: Workflow, old: Step, new: Step) -> Workflow:
     """The workflow with one step changed."""
     steps = tuple(new if step is old else step for step in workflow.steps)
     return msgspec.structs.replace(workflow, steps=steps)

@@ -139,7 +139,7 @@ def strategy_rows(records: Iterable[EpisodeRecord], gamma: float = 0.99) -> list
             if own:
                 own[-1] += float(record.returns[seat])
             rewards += own
-            totals += discounted(own, gamma)
+            totals += discounted_sums(own, gamma)
             texts += [(piece[0]["asked"], piece[0]["strategy"]) for piece in pieces]
     spread = float(np.std(totals)) if totals else 0.0
     mean = float(np.mean(totals)) if totals else 0.0
@@ -159,7 +159,7 @@ def held(decisions: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return pieces
 
 
-def discounted(rewards: Sequence[float], gamma: float) -> list[float]:
+def discounted_sums(rewards: Sequence[float], gamma: float) -> list[float]:
     """The sum of each reward and those after it, each discounted once more."""
     found, later = [], 0.0
     for reward in reversed(rewards):

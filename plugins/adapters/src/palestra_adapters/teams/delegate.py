@@ -14,7 +14,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.llm.conversation import Conversation
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, question, split_thought, written
+from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
 from palestra_adapters.thinking import Thinking
 
@@ -84,7 +84,7 @@ class Delegate(Adapter):
             return None
         case.moves += not turn.error
         decision = self.decide(turn, reply, thought)
-        decision.text = written(turn, read_steps(said)[1])
+        decision.text = game_text(turn, read_steps(said)[1])
         decision.facts = {**decision.facts, "worker": case.workers - 1}
         return decision
 
@@ -97,7 +97,7 @@ class Delegate(Adapter):
         apart, said = split_thought(reply)
         thought, move = read_steps(said)
         thought, _, subtask = thought.partition(SUBTASK)
-        move = written(turn, move)
+        move = game_text(turn, move)
         talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
         case.report = ""
         if subtask.strip():

@@ -13,7 +13,7 @@ from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought, story, written
+from palestra_adapters.adapter import Adapter, game_text, split_thought, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.thinking import Thinking
 
@@ -67,7 +67,7 @@ class OneFlow(Adapter):
             text = split_thought(reply)[1]
             said.append((asked, text))
         decision = self.decide(turn, reply)
-        decision.text = written(turn, said[-1][1])
+        decision.text = game_text(turn, said[-1][1])
         decision.thought = "\n".join(
             f"{role}: {text}" for role, (_, text) in zip(self._roles[:-1], said, strict=False)
         )

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import legal_move, story, written
+from palestra_adapters.adapter import game_text, legal_move, story
 from palestra_adapters.react import ACTION, FORM, read_steps
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority
@@ -157,4 +157,4 @@ class RedTeam(Speaking):
 
 
 def _move(turn: Turn, line: Utterance) -> str:
-    return written(turn, read_steps(line.text)[1])
+    return game_text(turn, read_steps(line.text)[1])

@@ -147,7 +147,7 @@ class ContestTeam(Adapter):
         book.proposals = [read_weights(split_thought(reply)[1], prices) for reply in replies]
         book.prices = dict(prices)
         followed = self.followed(book.researchers)
-        weights = mixed(book.proposals, followed, prices)
+        weights = mix_portfolios(book.proposals, followed, prices)
         book.orders = orders_for(weights)
         facts = {"scores": list(book.researchers), "followed": followed}
         return Decision(text=book.orders.pop(0), thought=factors, facts=facts)
@@ -196,7 +196,7 @@ def read_weights(text: str, prices: Mapping[str, float]) -> Weights:
     return {name: part / total for name, part in found.items()}
 
 
-def mixed(
+def mix_portfolios(
     proposals: Sequence[Weights], followed: Sequence[float], prices: Mapping[str, float]
 ) -> Weights:
     """The portfolio that follows each proposal with a part of the wealth."""

@@ -121,7 +121,7 @@ def trace_of(record: EpisodeRecord, seat: int = 0) -> Trace:
     success = measure(record).get("success")
     return Trace(
         f"{record.env} {record.seed} seat {seat}",
-        (PlannerTurn(request, steps, _spoken(own[-1].action) if own else ""),),
+        (PlannerTurn(request, steps, _words_of(own[-1].action) if own else ""),),
         completed=None if success is None else success > 0,
     )
 
@@ -132,7 +132,7 @@ def _step_of(turn: TurnRecord, after: Sequence[EventRecord]) -> PlannerStep:
     return PlannerStep(turn.text, seen, turn.thought, "; ".join([*turn.errors, *failed]))
 
 
-def _spoken(action: Any) -> str:
+def _words_of(action: Any) -> str:
     """The words of an action that speaks, such as Answer(text='…')."""
     said = [action.get(name) for name in SPOKEN] if isinstance(action, dict) else []
     return next((text for text in said if isinstance(text, str)), "")

@@ -44,11 +44,11 @@ def _plain(cell: Cell) -> Any:
     return cell
 
 
-def written(cell: Cell, digits: int = 3) -> str:
+def cell_text(cell: Cell, digits: int = 3) -> str:
     """A cell as text; what is not known is a dash."""
     if isinstance(cell, Interval):
-        bounds = ", ".join(written(part, digits) for part in (cell.low, cell.high))
-        return f"{written(cell.value, digits)} [{bounds}]"
+        bounds = ", ".join(cell_text(part, digits) for part in (cell.low, cell.high))
+        return f"{cell_text(cell.value, digits)} [{bounds}]"
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     if isinstance(cell, float):
@@ -62,4 +62,4 @@ def written(cell: Cell, digits: int = 3) -> str:
 
 def written_rows(table: Table) -> Sequence[Sequence[str]]:
     """All rows as text."""
-    return [[written(cell) for cell in row] for row in table.rows]
+    return [[cell_text(cell) for cell in row] for row in table.rows]

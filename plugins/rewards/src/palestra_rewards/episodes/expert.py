@@ -79,10 +79,10 @@ class AskedExpert:
         decisions = self.expert.act(turns)
         for turn in turns:
             self.expert.forget(turn.episode_key)
-        return [_written(turn, one) for turn, one in zip(turns, decisions, strict=True)]
+        return [_game_text(turn, one) for turn, one in zip(turns, decisions, strict=True)]
 
 
-def _written(turn: Turn, decision: Decision) -> str:
+def _game_text(turn: Turn, decision: Decision) -> str:
     """A decision as the game writes it, or its own text if that is not a legal move."""
     try:
         action = turn.parse(decision.text or "") if decision.action is None else decision.action

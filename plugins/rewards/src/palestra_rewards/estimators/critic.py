@@ -17,8 +17,8 @@ from palestra_rewards.learnt.critics import (
     CriticSettings,
     Transitions,
     TurnCritic,
-    chosen,
     one_hot,
+    select_rows,
 )
 from palestra_rewards.learnt.features import ACTION, STATE, made_features
 from palestra_rewards.learnt.networks import Hidden, Rate, Seed, Steps
@@ -106,7 +106,7 @@ class Archer:
         """
         quality, values = np.zeros(group.size), np.zeros(group.size)
         sees = STATE in group.facts
-        state, action = _seen(group)
+        state, action = _critic_features(group)
         moves = _transitions(group, state, action)
         known = learnable_turns(group)
         played = together((group.turn_seating, *_keys(group)))
@@ -117,7 +117,7 @@ class Archer:
             found = self.critics.get(name) if sees else None
             found = found or TurnCritic(self.settings)
             if (own & known).any():
-                found.fit(chosen(moves, own & known))
+                found.fit(select_rows(moves, own & known))
             if sees:
                 self.critics[name] = found
             if found.networks:
@@ -200,7 +200,7 @@ def _keys(group: Group) -> tuple[Ints, Ints]:
     return group.state, group.action
 
 
-def _seen(group: Group) -> tuple[Floats, Floats]:
+def _critic_features(group: Group) -> tuple[Floats, Floats]:
     """Features of the states and the actions of every turn: those given, or one-hot keys.
 
     An action's key is joined with its state's, so that nothing generalises between states.

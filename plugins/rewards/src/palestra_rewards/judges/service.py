@@ -65,7 +65,7 @@ class Judge:
         if fresh:
             self._put_to_model(fresh)
         texts = (self._known[key] for key in keys)
-        return [_chosen(text, r.choices) for text, r in zip(texts, requests, strict=True)]
+        return [_last_choice(text, r.choices) for text, r in zip(texts, requests, strict=True)]
 
     def _put_to_model(self, fresh: Mapping[str, Request]) -> None:
         """Ask the model, and keep every answer that arrived even if others failed."""
@@ -153,7 +153,7 @@ def _append(path: Path, answers: Mapping[str, str]) -> None:
             file.write(b"".join(msgspec.json.encode(pair) + b"\n" for pair in answers.items()))
 
 
-def _chosen(text: str, choices: Sequence[str] | None) -> str:
+def _last_choice(text: str, choices: Sequence[str] | None) -> str:
     """The choice that a reply names last as a separate word; the first choice if it names none."""
     if choices is None or text in choices:
         return text

@@ -168,5 +168,5 @@ def one_hot(ids: Ints) -> Floats:
     return rows
 
 
-def chosen(columns: Transitions, keep: Bools) -> Transitions:
+def select_rows(columns: Transitions, keep: Bools) -> Transitions:
     return Transitions(*(column[keep] for column in columns.columns()))

@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from palestra_server.app import Reply, answered, read
+from palestra_server.app import Reply, answer_errors, read
 from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessions, TurnView
 from palestra_server.messages import Move, SeatView
 from palestra_server.peers import Elsewhere
@@ -140,7 +140,7 @@ class NeMoGymDialect:
         for prefix in PREFIXES:
             for path, handler in posts.items():
                 self.routes.append(
-                    Route(prefix + path, answered(server, handler), methods=["POST"])
+                    Route(prefix + path, answer_errors(server, handler), methods=["POST"])
                 )
             for name in self._tools:
                 self.routes.append(Route(f"{prefix}/{name}", self._call(name), methods=["POST"]))
@@ -182,8 +182,8 @@ class NeMoGymDialect:
         if calls:
             return await self._play_calls(episode, calls)
         if episode.over:  # it ended before the seat had a turn: its pay is told here
-            return _stepped(await episode.rest())
-        return _stepped(await episode.step(_as_move(response)))
+            return _step_response(await episode.rest())
+        return _step_response(await episode.step(_as_move(response)))
 
     async def _play_calls(self, episode: SeatEpisode, calls: Sequence[Item]) -> StepResponse:
         outputs, reward = [], 0.0
@@ -195,7 +195,7 @@ class NeMoGymDialect:
                 text = refusal(error)[0].error
             outputs.append({"call_id": call.call_id, "output": text})
         rest = await episode.rest()
-        told = _stepped(TurnView(rest.view, reward + rest.reward))
+        told = _step_response(TurnView(rest.view, reward + rest.reward))
         told.observation = None  # it stands in the outputs
         told.info["tool_outputs"] = outputs
         return told
@@ -219,7 +219,7 @@ class NeMoGymDialect:
                 return PlainTextResponse(failure.error, status)
             return self._sessions.keep(request, session, PlainTextResponse(text))
 
-        return answered(self._server, act)
+        return answer_errors(self._server, act)
 
     async def _run_tool(
         self, episode: SeatEpisode, name: str, arguments: bytes
@@ -283,14 +283,16 @@ def _as_move(response: ModelResponse) -> Move:
     """A model's text as a move, with what it thought and took."""
     used = response.usage or TokenUsage()
     return Move(
-        text=_joined(item.content for item in response.output if item.type == "message"),
-        thought=_joined(item.summary for item in response.output if item.type == "reasoning"),
+        text=_join_contents(item.content for item in response.output if item.type == "message"),
+        thought=_join_contents(
+            item.summary for item in response.output if item.type == "reasoning"
+        ),
         model=response.model or "",
         usage=Usage(tokens_in=used.input_tokens, tokens_out=used.output_tokens, calls=1),
     )
 
 
-def _joined(contents: Iterable[str | list[Part] | None]) -> str:
+def _join_contents(contents: Iterable[str | list[Part] | None]) -> str:
     texts = []
     for content in contents:
         if isinstance(content, str):
@@ -300,7 +302,7 @@ def _joined(contents: Iterable[str | list[Part] | None]) -> str:
     return "".join(texts)
 
 
-def _stepped(seen: TurnView) -> StepResponse:
+def _step_response(seen: TurnView) -> StepResponse:
     view = seen.view
     return StepResponse(
         observation=in_words(view),

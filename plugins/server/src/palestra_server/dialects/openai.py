@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from palestra_server.app import Reply, answered, bearer, read
+from palestra_server.app import Reply, answer_errors, bearer, read
 from palestra_server.capture import Exchange
 from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
@@ -93,7 +93,7 @@ class CaptureDialect:
         self._url = upstream.rstrip("/") + "/chat/completions"
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http: httpx.AsyncClient | None = None
-        handle = answered(server, self._handle)
+        handle = answer_errors(server, self._handle)
         self.routes = [Route("/v1/chat/completions", handle, methods=["POST"])]
 
     @asynccontextmanager

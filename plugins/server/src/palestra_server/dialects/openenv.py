@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from palestra_server.app import MOST_BYTES, Reply, answered, read
+from palestra_server.app import MOST_BYTES, Reply, answer_errors, read
 from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessions, TurnView
 from palestra_server.messages import Move
 from palestra_server.refusals import refusal
@@ -180,11 +180,11 @@ class OpenEnvDialect:
         for start in (base, f"{base}/{{env:path}}"):
             self.routes += [
                 WebSocketRoute(f"{start}/ws", self._connect),
-                Route(f"{start}/reset", answered(server, self._reset), methods=["POST"]),
-                Route(f"{start}/step", answered(server, self._step), methods=["POST"]),
-                Route(f"{start}/state", answered(server, self._state)),
+                Route(f"{start}/reset", answer_errors(server, self._reset), methods=["POST"]),
+                Route(f"{start}/step", answer_errors(server, self._step), methods=["POST"]),
+                Route(f"{start}/state", answer_errors(server, self._state)),
                 Route(f"{start}/health", _health),
-                Route(f"{start}/metadata", answered(server, self._metadata)),
+                Route(f"{start}/metadata", answer_errors(server, self._metadata)),
                 Route(f"{start}/schema", _schema),
                 Route(f"{start}/openapi.json", _openapi),
                 Route(f"{start}/mcp", _no_tools, methods=["POST"]),

@@ -47,7 +47,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Part, Person, RoundTable
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
 
 EMOTIONS = ("hopeless", "angry", "anxious", "sad", "neutral", "relieved")
 CALM = 3  # emotions from here on let a complaint be voiced
@@ -343,7 +343,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         score = state.voiced / STAGES - 0.05 * state.harm
         reason = f"{state.voiced} of {STAGES} complaints were voiced; {state.harm} harmful moves."
         facts = {"voiced": state.voiced, "harm": state.harm, "trust": state.trust}
-        return shared(score, self.num_players, reason, facts)
+        return shared_end(score, self.num_players, reason, facts)
 
     def features(self, state: SeekerState, seat: int) -> list[float]:
         last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1

@@ -50,7 +50,7 @@ from palestra_tasks.clinic.diseases import (
     draw_case,
     draw_knowledge,
 )
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
 
 HELP = 0.5  # what a treatment that helps pays
 TEST_COST = 0.01  # of one unit of a test's price
@@ -413,7 +413,7 @@ class Hospital(Talking, TaskGame[WardState]):
         score = right + HELP * helped - TEST_COST * state.spent
         reason = f"{right} of {self.day} diagnoses were right; tests cost {state.spent}."
         facts = {"right": right, "helped": helped, "spent": state.spent}
-        return shared(score, self.num_players, reason, facts)
+        return shared_end(score, self.num_players, reason, facts)
 
     def features(self, state: WardState, seat: int) -> list[float]:
         known = self.knowledge(state)

@@ -41,7 +41,7 @@ from palestra import (
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared
+from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared_end
 
 SERVICES = ("auth", "cart", "checkout", "gateway", "orders", "payments", "search", "stock")
 PANELS = ("alerts", "deploys", "logs", "metrics")
@@ -88,7 +88,7 @@ def _version(rng: Rng) -> tuple[int, int, int]:
     return rng.between(1, 4), rng.below(10), rng.between(1, 20)
 
 
-def _called(version: tuple[int, int, int], back: int = 0) -> str:
+def _release(version: tuple[int, int, int], back: int = 0) -> str:
     return f"v{version[0]}.{version[1]}.{version[2] - back}"
 
 
@@ -105,14 +105,14 @@ def draw_incident(seed: int, hidden: int) -> Incident:
     replicas = rng.between(2, 5)
     memory, disk, load = rng.between(40, 60), rng.between(30, 60), rng.between(80, 120)
     signs = {
-        "deploy": f"{service}: NullReference in handler added in {_called(version)}",
+        "deploy": f"{service}: NullReference in handler added in {_release(version)}",
         "memory": f"{service}: worker killed, out of memory",
         "disk": f"{service}: write failed, no space left on device",
         "certificate": f"{service}: TLS handshake failed, certificate has expired",
         "traffic": f"{service}: queue full, request shed",
     }
     remedy = {
-        "deploy": (f"rollback {service} {_called(version, 1)}",),
+        "deploy": (f"rollback {service} {_release(version, 1)}",),
         "memory": (f"restart {service}",),
         "disk": (f"clean-disk {service}", f"restart {service}"),
         "certificate": (f"rotate-certificate {service}", f"restart {service}"),
@@ -120,9 +120,9 @@ def draw_incident(seed: int, hidden: int) -> Incident:
     }[kind]
     recent = rng.between(2, 9) if kind == "deploy" else rng.between(300, 900)
     deploys = [
-        f"{recent} minutes before: {service} {_called(version, 1)} -> {_called(version)}",
-        f"{rng.between(20, 200)} minutes before: {other} {_called(_version(rng))}, documentation",
-        f"{rng.between(200, 900)} minutes before: {third} {_called(_version(rng))}, new logo",
+        f"{recent} minutes before: {service} {_release(version, 1)} -> {_release(version)}",
+        f"{rng.between(20, 200)} minutes before: {other} {_release(_version(rng))}, documentation",
+        f"{rng.between(200, 900)} minutes before: {third} {_release(_version(rng))}, new logo",
     ]
     rng.shuffle(deploys)
     memory = 98 if kind == "memory" else memory
@@ -310,7 +310,7 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             "risk_right": bool(brief and brief.risk == incident.risk),
             "actionable": parts[0] == 1.0 and parts[1] == 1.0,
         }
-        return shared(score, self.num_players, reason, facts)
+        return shared_end(score, self.num_players, reason, facts)
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""

@@ -76,7 +76,7 @@ def whole(value: Any, low: int, high: int, what: str) -> int:
     return value
 
 
-def listed(answer: Any, what: str, length: int | None = None) -> list[Any]:
+def check_list(answer: Any, what: str, length: int | None = None) -> list[Any]:
     """A list; raises `Infeasible` for anything else, or for another length."""
     if not isinstance(answer, list | tuple):
         raise Infeasible(f"{what} must be a list, not {type(answer).__name__}")
@@ -85,9 +85,9 @@ def listed(answer: Any, what: str, length: int | None = None) -> list[Any]:
     return list(answer)
 
 
-def chosen(answer: Any, count: int, what: str) -> list[int]:
+def check_choice(answer: Any, count: int, what: str) -> list[int]:
     """Different numbers from 0 to count - 1."""
-    numbers = [whole(n, 0, count - 1, what) for n in listed(answer, "the answer")]
+    numbers = [whole(n, 0, count - 1, what) for n in check_list(answer, "the answer")]
     if len(set(numbers)) < len(numbers):
         raise Infeasible(f"a {what} is listed twice")
     return numbers
@@ -95,7 +95,7 @@ def chosen(answer: Any, count: int, what: str) -> list[int]:
 
 def order(answer: Any, count: int, what: str) -> list[int]:
     """Every number from 0 to count - 1 once."""
-    numbers = chosen(answer, count, what)
+    numbers = check_choice(answer, count, what)
     if len(numbers) < count:
         missing = count - len(numbers)
         raise Infeasible(f"{missing} of {count} are missing: list every {what} once")
@@ -137,6 +137,6 @@ def exact(model: Linear) -> float:
     return found.value
 
 
-def relaxed(model: Linear) -> float:
+def relaxation_bound(model: Linear) -> float:
     """The optimum of the linear relaxation, a bound on the optimum."""
     return model.solve(relaxed=True).value

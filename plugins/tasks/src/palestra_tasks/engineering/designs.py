@@ -145,7 +145,7 @@ def column(x: Values, f: Values) -> Evaluated:
     )
 
 
-def corrugated(x: Values, f: Values) -> Evaluated:
+def corrugated_bulkhead(x: Values, f: Values) -> Evaluated:
     width, height, length, thick = x
     slope = math.sqrt(abs(length**2 - height**2))
     weight = 5.885 * thick * (width + length) / (width + slope)
@@ -323,7 +323,7 @@ DESIGNS = {
                 "plate too thin",
                 "fold deeper than long",
             ),
-            corrugated,
+            corrugated_bulkhead,
             ("pressure",),
             (57.0, 40.0, 60.0, 1.3),
             6.8429580,

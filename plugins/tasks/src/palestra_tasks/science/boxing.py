@@ -45,7 +45,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.scene import Chart, Part, Series
 
-from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, shared
+from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, shared_end
 from palestra_tasks.science.information import Trial, information_gain, posterior
 from palestra_tasks.science.models import MODELS, Array, Designs, Model
 
@@ -302,7 +302,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
         trials = [[list(design), outcome] for design, outcome in state.trials]
         facts = {"error": mean, "model": state.model, "trials": trials}
         reason = f"The mean standardised error is {mean:.4f}."
-        return shared(score, self.num_players, reason, facts)
+        return shared_end(score, self.num_players, reason, facts)
 
     def determinize(self, state: LabState, seat: int, rng: Rng) -> LabState:
         """Draw the unknowns from the posterior, what the novice cannot know from the prior."""

@@ -43,13 +43,13 @@ def plain(table: Table) -> Estimate:
     return least_squares(table["y"], np.stack([_ones(table), table["x"]], 1), 1)
 
 
-def controlled(table: Table) -> Estimate:
+def control_for(table: Table) -> Estimate:
     """y on x and w."""
     columns = np.stack([_ones(table), table["x"], table["w"]], 1)
     return least_squares(table["y"], columns, 1)
 
 
-def instrumented(table: Table) -> Estimate:
+def two_stage(table: Table) -> Estimate:
     """Two-stage least squares: y on x, with z as the instrument for x."""
     first = np.stack([_ones(table), table["z"]], 1)
     columns = np.stack([_ones(table), table["x"]], 1)
@@ -86,8 +86,8 @@ def cutoff(table: Table) -> Estimate:
 
 METHODS: Mapping[str, tuple[tuple[str, ...], Callable[[Table], Estimate]]] = {
     "ols": (("x",), plain),
-    "ols-controls": (("x", "w"), controlled),
-    "iv": (("x", "z"), instrumented),
+    "ols-controls": (("x", "w"), control_for),
+    "iv": (("x", "z"), two_stage),
     "fixed-effects": (("x", "unit"), within),
     "did": (("group", "period"), differences),
     "rdd": (("score",), cutoff),
@@ -108,7 +108,7 @@ def _many(rng: Rng, count: int) -> Array:
     return np.array([normal(rng) for _ in range(count)])
 
 
-def _confounded(rng: Rng, count: int, effect: float) -> Table:
+def _confounded_table(rng: Rng, count: int, effect: float) -> Table:
     w = _many(rng, count)
     x = 0.8 * w + _many(rng, count)
     y = 1 + effect * x + 2 * w + _many(rng, count)
@@ -153,7 +153,7 @@ STUDIES = {
             "(w) take more training and earn more anyway; nothing else does both. z is the last "
             "digit of a telephone number.",
             "ols-controls",
-            _confounded,
+            _confounded_table,
         ),
         Study(
             "instrument",

@@ -44,7 +44,7 @@ class Configure(TextAction, frozen=True):
     worlds: str
 
 
-def written(worlds: tuple[Config, ...]) -> str:
+def worlds_text(worlds: tuple[Config, ...]) -> str:
     """Configurations as JSON."""
     return msgspec.json.encode(list(worlds)).decode()
 
@@ -78,7 +78,9 @@ def student(cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int) ->
 
 
 @lru_cache(maxsize=2048)
-def judged(cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int) -> tuple[float, ...]:
+def success_rates(
+    cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int
+) -> tuple[float, ...]:
     """The student's success at every skill after some cycles."""
     found = success(student(cycles, episodes, seed), JUDGED, seed)
     return tuple(found[skill] for skill in SKILLS)
@@ -136,7 +138,7 @@ class EnvGen(TaskGame[CycleState]):
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
-        return tuple(Configure(written(worlds)) for worlds in PRESETS)
+        return tuple(Configure(worlds_text(worlds)) for worlds in PRESETS)
 
     def initial_state(self, seed: int | None = None) -> CycleState:
         rng = Rng.seeded(check_seed(seed))
@@ -144,7 +146,7 @@ class EnvGen(TaskGame[CycleState]):
 
     def success(self, state: CycleState) -> tuple[float, ...]:
         """The student's success at every skill."""
-        return judged(state.cycles, self.practice, state.seed)
+        return success_rates(state.cycles, self.practice, state.seed)
 
     def statement(self, state: CycleState, seat: int) -> str:
         return f"The original world: {msgspec.json.encode(ORIGINAL).decode()}"
@@ -154,7 +156,7 @@ class EnvGen(TaskGame[CycleState]):
         return ("Success: " + ", ".join(f"{skill} {share:.2f}" for skill, share in found) + ".",)
 
     def options(self, state: CycleState, seat: int) -> tuple[Option, ...]:
-        samples = (*(written(worlds) for worlds in PRESETS), "[]")
+        samples = (*(worlds_text(worlds) for worlds in PRESETS), "[]")
         return (Option(Configure, {"worlds": Text(4000, samples)}),)
 
     def respond(self, state: CycleState, seat: int, action: Any) -> Reply:
@@ -171,7 +173,9 @@ class EnvGen(TaskGame[CycleState]):
 
     def settle(self, state: CycleState) -> Final:
         found = self.success(state)
-        score = sum(found) / len(SKILLS) - sum(judged((), self.practice, state.seed)) / len(SKILLS)
+        score = sum(found) / len(SKILLS) - sum(success_rates((), self.practice, state.seed)) / len(
+            SKILLS
+        )
         facts: dict[str, Any] = dict(zip(SKILLS, found, strict=True))
         return solo(score, f"The mean success rose by {score:.3f}.", **facts)
 
@@ -190,7 +194,7 @@ class Adaptive(ScriptedAgent[EnvGen]):
     def choose(self, turn: Turn[EnvGen]) -> Any:
         found = turn.observation.tolist()[: len(SKILLS)]
         weak = [n for n, share in enumerate(found) if share < 0.5]
-        return Configure(written(PRESETS[1 + weak[0] if weak else 5]))
+        return Configure(worlds_text(PRESETS[1 + weak[0] if weak else 5]))
 
 
 @agent("envgen-original", kind="scripted")
@@ -198,4 +202,4 @@ class OnlyOriginal(ScriptedAgent[EnvGen]):
     """Trains the student in the original world alone."""
 
     def choose(self, turn: Turn[EnvGen]) -> Any:
-        return Configure(written(PRESETS[0]))
+        return Configure(worlds_text(PRESETS[0]))

@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
-def installed() -> dict[str, tuple[str, Mapping[str, Any]]]:
+def installed_kinds() -> dict[str, tuple[str, Mapping[str, Any]]]:
     """The kinds whose environment is installed."""
     known = {spec.id for spec in palestra.specs()}
     return {kind: entry for kind, entry in KINDS.items() if entry[0] in known}

@@ -70,7 +70,7 @@ class PlannedWorld:
         return -1 if self.plan is None else len(self.plan)
 
 
-def applied(facts: frozenset[str], action: Action) -> frozenset[str]:
+def apply_action(facts: frozenset[str], action: Action) -> frozenset[str]:
     """The facts after an action."""
     return (facts - action.deletes) | action.adds
 
@@ -135,7 +135,7 @@ def _ground(world: World) -> list[Action]:
                 continue
             values = dict(zip(names, chosen, strict=True))
             facts = [
-                frozenset(_filled(fact, values) for fact in part)
+                frozenset(_fill_fact(fact, values) for fact in part)
                 for part in (operator.needs, operator.adds, operator.deletes)
             ]
             found.append(Action(" ".join((operator.name, *chosen)), *facts))
@@ -144,7 +144,7 @@ def _ground(world: World) -> list[Action]:
     return sorted(found, key=lambda action: action.text)
 
 
-def _filled(fact: str, values: Mapping[str, str]) -> str:
+def _fill_fact(fact: str, values: Mapping[str, str]) -> str:
     return _tidy(_PARAMETER.sub(lambda found: values[found[0]], fact))
 
 
@@ -160,7 +160,7 @@ def _solve(
             return plan
         for action in actions:
             if action.needs <= facts:
-                after = applied(facts, action)
+                after = apply_action(facts, action)
                 if after not in seen and len(seen) < MOST_STATES:
                     seen.add(after)
                     queue.append((after, (*plan, action.text)))
@@ -254,7 +254,7 @@ LEVELS = {  # places, things, goals, locked ways
 
 
 @lru_cache(maxsize=1024)
-def generated(level: str, seed: int) -> PlannedWorld:
+def generate_world(level: str, seed: int) -> PlannedWorld:
     """The world of a seed, validated and solved."""
     rng = Rng.seeded(seed, 71)
     while True:

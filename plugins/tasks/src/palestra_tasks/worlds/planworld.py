@@ -42,9 +42,9 @@ from palestra_tasks.worlds.planning import (
     MOST_ACTIONS,
     PlannedWorld,
     World,
-    applied,
+    apply_action,
     generate,
-    generated,
+    generate_world,
     read_world,
     write_world,
 )
@@ -126,7 +126,7 @@ class PlanWorld(TaskGame[PlanState]):
         return PlanState(rng=rng, seed=start, facts=self._planned(start).start)
 
     def _planned(self, seed: int) -> PlannedWorld:
-        return read_world(self.world) if self.world else generated(self.level, seed)
+        return read_world(self.world) if self.world else generate_world(self.level, seed)
 
     def planned(self, state: PlanState) -> PlannedWorld:
         """The world that is played."""
@@ -156,7 +156,7 @@ class PlanWorld(TaskGame[PlanState]):
         if action.number == MOST_ACTIONS:
             return Reply("Nothing happens.", kind="action")
         chosen = planned.actions[action.number]
-        state.facts = applied(state.facts, chosen)
+        state.facts = apply_action(state.facts, chosen)
         met = len(planned.goal & state.facts)
         gain = max(0, met - state.met) / len(planned.goal)
         state.met = max(met, state.met)

@@ -13,10 +13,10 @@ SHOP, SHELF = "web/Shop-v0", "web/Shelf-v0"
 @metric("bought", measures=(SHOP, SHELF), bounds=(0.0, 1.0))
 def bought(record: EpisodeRecord) -> float:
     """1 if something was bought, else 0."""
-    return float(_bought(record) is not None)
+    return float(_bought_item(record) is not None)
 
 
-def _bought(record: EpisodeRecord) -> object:
+def _bought_item(record: EpisodeRecord) -> object:
     data = replay(record).state.data
     number = data.bought
     return None if number is None or number == -1 else number

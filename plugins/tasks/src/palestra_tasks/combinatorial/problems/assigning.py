@@ -11,10 +11,10 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
+    check_list,
     exact,
-    listed,
     register,
-    relaxed,
+    relaxation_bound,
     whole,
 )
 
@@ -22,7 +22,7 @@ from palestra_tasks.combinatorial.problem import (
 def assignment_cost(instance: Instance, answer: Any) -> float:
     costs, loads = instance["costs"], instance["loads"]
     jobs = len(costs[0])
-    agents = [whole(a, 0, len(costs) - 1, "agent") for a in listed(answer, "the answer", jobs)]
+    agents = [whole(a, 0, len(costs) - 1, "agent") for a in check_list(answer, "the answer", jobs)]
     for agent, capacity in enumerate(instance["capacities"]):
         load = sum(loads[agent][j] for j, a in enumerate(agents) if a == agent)
         if load > capacity:
@@ -69,7 +69,7 @@ ASSIGNMENT = register(
         draw_assignment,
         assignment_cost,
         lambda i: float(round(exact(assignment_model(i)))),
-        lambda i: relaxed(assignment_model(i)),
+        lambda i: relaxation_bound(assignment_model(i)),
         """
 def solve(instance):
     costs, loads = instance['costs'], instance['loads']

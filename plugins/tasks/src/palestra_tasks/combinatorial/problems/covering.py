@@ -11,18 +11,18 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
-    chosen,
+    check_choice,
+    check_list,
     exact,
-    listed,
     plane,
     register,
-    relaxed,
+    relaxation_bound,
     whole,
 )
 
 
 def cover_cost(instance: Instance, answer: Any) -> float:
-    sets = chosen(answer, len(instance["sets"]), "set")
+    sets = check_choice(answer, len(instance["sets"]), "set")
     left = set(range(instance["elements"])) - {e for s in sets for e in instance["sets"][s]}
     if left:
         raise Infeasible(f"element {min(left)} is in no chosen set")
@@ -52,7 +52,7 @@ def location_cost(instance: Instance, answer: Any) -> float:
     opening, service = instance["opening"], instance["service"]
     places = [
         whole(p, 0, len(opening) - 1, "facility")
-        for p in listed(answer, "the answer", len(service))
+        for p in check_list(answer, "the answer", len(service))
     ]
     served = sum(service[c][p] for c, p in enumerate(places))
     return float(sum(opening[p] for p in set(places)) + served)
@@ -71,7 +71,7 @@ def location_model(instance: Instance) -> Linear:
 
 def median_cost(instance: Instance, answer: Any) -> float:
     table = instance["distances"]
-    places = chosen(answer, len(table), "place")
+    places = check_choice(answer, len(table), "place")
     if len(places) != instance["p"]:
         raise Infeasible(f"{instance['p']} places must be chosen, not {len(places)}")
     return float(sum(min(row[p] for p in places) for row in table))
@@ -99,7 +99,7 @@ SET_COVER = register(
         draw_cover,
         cover_cost,
         lambda i: float(round(exact(cover_model(i)))),
-        lambda i: relaxed(cover_model(i)),
+        lambda i: relaxation_bound(cover_model(i)),
         """
 def solve(instance):
     left, taken = set(range(instance['elements'])), []
@@ -129,7 +129,7 @@ LOCATION = register(
         },
         location_cost,
         lambda i: float(round(exact(location_model(i)))),
-        lambda i: relaxed(location_model(i)),
+        lambda i: relaxation_bound(location_model(i)),
         """
 def solve(instance):
     opening, service = instance['opening'], instance['service']
@@ -160,7 +160,7 @@ MEDIAN = register(
         lambda rng, size: {"distances": plane(rng, size), "p": rng.between(2, 4)},
         median_cost,
         lambda i: float(round(exact(median_model(i)))),
-        lambda i: relaxed(median_model(i)),
+        lambda i: relaxation_bound(median_model(i)),
         """
 def solve(instance):
     d, p = instance['distances'], instance['p']

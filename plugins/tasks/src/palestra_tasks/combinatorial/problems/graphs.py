@@ -11,12 +11,12 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
-    chosen,
+    check_choice,
+    check_list,
     exact,
-    listed,
     random_graph,
     register,
-    relaxed,
+    relaxation_bound,
     whole,
 )
 
@@ -38,7 +38,7 @@ def solve(instance):
 
 def colours_used(instance: Instance, answer: Any) -> float:
     nodes = instance["nodes"]
-    colours = [whole(c, 0, nodes - 1, "colour") for c in listed(answer, "the answer", nodes)]
+    colours = [whole(c, 0, nodes - 1, "colour") for c in check_list(answer, "the answer", nodes)]
     for u, v in instance["edges"]:
         if colours[u] == colours[v]:
             raise Infeasible(f"neighbours {u} and {v} have one colour")
@@ -86,7 +86,7 @@ def colouring_optimum(instance: Instance) -> float:
 
 
 def cut_weight(instance: Instance, answer: Any) -> float:
-    side = set(chosen(answer, instance["nodes"], "node"))
+    side = set(check_choice(answer, instance["nodes"], "node"))
     return float(sum(w for u, v, w in instance["edges"] if (u in side) != (v in side)))
 
 
@@ -110,7 +110,7 @@ def cut_bound(instance: Instance) -> float:
 
 
 def independent_size(instance: Instance, answer: Any) -> float:
-    nodes = set(chosen(answer, instance["nodes"], "node"))
+    nodes = set(check_choice(answer, instance["nodes"], "node"))
     for u, v in instance["edges"]:
         if u in nodes and v in nodes:
             raise Infeasible(f"neighbours {u} and {v} are both chosen")
@@ -127,7 +127,7 @@ def independent_model(instance: Instance) -> Linear:
 
 def steiner_length(instance: Instance, answer: Any) -> float:
     edges, terminals = instance["edges"], instance["terminals"]
-    taken = chosen(answer, len(edges), "edge")
+    taken = check_choice(answer, len(edges), "edge")
     home = list(range(instance["nodes"]))
 
     def root(node: int) -> int:
@@ -239,7 +239,7 @@ INDEPENDENT = register(
         lambda rng, size: {"nodes": size, "edges": random_graph(rng, size, 20)},
         independent_size,
         lambda i: float(round(exact(independent_model(i)))),
-        lambda i: relaxed(independent_model(i)),
+        lambda i: relaxation_bound(independent_model(i)),
         """
 def solve(instance):
     near = [set() for _ in range(instance['nodes'])]
@@ -267,7 +267,7 @@ STEINER = register(
         draw_steiner,
         steiner_length,
         lambda i: float(round(exact(steiner_model(i)))),
-        lambda i: relaxed(steiner_model(i)),
+        lambda i: relaxation_bound(steiner_model(i)),
         """
 def solve(instance):
     near = {}

@@ -11,21 +11,21 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
-    chosen,
+    check_choice,
+    check_list,
     exact,
-    listed,
     order,
     register,
-    relaxed,
+    relaxation_bound,
     whole,
 )
 
 
 def bins_used(instance: Instance, answer: Any) -> float:
     sizes, capacity, packed = instance["sizes"], instance["capacity"], []
-    bins = listed(answer, "the answer")
+    bins = check_list(answer, "the answer")
     for one in bins:
-        items = [whole(i, 0, len(sizes) - 1, "item") for i in listed(one, "a bin")]
+        items = [whole(i, 0, len(sizes) - 1, "item") for i in check_list(one, "a bin")]
         load = sum(sizes[i] for i in items)
         if load > capacity:
             raise Infeasible(f"a bin holds {load}, more than {capacity}")
@@ -72,7 +72,7 @@ def bins_optimum(instance: Instance) -> float:
 
 
 def knapsack_value(instance: Instance, answer: Any) -> float:
-    items = chosen(answer, len(instance["values"]), "item")
+    items = check_choice(answer, len(instance["values"]), "item")
     for resource, weights in enumerate(instance["weights"]):
         load = sum(weights[i] for i in items)
         if load > instance["capacities"][resource]:
@@ -133,7 +133,7 @@ KNAPSACK = register(
         draw_knapsack,
         knapsack_value,
         lambda i: float(round(exact(knapsack_model(i)))),
-        lambda i: relaxed(knapsack_model(i)),
+        lambda i: relaxation_bound(knapsack_model(i)),
         """
 def solve(instance):
     values, weights, limits = instance['values'], instance['weights'], instance['capacities']

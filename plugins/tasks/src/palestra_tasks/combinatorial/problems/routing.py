@@ -13,7 +13,7 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
-    listed,
+    check_list,
     order,
     plane,
     register,
@@ -63,8 +63,8 @@ def tsp_bound(instance: Instance) -> float:
 def routes_of(instance: Instance, answer: Any) -> list[list[int]]:
     """The routes of an answer; raises `Infeasible`."""
     count, routes = len(instance["demands"]), []
-    for route in listed(answer, "the answer"):
-        stops = [whole(c, 1, count - 1, "customer") for c in listed(route, "a route")]
+    for route in check_list(answer, "the answer"):
+        stops = [whole(c, 1, count - 1, "customer") for c in check_list(route, "a route")]
         load = sum(instance["demands"][c] for c in stops)
         if load > instance["capacity"]:
             raise Infeasible(f"a route carries {load}, more than {instance['capacity']}")

@@ -12,8 +12,8 @@ from palestra_tasks.combinatorial.problem import (
     Infeasible,
     Instance,
     Problem,
+    check_list,
     exact,
-    listed,
     order,
     register,
     whole,
@@ -27,10 +27,10 @@ def job_shop_length(instance: Instance, answer: Any) -> float:
     jobs = instance["jobs"]
     busy: dict[int, list[tuple[int, int]]] = {}
     end = 0
-    for job, starts in zip(jobs, listed(answer, "the answer", len(jobs)), strict=True):
+    for job, starts in zip(jobs, check_list(answer, "the answer", len(jobs)), strict=True):
         ready = 0
         for (machine, time), start in zip(
-            job, listed(starts, "a job's list of starts", len(job)), strict=True
+            job, check_list(starts, "a job's list of starts", len(job)), strict=True
         ):
             begin = whole(start, 0, LATEST, "a start")
             if begin < ready:
