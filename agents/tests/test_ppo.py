@@ -275,7 +275,7 @@ def test_what_it_says_to_play_can_be_played(
     [
         (["games/TicTacToe-v0", "--algo", "dqn"], "choose from: ppo"),
         (["games/TicTacToe-v0", "--set", "lr=1"], "no setting 'lr'"),
-        (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be from 0 to 1"),
+        (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be a number from 0 to 1, not 2"),
         (["text/Commons-v0"], "not an array game"),
         (["games/TicTacToe-v0", "--resume", "--out", "nowhere"], "no trained policy"),
         (

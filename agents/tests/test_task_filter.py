@@ -114,13 +114,13 @@ def test_thresholds_are_shares_of_episodes(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"good": 1, "solved": 1.5}, "solved must be from 0 to 1, not 1.5"),
-        ({"good": 1, "better": -0.1}, "better must be from 0 to 1"),
-        ({"good": 1, "margin": -1}, "margin must be at least 0"),
-        ({"good": 1, "episodes": 0}, "episodes must be at least 1"),
-        ({"good": 1, "every": 2.5}, "every must be a whole number, not 2.5"),
-        ({"good": float("nan")}, "good must be a return"),
-        ({"good": 1, "free": "much"}, "free must be a return, which is a number, not 'much'"),
+        ({"good": 1, "solved": 1.5}, "solved must be a number from 0 to 1, not 1.5"),
+        ({"good": 1, "better": -0.1}, "better must be a number from 0 to 1"),
+        ({"good": 1, "margin": -1}, "margin must be a number at least 0"),
+        ({"good": 1, "episodes": 0}, "episodes must be an integer at least 1"),
+        ({"good": 1, "every": 2.5}, "every must be an integer at least 1, not 2.5"),
+        ({"good": float("nan")}, "good must be a number"),
+        ({"good": 1, "free": "much"}, "free must be a number, not 'much'"),
     ],
 )
 def test_thresholds_that_cannot_be_are_refused_by_name(options: Any, says: str) -> None:

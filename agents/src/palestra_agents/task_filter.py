@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
-from palestra import Game, InvalidOption, check_ranges
+from palestra import Game, InvalidOption, Meta
 from palestra.views.batch import make
+
+from palestra_agents.settings import Checked
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Array]
@@ -25,7 +27,7 @@ Policy = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class TaskFilter:
+class TaskFilter(Checked):
     """A task is kept if all three conditions hold for the returns of `episodes` episodes of each:
 
         P(agent > good) < solved               it is not too easy,
@@ -36,26 +38,22 @@ class TaskFilter:
     `candidates` seeds every `every` updates, and trains on the tasks kept until the next draw.
     """
 
-    good: float
-    solved: float = 0.9
-    margin: float = 0.0
-    better: float = 0.1
-    free: float = math.inf
-    episodes: int = 10
-    candidates: int = 256
-    every: int = 20
-
-    def __post_init__(self) -> None:
-        shares = (("solved", 0, 1), ("better", 0, 1))
-        counts = (("episodes", 1, None), ("candidates", 1, None), ("every", 1, None))
-        check_ranges(self, (*shares, ("margin", 0, None), *counts))
-        for name in ("episodes", "candidates", "every"):
-            if not isinstance(getattr(self, name), int):
-                raise InvalidOption(f"{name} must be a whole number, not {getattr(self, name)!r}")
-        for name in ("good", "free"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or math.isnan(value):
-                raise InvalidOption(f"{name} must be a return, which is a number, not {value!r}")
+    good: Annotated[float, Meta(description="the return of a player who has mastered a task")]
+    solved: Annotated[
+        float, Meta(ge=0, le=1, description="share of good episodes from which a task is too easy")
+    ] = 0.9
+    margin: Annotated[
+        float, Meta(ge=0, description="how far above the control's a better return is")
+    ] = 0.0
+    better: Annotated[
+        float, Meta(ge=0, le=1, description="share of better episodes up to which it is too hard")
+    ] = 0.1
+    free: Annotated[float, Meta(description="the control's mean return from which it is free")] = (
+        math.inf
+    )
+    episodes: Annotated[int, Meta(ge=1, description="episodes of a task, of either policy")] = 10
+    candidates: Annotated[int, Meta(ge=1, description="seeds drawn at a time")] = 256
+    every: Annotated[int, Meta(ge=1, description="updates between draws")] = 20
 
     def criteria(self, agent: ArrayLike, control: ArrayLike) -> dict[str, Array]:
         """The truth of each criterion, of shape (tasks, …), for returns (tasks, episodes, …)."""

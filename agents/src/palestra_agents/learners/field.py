@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -120,15 +119,6 @@ def with_seats(seen: Tensor) -> Tensor:
 def anneal(start: float, end: float, share: float) -> float:
     """A number that falls in a straight line from `start` to `end` as `share` goes from 0 to 1."""
     return start + (end - start) * min(1.0, share)
-
-
-def read_settings(kind: type[T], chosen: Mapping[str, Any], name: str) -> T:
-    """Settings of a learner; raises `InvalidOption` for one that it does not have."""
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    for given in chosen:
-        if given not in known:
-            raise InvalidOption(f"{name} has no setting {given!r}; choose from: {', '.join(known)}")
-    return kind(**chosen)
 
 
 def rules_of(env: str | ArrayGame[Any], options: Mapping[str, Any]) -> ArrayGame[Any]:

@@ -14,46 +14,57 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from palestra import ArrayGame, InvalidOption
+from palestra import ArrayGame, Meta
 from torch import Tensor, nn
 
 from palestra_agents.learners.field import (
     Field,
     Memory,
-    read_settings,
     rules_of,
+)
+from palestra_agents.settings import (
+    BatchSize,
+    Checked,
+    Discount,
+    Hidden,
+    Kept,
+    Lanes,
+    LearningRate,
+    Seed,
+    WarmUp,
+    read_settings,
 )
 
 ILLEGAL = -1e9
 
 
 @dataclass(frozen=True)
-class MADDPGSettings:
+class MADDPGSettings(Checked):
     """After every `every` steps of a lane, all seats learn from `batch_size` kept steps."""
 
-    num_envs: int = 32
-    batch_size: int = 512
-    memory: int = 100_000
-    every: int = 3
-    learning_rate: float = 3e-3
-    gamma: float = 0.95
-    follow: float = 0.01  # how far target networks move towards the learnt ones
-    hidden: int = 64
-    ensemble: int = 1  # sub-policies of every seat
-    infer: bool = False  # whether the others' policies are inferred
-    inference_entropy: float = 1e-3
-    central: bool = True  # false: DDPG
-    logit_cost: float = 1e-3
-    warm_up: int = 2_000  # steps before the first update
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.ensemble < 1:
-            raise InvalidOption(f"maddpg: ensemble must be at least 1, not {self.ensemble}")
+    num_envs: Lanes = 32
+    batch_size: BatchSize = 512
+    memory: Kept = 100_000
+    every: Annotated[int, Meta(ge=1, description="steps of a lane between updates")] = 3
+    learning_rate: LearningRate = 3e-3
+    gamma: Discount = 0.95
+    follow: Annotated[
+        float, Meta(gt=0, le=1, description="how far target networks move towards the learnt ones")
+    ] = 0.01
+    hidden: Hidden = 64
+    ensemble: Annotated[int, Meta(ge=1, description="sub-policies of every seat")] = 1
+    infer: Annotated[bool, Meta(description="whether the others' policies are inferred")] = False
+    inference_entropy: Annotated[
+        float, Meta(ge=0, description="weight of the inferred policies' entropy")
+    ] = 1e-3
+    central: Annotated[bool, Meta(description="false: critics see one seat only (DDPG)")] = True
+    logit_cost: Annotated[float, Meta(ge=0, description="weight of the squared logits")] = 1e-3
+    warm_up: WarmUp = 2_000
+    seed: Seed = 0
 
 
 def network(inputs: int, outputs: int, hidden: int) -> nn.Sequential:

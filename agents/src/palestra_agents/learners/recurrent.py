@@ -13,45 +13,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
-from palestra import ArrayGame, InvalidOption
+from palestra import ArrayGame, InvalidOption, Meta
 from torch import Tensor, nn
 
-from palestra_agents.learners.field import Field, read_settings, rules_of
+from palestra_agents.learners.field import Field, rules_of
+from palestra_agents.settings import (
+    Checked,
+    Clip,
+    Discount,
+    Entropy,
+    Epochs,
+    GAELambda,
+    Hidden,
+    Horizon,
+    Lanes,
+    LearningRate,
+    Seed,
+    ValueWeight,
+    read_settings,
+)
 
 ILLEGAL = -1e9
 
 
 @dataclass(frozen=True)
-class RecurrentSettings:
-    """`horizon` steps of `num_envs` lanes make one update of `epochs` passes through time.
+class RecurrentSettings(Checked):
+    """`horizon` steps of `num_envs` lanes make one update of `epochs` passes through time."""
 
-    moves: how many moves there are beside each token; 0 if actions are moves alone. population: how
-    many agents are paired. memory: false cuts the LSTM off from its past.
-    """
-
-    num_envs: int = 64
-    horizon: int = 24
-    epochs: int = 4
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    entropy: float = 0.02
-    value_weight: float = 0.5
-    hidden: int = 64
-    moves: int = 0
-    population: int = 1
-    memory: bool = True
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("num_envs", "horizon", "epochs", "hidden", "population"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"recurrent: {name} must be at least 1")
+    num_envs: Lanes = 64
+    horizon: Horizon = 24
+    epochs: Epochs = 4
+    learning_rate: LearningRate = 1e-3
+    gamma: Discount = 0.99
+    gae_lambda: GAELambda = 0.95
+    clip: Clip = 0.2
+    entropy: Entropy = 0.02
+    value_weight: ValueWeight = 0.5
+    hidden: Hidden = 64
+    moves: Annotated[
+        int, Meta(ge=0, description="moves beside each token; 0 if actions are moves alone")
+    ] = 0
+    population: Annotated[int, Meta(ge=1, description="agents that are paired")] = 1
+    memory: Annotated[bool, Meta(description="false: the LSTM forgets at every step")] = True
+    seed: Seed = 0
 
 
 class Output(NamedTuple):

@@ -14,15 +14,25 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from palestra import ArrayGame, InvalidOption, Rng
+from palestra import ArrayGame, InvalidOption, Meta, Rng
 from torch import Tensor
 
-from palestra_agents.learners.field import Field, anneal, read_settings, rules_of
+from palestra_agents.learners.field import Field, anneal, rules_of
+from palestra_agents.settings import (
+    Checked,
+    Discount,
+    Explore,
+    ExploreShare,
+    Lanes,
+    LearningRate,
+    Seed,
+    read_settings,
+)
 
 STREAM = 0x3A25A  # keeps its random numbers apart from those of the game
 MOST = 4096  # entries of a central value
@@ -30,25 +40,22 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class SwitchingSettings:
+class SwitchingSettings(Checked):
     """`calls` in an episode at most, each of which costs the switcher `cost`."""
 
-    num_envs: int = 16
-    learning_rate: float = 0.2
-    gamma: float = 0.95
-    cost: float = 0.02
-    calls: int = 1_000_000
-    explore_start: float = 1.0
-    explore_end: float = 0.05
-    explore_share: float = 0.7
-    control: str = "switched"  # or always "central" or "independent"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.control not in ("switched", "central", "independent"):
-            raise InvalidOption(
-                f"mansa: control must be switched, central or independent, not {self.control!r}"
-            )
+    num_envs: Lanes = 16
+    learning_rate: LearningRate = 0.2
+    gamma: Discount = 0.95
+    cost: Annotated[float, Meta(ge=0, description="what a call costs the switcher")] = 0.02
+    calls: Annotated[int, Meta(ge=0, description="calls in an episode at most")] = 1_000_000
+    explore_start: Explore = 1.0
+    explore_end: Explore = 0.05
+    explore_share: ExploreShare = 0.7
+    control: Annotated[
+        Literal["switched", "central", "independent"],
+        Meta(description="who chooses: a switcher decides, always the centre, always the seats"),
+    ] = "switched"
+    seed: Seed = 0
 
 
 class Table:

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from palestra import ArrayGame
+from palestra import ArrayGame, Meta
 from torch import Tensor, nn
 
 from palestra_agents.learners.field import (
@@ -28,9 +28,22 @@ from palestra_agents.learners.field import (
     Memory,
     anneal,
     explore,
-    read_settings,
     rules_of,
     with_seats,
+)
+from palestra_agents.settings import (
+    BatchSize,
+    Checked,
+    Discount,
+    Explore,
+    ExploreShare,
+    Hidden,
+    Kept,
+    Lanes,
+    LearningRate,
+    Seed,
+    WarmUp,
+    read_settings,
 )
 
 Mixing = Literal["iql", "vdn", "qmix"]
@@ -38,23 +51,25 @@ ILLEGAL = -1e9
 
 
 @dataclass(frozen=True)
-class ValueSettings:
+class ValueSettings(Checked):
     """After every step of `num_envs` lanes come `updates` batches of `batch_size` kept steps."""
 
-    num_envs: int = 32
-    batch_size: int = 256
-    memory: int = 50_000
-    updates: int = 1
-    learning_rate: float = 5e-4
-    gamma: float = 0.99
-    explore_start: float = 1.0
-    explore_end: float = 0.05
-    explore_share: float = 0.5  # of the training, in which exploration falls
-    target_every: int = 200  # updates
-    hidden: int = 64
-    mixing: int = 32  # width of QMIX's mixing network
-    warm_up: int = 1_000  # steps before the first update
-    seed: int = 0
+    num_envs: Lanes = 32
+    batch_size: BatchSize = 256
+    memory: Kept = 50_000
+    updates: Annotated[int, Meta(ge=1, description="gradient steps after a step of all lanes")] = 1
+    learning_rate: LearningRate = 5e-4
+    gamma: Discount = 0.99
+    explore_start: Explore = 1.0
+    explore_end: Explore = 0.05
+    explore_share: ExploreShare = 0.5
+    target_every: Annotated[
+        int, Meta(ge=1, description="updates between copies of the network to its target")
+    ] = 200
+    hidden: Hidden = 64
+    mixing: Annotated[int, Meta(ge=1, description="width of QMIX's mixing network")] = 32
+    warm_up: WarmUp = 1_000
+    seed: Seed = 0
 
 
 class Mixer(nn.Module):

@@ -11,11 +11,11 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from palestra import ArrayGame, InvalidOption, game, make
+from palestra import ArrayGame, InvalidOption, Meta, game, make
 from palestra.engine.batch import Batch
 from palestra.files import write_bytes
 from palestra.kernel.errors import cause, show
@@ -23,6 +23,20 @@ from palestra.records.record import versions_for
 from torch import Tensor, nn
 
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
+from palestra_agents.settings import (
+    Checked,
+    Clip,
+    Discount,
+    Entropy,
+    Epochs,
+    GAELambda,
+    Hidden,
+    Horizon,
+    Lanes,
+    LearningRate,
+    Seed,
+    ValueWeight,
+)
 from palestra_agents.task_filter import TaskFilter, filter_tasks
 
 FORMAT = "palestra.ppo/1"
@@ -30,7 +44,7 @@ CHECKPOINT = "policy.pt"
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Checked):
     """`horizon` steps of `num_envs` lanes make one update of `epochs` passes over `minibatches`.
 
     In two-player zero-sum games one seat plays at random in a share `random_rivals` of the lanes,
@@ -39,29 +53,25 @@ class Settings:
     Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022).
     """
 
-    num_envs: int = 256
-    horizon: int = 32
-    epochs: int = 4
-    minibatches: int = 8
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    entropy: float = 0.01
-    value_weight: float = 0.5
-    max_gradient: float = 0.5
-    hidden: int = 128
-    random_rivals: float = 0.25
-    central: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("num_envs", "horizon", "epochs", "minibatches", "hidden"):
-            if getattr(self, name) < 1:
-                raise InvalidOption(f"ppo: {name} must be at least 1, not {getattr(self, name)}")
-        for name in ("gamma", "gae_lambda", "random_rivals"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidOption(f"ppo: {name} must be from 0 to 1, not {getattr(self, name)}")
+    num_envs: Lanes = 256
+    horizon: Horizon = 32
+    epochs: Epochs = 4
+    minibatches: Annotated[int, Meta(ge=1, description="parts of the data of an epoch")] = 8
+    learning_rate: LearningRate = 1e-3
+    gamma: Discount = 0.99
+    gae_lambda: GAELambda = 0.95
+    clip: Clip = 0.2
+    entropy: Entropy = 0.01
+    value_weight: ValueWeight = 0.5
+    max_gradient: Annotated[
+        float, Meta(gt=0, description="norm to which a larger gradient is cut")
+    ] = 0.5
+    hidden: Hidden = 128
+    random_rivals: Annotated[
+        float, Meta(ge=0, le=1, description="share of lanes with a seat that plays at random")
+    ] = 0.25
+    central: Annotated[bool, Meta(description="whether a value sees all observations")] = False
+    seed: Seed = 0
 
 
 @dataclass
