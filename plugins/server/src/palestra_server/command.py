@@ -67,7 +67,9 @@ def serve_command(
     ] = None,
     log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the match's page in the browser.")] = False,
-    certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="TLS certificate, PEM; with its key or with --key.")
+    ] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
 ) -> None:
     """Serve matches: every seat has an address, which clients and people can take."""
@@ -82,9 +84,10 @@ def serve_command(
     from palestra_server.security import LOOPBACK
     from palestra_server.server import Limits, MatchServer
     from palestra_server.store import MatchStore
+    from palestra_server.tls import tls_options
     from palestra_server.workers import Settings, serve_workers
 
-    console = Console()
+    console, tls = Console(), tls_options(certificate, key)
     if not _is_loopback(host) and not token:
         token = secrets.token_urlsafe(16)
         console.print(f"token   {token}", soft_wrap=True, highlight=False)
@@ -123,7 +126,6 @@ def serve_command(
         )
         port_socket = listen(host, port)
         console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
-        tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
         with held:
             serve_workers(settings, workers, port_socket, **UVICORN, **tls)
         return
@@ -146,7 +148,7 @@ def serve_command(
     console.print(f"serving {home}", soft_wrap=True, highlight=False)
     if browser and first is None:
         webbrowser.open(home)
-    config = uvicorn.Config(app, **UVICORN, ssl_certfile=certificate, ssl_keyfile=key)
+    config = uvicorn.Config(app, **UVICORN, **tls)
     with held:
         uvicorn.Server(config).run([port_socket])
 
