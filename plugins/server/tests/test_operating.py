@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 
 import httpx
 import pytest
@@ -186,3 +187,24 @@ def test_a_clock_of_another_seat_is_shown_where_its_turn_is_known(tmp_path, env,
         await server.stop()
 
     asyncio.run(run())
+
+
+def test_a_clock_that_jumps_costs_nobody_a_move(server, monkeypatch):
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/MatrixGame-v0", move_seconds=20, options={"rounds": 6})
+    seats = [client.join(match, seat) for seat in (0, 1)]
+    times = iter(range(2 * 10**9, 0, -(10**6)))  # backwards, eleven days at each look
+    monkeypatch.setattr(time, "time", lambda: float(next(times)))
+    for number in range(6):
+        for seat in seats:
+            assert seat.turn(20).status != "over"
+            seat.answer(number % 2)
+    assert [seat.turn(20).status for seat in seats] == ["over", "over"]
+    record = client.record(seats[0].token)
+    assert record["mistakes"] == [0, 0]
+    played = [[turn["action"] for turn in step["turns"]] for step in record["steps"]]
+    assert played == [[number % 2] * 2 for number in range(6)]
+    for seat in seats:
+        seat.close()
+    client.close()
