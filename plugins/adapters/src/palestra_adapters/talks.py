@@ -106,7 +106,10 @@ class Speaking(Adapter):
     def talk_of(
         self, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any
     ) -> EpisodeRecord:
-        """Lines as a finished talk without rewards. Talks of one decision form one group."""
+        """Lines as a finished talk without rewards. Talks of one decision form one group.
+
+        `moves` among the tags replaces the lines' own moves.
+        """
         nothing = (0.0,) * len(players)
         return EpisodeRecord(
             env=f"{type(self).__name__}({turn.env})",
@@ -196,7 +199,7 @@ def settle(
     if not found:
         raise InvalidOption(
             "no turn of these records has talks; they are the fact 'talks' of decisions by score, "
-            "malt, comas and redteam"
+            "malt, comas, redteam and dylan"
         )
     return found
 

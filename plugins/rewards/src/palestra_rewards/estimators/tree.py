@@ -236,8 +236,8 @@ def step_q(group: Group) -> Floats:
 
     A decision's Q is the mean outcome of the rollouts that took it; at a node whose decisions are
     all worth the same, all get 0. Where chance, or a seat that is left out, leads from one decision
-    to several states, decisions in each state are compared apart. Zhai et al., "Enhancing Decision-Making for LLM Agents
-    via Step-Level Q-Value Models" (2024).
+    to several states, decisions in each state are compared apart. Zhai et al., "Enhancing
+    Decision-Making for LLM Agents via Step-Level Q-Value Models" (2024).
     """
     tree = prefix_tree(group)
     quality = tree.value_after(group)
