@@ -13,17 +13,9 @@ from typing import Any
 
 import numpy as np
 import palestra
-from palestra import (
-    Agent,
-    Decision,
-    Episode,
-    EpisodeRecord,
-    InvalidOption,
-    Turn,
-    make_agent,
-    retrace,
-)
+from palestra import Agent, Episode, EpisodeRecord, InvalidOption, retrace
 from palestra.agents.fitting import check_agents
+from palestra.agents.making import Lasting
 from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game
 from palestra.records.record import StepRecord, notes_of, read_action
@@ -38,22 +30,6 @@ class Branches:
 
     trunk: EpisodeRecord
     candidates: list[EpisodeRecord] = field(default_factory=list)
-
-
-class Lasting(Agent):
-    """An agent that stays open from one call of `palestra.rollouts` to the next."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.name = agent, agent.name
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return self.agent.act(turns)
-
-    def reseed(self, seed: int) -> None:
-        self.agent.reseed(seed)
-
-    def forget(self, episode_key: int) -> None:
-        self.agent.forget(episode_key)
 
 
 def open_branch(
@@ -71,7 +47,7 @@ def open_branch(
     for agent in several:
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
-            made[key] = agent if isinstance(agent, Lasting) else Lasting(make_agent(agent))
+            made[key] = agent if isinstance(agent, Lasting) else Lasting(agent)
     seated = [made[agent if isinstance(agent, str) else id(agent)] for agent in several]
     return open_episode(game, seed, spec=spec, **settings), seated
 
@@ -90,7 +66,7 @@ def seats_of_agents(seated: Sequence[Agent], learners: Collection[str] | None) -
 
 def close_all(agents: Sequence[Lasting]) -> None:
     for agent in dict.fromkeys(agents):
-        agent.agent.close()
+        agent.close_for_good()
 
 
 def branch_turns(

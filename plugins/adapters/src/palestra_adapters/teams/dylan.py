@@ -20,7 +20,7 @@ from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
 
 from palestra_adapters.react import ACTION
-from palestra_adapters.talks import Speaking, Utterance
+from palestra_adapters.talks import Utterance, write_talk
 from palestra_adapters.teams.team import Answer, Team, majority, quote_answers
 from palestra_adapters.thinking import Thinking, together
 
@@ -38,7 +38,7 @@ Weights = NDArray[np.float64]
     kind="llm",
     summary="Layers of members who rate each other.",
 )
-class DyLAN(Team, Speaking):
+class DyLAN(Team):
     """`layers` rounds of `size` members; after the second round `keep` of them continue.
 
     It ends early if more than two thirds agree. With `team`, that many members with the greatest
@@ -118,7 +118,8 @@ class DyLAN(Team, Speaking):
     ) -> EpisodeRecord:
         """All answers as a talk of the members; its last turn is paid for the decision."""
         lines = [_line(answer) for layer in layers for answer in layer]
-        return self.talk_of(
+        return write_talk(
+            type(self).__name__,
             turn,
             [f"member {number + 1}" for number in range(self.size)],
             lines,
