@@ -6,9 +6,10 @@ floor, fights the fire there, which lowers it by 1, or leaves from the ground fl
 episode. After `turns` turns it is truncated.
 
 Two values are paid as separate terms. *Professionalism*: 1 for a rescue, 0.3 for a fire lowered,
-and -1 at the end for each person who is still inside. *Safety*: minus the fire where the turn is
-spent, times the exposure of what is done there: 1 for a rescue, 0.5 for fighting, 0.25 for going
-on. So no plan is best for both, and what a firefighter does shows how much each value counts.
+and for each person still inside -0.1 after every turn and -1 for leaving. *Safety*: minus the fire
+where the turn is spent, times the exposure of what is done there: 1 for a rescue, 0.5 for fighting,
+0.25 for going on. So no plan is best for both, and what a firefighter does shows how much each
+value counts.
 
 The use case is that of "Learning the Value Systems of Agents with Preference-based and Inverse
 Reinforcement Learning", 2026; the published abstract names the two values, and the numbers above
@@ -48,7 +49,7 @@ from palestra.grids.words import quantity
 
 FIERCEST = 2
 EXPOSURE = {"Rescue": 1.0, "Fight": 0.5, "Climb": 0.25, "Leave": 0.0}
-RESCUED, LOWERED, LEFT_BEHIND = 1.0, 0.3, -1.0
+RESCUED, LOWERED, WAITING, LEFT_BEHIND = 1.0, 0.3, -0.1, -1.0
 
 
 class Climb(TextAction, frozen=True):
@@ -112,9 +113,10 @@ class Firefighters(TextGame[Tower]):
         Fight() to lower the fire on your floor by 1;
         Leave() on the ground floor, floor 0, which ends your work.
 
-        Two things are counted. Professionalism: 1 for a rescue, 0.3 for a fire lowered, and -1 at
-        the end for each person who is still inside. Safety: minus the fire on the floor where you
-        spend a turn, times 1 for a rescue, 0.5 for fighting and 0.25 for going on.
+        Two things are counted. Professionalism: 1 for a rescue, 0.3 for a fire lowered, and for
+        each person who is still inside -0.1 after every turn and -1 if you leave. Safety: minus
+        the fire on the floor where you spend a turn, times 1 for a rescue, 0.5 for fighting and
+        0.25 for going on.
     """
     order = "sequential"
     payoffs = "general"
@@ -127,7 +129,8 @@ class Firefighters(TextGame[Tower]):
     @property
     def payoff_bounds(self) -> tuple[float, float]:
         best = self.floors * (RESCUED + FIERCEST * LOWERED)
-        return (self.floors * LEFT_BEHIND - self.turns * FIERCEST, best)
+        worst = self.floors * LEFT_BEHIND - self.turns * (FIERCEST - self.floors * WAITING)
+        return (worst, best)
 
     # The rules
 
@@ -170,9 +173,7 @@ class Firefighters(TextGame[Tower]):
         else:
             state.gone, text = True, "You leave the tower."
         state.turn += 1
-        if self._over(state):
-            duty += LEFT_BEHIND * sum(state.trapped)
-            text += f" {_people(sum(state.trapped))} still inside."
+        duty += (LEFT_BEHIND if state.gone else WAITING) * sum(state.trapped)
         state.earned += duty - risk
         paid = {"professionalism": duty, "safety": -risk}
         return Step({0: {n: v for n, v in paid.items() if v}}, events=[Event("move", text)])

@@ -51,7 +51,8 @@ class Mdp:
     def seen(cls, records: Sequence[EpisodeRecord], *, seat: int = 0, gamma: float = 0.95) -> Mdp:
         """Estimate the tables of a seat from records; probabilities are observed frequencies.
 
-        States are known by their anchors, so that counters do not tell them apart. Actions never seen in a state are not available there.
+        States are known by their anchors, so that counters do not tell them apart. Actions never
+        seen in a state are not available there.
         """
         visits: list[tuple[str, str, str, float]] = []
         first: list[str] = []
