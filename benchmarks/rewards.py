@@ -4,7 +4,7 @@
 rewards` keeps the slowest and the ratios. Making a group takes about 3 ms, as long as one GRPO in
 a loop, so that GRPO is compared on a group at hand and GiGPO both ways.
 
-Estimators that judge, or need forks or coalitions, are left out.
+Estimators that judge, train a network, or need forks or coalitions, are left out.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def batch() -> dict[str, Any]:
             "mode": list(rng.choice(["instant", "reasoning"], ROLLOUTS)),
             "progress": rng.random(ROLLOUTS),
             "local": rng.normal(size=2 * ROLLOUTS),
+            "verdicts": rng.random(size) < 0.5,
         },
     }
 
@@ -57,7 +58,7 @@ def measured() -> dict[str, float]:
     """Milliseconds of every estimator, making the group from arrays included."""
     found = {}
     for entry in entries("group"):
-        if entry.name not in LEFT_OUT:
+        if entry.name not in LEFT_OUT and "gradient" not in entry.cost:
             chain = estimator(entry.name)
             found[entry.name] = microseconds(lambda chain=chain: chain(ARRAYS), times=3) / 1e3
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import palestra
 import pytest
 from adapter_worlds import Free, last, trail
@@ -9,6 +10,7 @@ from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.omit import GONE, Omit
 from palestra_adapters.relay import Relay
+from palestra_rewards.branching import redone_turns
 
 STEPS = {f"p{i}": {f"p{i + 1}": 1.0} for i in range(6)}
 
@@ -38,6 +40,32 @@ def test_what_was_left_out_is_not_shown_again_and_saves_what_it_held() -> None:
     thoughts = len("Thought: plain.\n") * 3  # the third turn's, in the three prompts after it
     assert full.saved == 0
     assert saving.saved == size[0] - size[1] + thoughts > 0
+
+
+def test_a_turn_is_redone_with_everything_visible_and_played_to_its_outcome() -> None:
+    """Agent-Omit's second sample: only turns 3 to 5 were asked without turns 1 and 2."""
+
+    def counted(request: Request) -> str:
+        return onward(request, "Thought: plain.\nOmit: 1, 2\n" if "Turn 3" in last(request) else "")
+
+    model, again = Free(counted), Free(onward)
+    world = trail(STEPS, start="p0")
+    (record,) = palestra.play(world, agents=[Omit(model=model)])
+    for turn in record.turns:
+        turn.usage = msgspec.structs.replace(turn.usage, tokens_in=100)
+        turn.facts["full tokens"] = 130 if turn in record.turns[3:] else 100
+    redone = redone_turns(record, agents=[Omit(model=again)], game=world)
+    assert [one.branched_at for one in redone] == [3, 4, 5]
+    assert all(one.outcome == record.outcome for one in redone)
+    assert not any(GONE in message.content for r in again.requests for message in r.messages)
+    first = again.requests[0]
+    for place in range(1, 4):  # everything that the seat saw up to there
+        assert f"go to p{place}" in first.messages[-1].content
+    assert redone[0].own_turns[0].facts.get("full tokens") == redone[0].own_turns[0].usage.tokens_in
+    (one,) = redone_turns(record, agents=[Omit(model=again)], game=world, turns=[5], horizon=1)
+    assert (one.branched_at, len(one.own_turns)) == (5, 1)
+    with pytest.raises(InvalidOption, match="seat 0 has 6 turns"):
+        redone_turns(record, agents=[Omit(model=again)], game=world, turns=[6])
 
 
 def test_an_empty_thought_is_allowed_and_kept_out_of_the_prompt() -> None:

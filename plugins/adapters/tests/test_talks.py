@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import palestra
 import pytest
@@ -14,6 +15,7 @@ from palestra import Budget, EpisodeRecord, InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.talks import settle, talks_of
 from palestra_adapters.teams.comas import CoMAS, read_score
+from palestra_adapters.teams.dylan import DyLAN
 from palestra_adapters.teams.malt import ROLES, Malt
 from palestra_adapters.teams.score import CORRECT, SCoRe
 from palestra_rewards import Group, estimate, shape
@@ -278,3 +280,50 @@ def test_records_without_talks_are_told() -> None:
     records = palestra.play(WORLD, agents=["random"])
     with pytest.raises(InvalidOption, match="no turn of these records has talks"):
         settle(records, game=WORLD)
+
+
+# DyLAN
+
+
+def rating_team(request: Request) -> str:
+    """Members go left or right by their draw, and rate authors of `right` three times as high."""
+    if "Rate each" not in last(request):
+        return door("right" if (request.seed or 0) % 3 else "left")
+    moves = [line for line in last(request).splitlines() if line.startswith("Action: ")]
+    return "Ratings: " + " ".join("3" if "right" in move else "1" for move in moves)
+
+
+def test_members_get_credit_by_the_ratings_of_real_play() -> None:
+    """Ratings pushed back from the last layer by hand, in every sibling; left is worth 0."""
+    team = DyLAN(model=Free(rating_team), size=3, keep=2, layers=3)
+    records = palestra.rollouts(WORLD, agents=[team], n=8, seed=1)
+    talks = [msgspec.structs.replace(talk, group="first") for talk in settle(records, game=WORLD)]
+    assert {len(talk.tags["ratings"]) for talk in talks} > {0}  # some agree at once
+    returns = np.array([record.returns[0] for record in records])
+    assert [talk.returns[0] for talk in talks] == returns.tolist()
+    assert 0 < returns.mean() < 1
+    expected = []
+    for record, talk in zip(records, talks, strict=True):
+        own = record.returns[0] - returns.mean()
+        part = np.array(talk.tags["final"])
+        parts = [part]
+        for table in reversed(talk.tags["ratings"]):
+            part = sum(part[rater] * np.array(table[rater]) for rater in range(3))
+            parts.append(part)
+        assert all(one.sum() == pytest.approx(1) for one in parts)
+        expected += [own * 3 * np.mean(parts, axis=0)[turn.seat] for turn in talk.turns]
+    np.testing.assert_allclose(estimate("dylan", talks).values, expected, atol=1e-12)
+
+
+def test_a_talk_of_dylan_holds_every_answer_and_its_prompt() -> None:
+    model = after_each_other(
+        *map(door, ("left", "right", "right")), *["Ratings: 1 3 3"] * 3, *[door("right")] * 3
+    )
+    (record,) = palestra.play(WORLD, agents=[DyLAN(model=model, size=3)], live=1)
+    (talk,) = talks_of([record])
+    assert [turn.seat for turn in talk.turns] == [0, 1, 2, 0, 1, 2]
+    assert talk.tags["ratings"] == [[[1 / 7, 3 / 7, 3 / 7]] * 3]
+    assert talk.tags["final"] == pytest.approx([1 / 3] * 3)
+    asked = [event for event in talk.events if event.kind == "asked"]
+    assert {event.data["line"] for event in asked} == set(range(6))
+    assert "Member 2" in next(e.text for e in asked if e.data["line"] == 3 and "left" in e.text)

@@ -177,6 +177,10 @@ def cut_short(record: Any) -> None:
     record.outcome, record.steps = None, record.steps[:2]
 
 
+def without_its_last_step(record: Any) -> None:
+    record.steps = record.steps[:-1]
+
+
 def failed(record: Any) -> None:
     record.error = "Traceback …\nValueError: no such model"
 
@@ -205,6 +209,7 @@ def with_one_success(record: Any) -> None:
     ("spoil", "message"),
     [
         (cut_short, "stops after 2 steps, before its end; finish the run with resume=True"),
+        (without_its_last_step, "holds . of its . steps; read the whole record again"),
         (failed, "ended in an error, ValueError: no such model; leave such records out"),
         (without_a_seat, "has 1 returns for 2 seats"),
         (with_a_short_tag, "the tag 'values' has 1 entries; the record has . turns"),

@@ -31,7 +31,7 @@ from scipy.stats import spearmanr
 Records = list[EpisodeRecord]
 PAGE = Path(__file__).parents[3] / "docs" / "producers.md"
 BY_NAME = {run.entry.split(":")[0]: run for run in RUNS}
-ELSEWHERE = {"red-team", "comas"}  # fed by the agent of that name, and tested beside it
+ELSEWHERE = {"red-team", "comas", "dylan"}  # fed by the agent of that name, and tested beside it
 LEARNS_IT = {"oprl", "duration"}  # take what was reported, and else the rollouts or the clock
 
 

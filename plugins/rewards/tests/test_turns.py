@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from palestra_rewards import Group, Lacking, estimate, estimator
 from palestra_rewards.estimators.backwards import turn_batches
 from palestra_rewards.estimators.gigpo import step_part
-from palestra_rewards.estimators.tree import prefix_tree
+from palestra_rewards.estimators.tree import prefix_tree, step_pairs
 from reward_rollouts import drawn, outcomes
 
 
@@ -195,6 +195,53 @@ def test_tree_values_equal_means_over_shared_beginnings(seed: int, lean: float, 
         ):
             through = same & (moves[:, :shared] == moves[one, :shared]).all(axis=1)
             assert value[turn] == pytest.approx(returns[through, mine].mean())
+
+
+def joint_play() -> Group:
+    """Two seats decide at once, twice; each is paid 3 for the other's 1, less 1 for its own.
+
+    The second step of seat 1 follows what seat 0 did. Ten rollouts, visits unequal.
+    """
+    first = [(0, 0)] * 4 + [(0, 1)] * 1 + [(1, 0)] * 2 + [(1, 1)] * 3
+    second = [(n % 2, int(n > 6)) for n in range(10)]
+    acts = np.array([[a, b] for a, b in zip(first, second, strict=True)])  # rollout, step, seat
+    pay = 3 * acts[:, :, ::-1] - acts
+    return Group.from_arrays(
+        episode=np.repeat(np.arange(10), 4),
+        seat=np.tile([0, 1], 20),
+        turn=np.tile([0, 0, 1, 1], 10),
+        rewards=pay.ravel(),
+        state=[k for a in acts for k in ("s", "s", f"t{a[0]}", f"t{a[0]}")],
+        action=acts.ravel(),
+    )
+
+
+def test_who_decides_together_starts_from_one_node_and_does_not_see_the_other() -> None:
+    group = joint_play()
+    acts = np.asarray(group.action).reshape(10, 2, 2)
+    returns = group.returns.reshape(10, 2)
+    tree = prefix_tree(group)
+    before, after = tree.value_before(group), tree.value_after(group)
+    for turn in range(group.size):
+        one, step, seat = turn // 4, turn // 2 % 2, turn % 2
+        shared = (acts[:, :step] == acts[one, :step]).all(axis=(1, 2))
+        assert before[turn] == pytest.approx(returns[shared, seat].mean())
+        shared &= acts[:, step, seat] == acts[one, step, seat]
+        assert after[turn] == pytest.approx(returns[shared, seat].mean())
+
+
+def test_decisions_in_different_states_are_not_compared_by_step_q() -> None:
+    """One decision leads by chance to a rich or a poor state; in each, `a` is better than `b`."""
+    group = Group.from_arrays(
+        episode=np.repeat(np.arange(4), 2),
+        rewards=[0, 10, 0, 8, 0, 2, 0, 1],
+        state=["s", "rich", "s", "rich", "s", "poor", "s", "poor"],
+        action=["go", "a", "go", "b"] * 2,
+    )
+    assert estimate("step-q", group).values.tolist() == [0, 1, 0, -1] * 2
+    assert step_pairs(group) == [(1, 3), (5, 7)]
+    backed_up = estimate("qlass:normal=false", group).values
+    assert backed_up.tolist() == [6, 10, 6, 8, 6, 2, 6, 1]  # the mean of the best of each state
 
 
 def test_segment_chain_telescopes_over_its_cuts() -> None:

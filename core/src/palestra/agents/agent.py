@@ -164,6 +164,10 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         """A digest that is equal where this seat faces the same decision."""
         return self._episode.state_key(self.seat)
 
+    def anchor(self) -> bytes:
+        """The digest of this decision without counters, as records hold it; see `Game.anchor`."""
+        return self.game.anchor(self._episode.state, self.seat)
+
     def sample(self, rng: Rng) -> Any:
         return self._episode.sample(self.seat, rng)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from palestra.agents.agent import Agent, FunctionAgent
+from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.naming import parse_agent
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.naming import construct
@@ -30,6 +31,31 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     made: Agent = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
     made.name = agent
     return made
+
+
+class Lasting(Agent):
+    """An agent that plays several runs: a run's end does not close it.
+
+    `agent` is as in `make_agent`. One that was made here is closed by `close_for_good`; an `Agent`
+    that the caller made is left to the caller.
+    """
+
+    def __init__(self, agent: AgentLike) -> None:
+        self.agent, self._ours = make_agent(agent), not isinstance(agent, Agent)
+        self.name = self.agent.name or str(agent)
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return self.agent.act(turns)
+
+    def reseed(self, seed: int) -> None:
+        self.agent.reseed(seed)
+
+    def forget(self, episode_key: int) -> None:
+        self.agent.forget(episode_key)
+
+    def close_for_good(self) -> None:
+        if self._ours:
+            self.agent.close()
 
 
 def open_model(uri: str, **options: Any) -> Any:

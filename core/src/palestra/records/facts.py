@@ -11,8 +11,8 @@ by a game, about a state (`EpisodeRecord.facts` at the start, `StepRecord.facts`
 * `milestones`: names of the milestones reached so far.
 * `stages`: scores from 0 to 1 of stages that must be passed in this order.
 * `checks`: true and false by category, as in `{"hard": [true, false]}`.
-* `needless`: how many tool calls so far repeated a call already answered. The calls themselves are
-  events, with `tool` and `arguments` in their data.
+* `needless`: how many tool calls so far asked for what was known: a call repeated, or a question
+  that needs none. The calls themselves are events, with `tool` and `arguments` in their data.
 * `objects`: names of objects and their attributes; `goal`: what they should be, in the same form.
 * `belief`: probabilities of the types a hidden party can have, by all that was seen so far; `type`:
   the place of the true one.

@@ -155,6 +155,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     `rewards_from` names the components of its rewards; `group`, `parent` and `branched_at` link
     siblings and forks. `facts` are the game's facts about the initial state. `error` is the
     traceback of the exception that ended the episode, if an agent, the game or a listener failed.
+    `length` is the number of steps played, which shows whether some are missing; 0 if unknown.
     """
 
     env: str
@@ -178,6 +179,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
     tags: dict[str, Any] = {}
     error: str = ""
     facts: dict[str, Any] = {}
+    length: int = 0
     format: str = FORMAT
 
     @property
@@ -291,6 +293,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         gamma=getattr(episode, "gamma", 1.0),
         versions=versions_for(game),
         facts=facts,
+        length=len(steps),
         **identity,
     )
 

@@ -184,3 +184,36 @@ def accuracy_on_tests(record: EpisodeRecord) -> float | None:
 def memory_coverage(record: EpisodeRecord) -> float:
     """The share of the questions asked whose answer was in the memory."""
     return float(last_fact(record, "local")[0])
+
+
+# Questions of which some need a tool
+
+
+def _by_question(record: EpisodeRecord) -> list[tuple[bool, int]]:
+    """For every question answered, whether it needed its tool, and the calls made for it."""
+    needs, called = last_fact(record, "needs"), last_fact(record, "called")
+    answered = last_fact(record, "answered")
+    return list(zip(needs, called, strict=False))[: len(answered)]
+
+
+@metric("overuse", measures=("text/MixedQuestions-v0",), bounds=(0.0, 1.0), better="lower")
+def overuse(record: EpisodeRecord) -> float | None:
+    """The share of questions answered without need of a tool for which one was called."""
+    return share_of([calls > 0 for needed, calls in _by_question(record) if not needed])
+
+
+@metric("underuse", measures=("text/MixedQuestions-v0",), bounds=(0.0, 1.0), better="lower")
+def underuse(record: EpisodeRecord) -> float | None:
+    """The share of questions answered that needed a tool for which none was called."""
+    return share_of([calls == 0 for needed, calls in _by_question(record) if needed])
+
+
+@metric(
+    "accuracy-per-call", measures=("text/MixedQuestions-v0",), bounds=(0.0, None), better="higher"
+)
+def accuracy_per_call(record: EpisodeRecord) -> float | None:
+    """Right answers for each call that was made; undefined without calls."""
+    answered, called = last_fact(record, "answered"), last_fact(record, "called")
+    if not answered or not sum(called):
+        return None
+    return float(sum(answered) / sum(called))

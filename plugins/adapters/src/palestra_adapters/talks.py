@@ -106,19 +106,29 @@ class Speaking(Adapter):
     def talk_of(
         self, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any
     ) -> EpisodeRecord:
-        """Lines as a finished talk without rewards. Talks of one decision form one group."""
-        nothing = (0.0,) * len(players)
-        return EpisodeRecord(
-            env=f"{type(self).__name__}({turn.env})",
-            seed=0,
-            players=tuple(players),
-            opening=_prompt(lines, 0),
-            steps=[_step(lines, place) for place in range(len(lines))],
-            outcome=score_outcome(nothing),
-            returns=nothing,
-            group=f"{turn.start_key}.{turn.sibling}.{turn.steps_played}.{turn.seat}.{turn.tries}",
-            tags={"moves": [line.move for line in lines]} | tags,
-        )
+        """Lines as a finished talk, as `write_talk` makes it."""
+        return write_talk(type(self).__name__, turn, players, lines, **tags)
+
+
+def write_talk(
+    name: str, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any
+) -> EpisodeRecord:
+    """Lines as a finished talk without rewards. Talks of one decision form one group.
+
+    name: of the adapter. `moves` among the tags replaces the lines' own moves.
+    """
+    nothing = (0.0,) * len(players)
+    return EpisodeRecord(
+        env=f"{name}({turn.env})",
+        seed=0,
+        players=tuple(players),
+        opening=_prompt(lines, 0),
+        steps=[_step(lines, place) for place in range(len(lines))],
+        outcome=score_outcome(nothing),
+        returns=nothing,
+        group=f"{turn.start_key}.{turn.sibling}.{turn.steps_played}.{turn.seat}.{turn.tries}",
+        tags={"moves": [line.move for line in lines]} | tags,
+    )
 
 
 def _prompt(lines: Sequence[Utterance], place: int) -> list[EventRecord]:
@@ -196,7 +206,7 @@ def settle(
     if not found:
         raise InvalidOption(
             "no turn of these records has talks; they are the fact 'talks' of decisions by score, "
-            "malt, comas and redteam"
+            "malt, comas, redteam and dylan"
         )
     return found
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import palestra
-from palestra import Agent, Decision, Episode, EpisodeRecord, InvalidOption, Turn, make_agent
+from palestra import Agent, Episode, EpisodeRecord, InvalidOption, retrace
 from palestra.agents.fitting import check_agents
+from palestra.agents.making import Lasting
+from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game
 from palestra.records.record import StepRecord, notes_of, read_action
 from palestra.shaping import open_episode
@@ -28,22 +30,6 @@ class Branches:
 
     trunk: EpisodeRecord
     candidates: list[EpisodeRecord] = field(default_factory=list)
-
-
-class Lasting(Agent):
-    """An agent that stays open from one call of `palestra.rollouts` to the next."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.name = agent, agent.name
-
-    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        return self.agent.act(turns)
-
-    def reseed(self, seed: int) -> None:
-        self.agent.reseed(seed)
-
-    def forget(self, episode_key: int) -> None:
-        self.agent.forget(episode_key)
 
 
 def open_branch(
@@ -61,7 +47,7 @@ def open_branch(
     for agent in several:
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
-            made[key] = agent if isinstance(agent, Lasting) else Lasting(make_agent(agent))
+            made[key] = agent if isinstance(agent, Lasting) else Lasting(agent)
     seated = [made[agent if isinstance(agent, str) else id(agent)] for agent in several]
     return open_episode(game, seed, spec=spec, **settings), seated
 
@@ -80,7 +66,7 @@ def seats_of_agents(seated: Sequence[Agent], learners: Collection[str] | None) -
 
 def close_all(agents: Sequence[Lasting]) -> None:
     for agent in dict.fromkeys(agents):
-        agent.agent.close()
+        agent.close_for_good()
 
 
 def branch_turns(
@@ -148,6 +134,55 @@ def branch_turns(
     if best is None:
         raise InvalidOption("no seat has a decision in this episode")
     return Branches(best, found)
+
+
+def redone_turns(
+    record: EpisodeRecord,
+    *,
+    agents: Any,
+    seat: int = 0,
+    turns: Collection[int] | None = None,
+    n: int = 1,
+    horizon: int = 0,
+    seed: int = 0,
+    invalid: str = "retry:2",
+    game: Game[Any, Any] | None = None,
+) -> list[EpisodeRecord]:
+    """Turns of an episode played again by agents that see everything: Agent-Omit's second sample.
+
+    Each result branches off at a turn of `seat`. Its agents are new there, so that the prompt holds
+    all that the seat was ever shown, whatever the agent had left out of its own. turns: which of
+    the seat's turns, from 0; by default those whose prompt was shorter than the whole context (the
+    fact "full tokens", which the adapter `omit` reports). horizon: number of steps to play, the
+    turn's own included; 0 plays to the end, so that the sample has an outcome. n: samples per turn.
+    game: the game, for a record without an environment id.
+
+    Samples of one turn are rollouts of one task, apart from those of other turns.
+    """
+    if horizon < 0:
+        raise InvalidOption(f"horizon must be at least 0, not {horizon}")
+    places = [(number, turn) for number, step in enumerate(record.steps) for turn in step.turns]
+    own = [(number, turn) for number, turn in places if turn.seat == seat]
+    if turns is None:
+        shorter = [turn.facts.get("full tokens", 0) > turn.usage.tokens_in for _, turn in own]
+        turns = [place for place, yes in enumerate(shorter) if yes]
+    for place in turns:
+        if not 0 <= place < len(own):
+            raise InvalidOption(f"seat {seat} has {len(own)} turns, numbered from 0; not {place}")
+    wanted = {own[place][0] for place in turns}
+    found: list[EpisodeRecord] = []
+    for number, episode in enumerate(retrace(record, game)):
+        if number in wanted:
+            found += palestra.rollouts(
+                episode.game,
+                agents=agents,
+                n=n,
+                seed=seed + number,
+                start=episode,
+                invalid=invalid,
+                max_episode_steps=number + horizon if horizon else None,
+            )
+    return found
 
 
 def score_of(

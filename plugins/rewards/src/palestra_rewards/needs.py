@@ -150,7 +150,11 @@ NEEDS: dict[str, Need] = {
     "discussion": fact("discussion", "turns of each answer, evaluation and scoring, and the score"),
     "attacks": fact("executed", "the members who carried out an attack, as a list"),
     "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
-    "ratings": option("ratings", "peers' ratings, of shape (layers - 1, agents, agents)"),
+    "ratings": Need(
+        lambda group, options: "ratings" in options or "ratings" in group.facts,
+        "settle talks of the agent dylan, which report it, or pass ratings=… (peers' ratings, of "
+        "shape (layers - 1, agents, agents))",
+    ),
     "judge": option("judge", "a function that compares two rollouts"),
     "reference trace": option("reference", "the calls of a solution, as a list"),
     "expert": option("expert", "what an expert would play"),

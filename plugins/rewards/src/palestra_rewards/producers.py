@@ -142,7 +142,14 @@ RUNS = (
     Run("ssl", "progress", "environments", "games/Quest-v0", (("random",),), n=6),
     Run("prs", "stages", "environments", "web/ToolWorld-v0", ((CALLER,), ("random",)), n=2),
     Run("planner-r1", "checks", "environments", "web/TravelDesk-v0", (("travel-greedy",),), n=2),
-    Run("smart", "calls", "environments", "web/ToolWorld-v0", ((CALLER,), ("random",)), n=2),
+    Run(
+        "smart",
+        "calls",
+        "environments",
+        "text/MixedQuestions-v0",
+        (("question-solver:calls=always",), ("question-solver",), ("random",)),
+        n=2,
+    ),
     Run(
         "matchtir",
         "calls",

@@ -91,6 +91,11 @@ def check_record(record: EpisodeRecord) -> None:
             f"{name} stops after {len(record.steps)} steps, before its end; finish the run with "
             "resume=True, or leave it out"
         )
+    if record.length and record.length != len(record.steps):
+        raise InvalidOption(
+            f"{name} holds {len(record.steps)} of its {record.length} steps; read the whole record "
+            "again, or leave it out"
+        )
     if len(record.returns) != len(record.players):
         raise InvalidOption(
             f"{name} has {len(record.returns)} returns for {len(record.players)} seats; a record "

@@ -2,7 +2,9 @@
 
 Liu et al., "A Dynamic LLM-Powered Agent Network for Task-Oriented Agent Collaboration", 2024
 ("Dynamic LLM-Agent Network: An LLM-agent Collaboration Framework with Agent Team Optimization").
-Here the ranker is the sum of the ratings that members give each other.
+Here the ranker is the sum of the ratings that members give each other. Each decision carries its
+talk: a seat for each member, a turn for each answer, and the ratings, from which the estimator
+`dylan` shares credit.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Decision, InvalidOption, Meta, Turn, agent
+from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
+from palestra.agents.models import Reply
 
+from palestra_adapters.react import ACTION
+from palestra_adapters.talks import Utterance, write_talk
 from palestra_adapters.teams.team import Answer, Team, majority, quote_answers
 from palestra_adapters.thinking import Thinking, together
 
@@ -72,7 +77,7 @@ class DyLAN(Team):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         members = self.members
         answers = yield from together([self.answer(turn, m, advice) for m in members])
-        layers, weights = [answers], list[Weights]()
+        layers, weights, tables = [answers], list[Weights](), list[Weights]()
         while len(layers) < self._layers and not has_agreement(answers):
             context = "\n".join(filter(None, (advice, quote_answers(answers))))
             rated = yield from self._ratings(turn, members, answers, context)
@@ -80,15 +85,48 @@ class DyLAN(Team):
                 strong = np.argsort(-rated.sum(axis=0), kind="stable")[: self._keep]
                 rows = sorted(int(i) for i in strong)
                 members, rated = [members[i] for i in rows], rated[rows]
+            tables.append(self._table(members, answers, rated))
             answers = yield from together([self.answer(turn, m, context) for m in members])
             layers.append(answers)
             weights.append(rated)
         decision = self.agreed(turn, answers)
-        for layer, share in zip(layers, contributions(layers, weights), strict=True):
+        parts = contributions(layers, weights)
+        for layer, share in zip(layers, parts, strict=True):
             for answer, value in zip(layer, share, strict=True):
                 self.importance[answer.member] += value
         self.decisions += 1
+        final = self._table([0], answers, parts[-1][None])[0]
+        talk = self._talk(turn, layers, decision.text or "", ratings=tables, final=final)
+        decision.facts = {**decision.facts, "talks": [talk]}
         return decision
+
+    def _table(self, members: Sequence[int], answers: Sequence[Answer], rated: Weights) -> Weights:
+        """Shares that `members` give the authors of `answers`, shape (size, size)."""
+        table = np.zeros((self.size, self.size))
+        for member, row in zip(members, rated, strict=True):
+            table[member, [answer.member for answer in answers]] = normalise(row)
+        return table
+
+    def _talk(
+        self,
+        turn: Turn,
+        layers: Sequence[Sequence[Answer]],
+        move: str,
+        *,
+        ratings: Sequence[Weights],
+        final: Weights,
+    ) -> EpisodeRecord:
+        """All answers as a talk of the members; its last turn is paid for the decision."""
+        lines = [_line(answer) for layer in layers for answer in layer]
+        return write_talk(
+            type(self).__name__,
+            turn,
+            [f"member {number + 1}" for number in range(self.size)],
+            lines,
+            moves=[None] * (len(lines) - 1) + [move],
+            ratings=[table.tolist() for table in ratings],
+            final=final.tolist(),
+        )
 
     def _ratings(
         self, turn: Turn, members: Sequence[int], answers: Sequence[Answer], context: str
@@ -100,6 +138,12 @@ class DyLAN(Team):
         rated = np.array([read_ratings(reply.text, len(answers)) for reply in replies])
         rated[:, [answer.move is None for answer in answers]] = 0.0
         return rated
+
+
+def _line(answer: Answer) -> Utterance:
+    text = f"Thought: {answer.reason}\n{ACTION} {answer.move or 'none'}"
+    reply = answer.reply or Reply("")
+    return Utterance(answer.member, answer.asked, text, None, reply, reply.usage)
 
 
 def read_ratings(text: str, count: int) -> list[float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from palestra import Decision, InvalidOption, Turn
-from palestra.agents.models import Reply
+from palestra.agents.models import Message, Reply
 from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import Adapter, legal_move, story
@@ -19,12 +19,16 @@ HEAT = 0.8  # members of one model differ only by sampling
 
 
 class Answer(NamedTuple):
-    """What one member would play and why; `move` is None if it is not legal."""
+    """What one member would play and why; `move` is None if it is not legal.
+
+    `asked` is the prompt that it answers.
+    """
 
     member: int
     move: str | None
     reason: str = ""
     reply: Reply | None = None
+    asked: tuple[Message, ...] = ()
 
     def __str__(self) -> str:
         return f"Member {self.member + 1}: {self.reason}\nAction: {self.move or 'none'}"
@@ -49,7 +53,8 @@ class Team(Adapter):
         asked = "\n".join(filter(None, (story(turn), context)))
         messages = self.single(rules, asked, answer=FORM)
         step = yield from reason(self, turn, messages, held=can_hold(self, number), member=number)
-        return Answer(member, legal_move(turn, step.move), step.thought, step.reply)
+        move = legal_move(turn, step.move)
+        return Answer(member, move, step.thought, step.reply, tuple(messages))
 
     def agreed(self, turn: Turn, answers: Sequence[Answer], move: str | None = None) -> Decision:
         """The decision for `move`, or else for the majority of the answers."""

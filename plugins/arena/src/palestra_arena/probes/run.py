@@ -10,17 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from palestra import (
-    Agent,
-    EpisodeRecord,
-    InvalidOption,
-    UnknownName,
-    iter_records,
-    make_agent,
-    stream,
-)
+from palestra import EpisodeRecord, InvalidOption, UnknownName, iter_records, stream
 from palestra.agents.budget import Usage
 from palestra.agents.fitting import check_agents
+from palestra.agents.making import Lasting
 from palestra.runner.run_folder import FINISHED
 
 from palestra_arena.probes.asking import Choices, ProbeGame, Replies
@@ -109,27 +102,6 @@ def ask(
             stacklevel=2,
         )
     return [found[key] for key in sorted(found)]
-
-
-class Lasting(Agent):
-    """An agent that is asked in several runs; it is opened once, and closed by who opened it."""
-
-    def __init__(self, agent: Any) -> None:
-        self._agent, self._ours = make_agent(agent), not isinstance(agent, Agent)
-        self.name = self._agent.name or str(agent)
-
-    def act(self, turns: Sequence[Any]) -> Sequence[Any]:
-        return self._agent.act(turns)
-
-    def reseed(self, seed: int) -> None:
-        self._agent.reseed(seed)
-
-    def forget(self, episode_key: int) -> None:
-        self._agent.forget(episode_key)
-
-    def close_for_good(self) -> None:
-        if self._ours:
-            self._agent.close()
 
 
 def folder_of(out: str | Path, arm: str, game: ProbeGame) -> Path:

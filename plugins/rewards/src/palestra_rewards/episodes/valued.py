@@ -99,7 +99,7 @@ def _last(found: Floats, record: EpisodeRecord, seat: int) -> float:
 class Likeness:
     """How much a turn looks like the expert's rather than the agent's: log-odds of a classifier.
 
-    Logistic regression on which decision was made where (`state_key`, action), with equal weight
+    Logistic regression on which decision was made where (anchor, action), with equal weight
     on both sides. With `gamma` it learns Q with the reward `Q(s, a) - gamma * Q(s', a')`, as
     InversePRM does; without, the reward itself, as StepAgent's inverse form does. If both play
     with known probabilities, the log-odds are the log of their ratio. `state` is plain JSON.
@@ -144,7 +144,7 @@ class Likeness:
 
     def _cells(self, record: EpisodeRecord) -> Any:
         """The cell of every turn and of the seat's next one: shape (turns, 2)."""
-        named = [f"{t.seat}:{t.state_key}:{t.action}".encode() for t in record.turns]
+        named = [f"{t.seat}:{t.anchor or t.state_key}:{t.action}".encode() for t in record.turns]
         cell = np.array([crc32(name) % self.buckets for name in named], dtype=np.int64)
         after = np.full(cell.size, self.buckets)
         for turns in lines_of(record):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import Bools, Floats, Ints, floats, together
+from palestra_rewards.arrays import Bools, Floats, Ints, floats, means, number, together
 from palestra_rewards.estimators.salt import previous
 from palestra_rewards.estimators.tree import prefix_tree
 from palestra_rewards.estimators.truncated import egae
@@ -292,7 +292,9 @@ def qlass(
 ) -> Floats:
     """Q of the best child, backed up over the tree of explored rollouts.
 
-    `Q(s, a) = r + gamma * max Q(child)`; the tree joins rollouts that share a prefix.
+    `Q(s, a) = r + gamma * max Q(child)`; the tree joins rollouts that share a prefix. Where chance
+    leads from one decision to several states, it is the mean over the rollouts of the best child in
+    the state that each reached.
 
     With `normal`, Q is scaled to 0..1 within the task. For one player. Lin et al., "QLASS" (2025).
     """
@@ -302,23 +304,16 @@ def qlass(
             "as in Group.of(records, seats=[0])"
         )
     tree = prefix_tree(group)
-    nodes = int(tree.after.max(initial=-1)) + 1
-    reward = _at_nodes(group.rewards, tree.after, nodes)
-    best = np.full(nodes, -np.inf)
-    quality = np.zeros(nodes)
+    state, following = together((tree.before, _keys(group)[0])), next_turn(group)
+    best = np.full(int(state.max(initial=-1)) + 1, -np.inf)
+    found = np.zeros(group.size)
     for place in range(int(group.ordinal.max(initial=-1)), -1, -1):
         now = np.flatnonzero(group.ordinal == place)
-        node = tree.after[now]
-        quality[node] = reward[node] + gamma * np.where(np.isinf(best[node]), 0.0, best[node])
-        np.maximum.at(best, tree.before[now], quality[node])
-    found = quality[tree.after]
+        ahead = np.where(following[now] >= 0, best[state[following[now]]], 0.0)
+        node = number(tree.after[now])
+        found[now] = means(group.rewards[now] + gamma * ahead, node)[node]
+        np.maximum.at(best, state[now], found[now])
     return _unit(found, group.turn_task) if normal else found
-
-
-def _at_nodes(values: Floats, node: Ints, nodes: int) -> Floats:
-    """Mean reward of the turns that lead to each node, shape (nodes,)."""
-    visits = np.bincount(node, minlength=nodes)
-    return floats(np.bincount(node, values, minlength=nodes) / np.maximum(visits, 1))
 
 
 def _unit(values: Floats, ids: Ints) -> Floats:

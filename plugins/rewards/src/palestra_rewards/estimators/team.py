@@ -276,9 +276,11 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     `ratings` has shape (layers - 1, agents, agents): row i of layer t holds the ratings that agent
     i of layer t + 1 gave the authors of layer t. `final`, shape (agents,), has the contributions to
     the answer, by default equal. Returns shape (layers, agents); each layer sums to 1, and a silent
-    agent gets 0.
+    agent gets 0. One layer alone has no ratings; it needs `final`.
     """
     table = numbers("ratings", ratings)
+    if table.size == 0 and final is not None:
+        table = np.zeros((0, len(final), len(final)))
     if table.ndim != 3 or table.shape[1] != table.shape[2] or (table < 0).any():
         raise InvalidOption("ratings must be non-negative, of shape (layers - 1, agents, agents)")
     agents = table.shape[1]
@@ -300,13 +302,28 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     paper="Liu et al. (2023), Dynamic LLM-Agent Network",
     check="test_importance_of_every_layer_sums_to_one",
 )
-def dylan(group: Group, *, ratings: Any, final: Any = None) -> Floats:
+def dylan(group: Group, *, ratings: Any = None, final: Any = None) -> Floats:
     """Group-centred return times the seat's importance, relative to an equal share.
+
+    Each episode has its own `ratings` and `final` where its talk reports them: the facts "ratings"
+    and "final" of talks of the agent `dylan`. Those given as options hold for all episodes.
 
     Liu et al., "Dynamic LLM-Agent Network" (2023).
     """
-    total = importance(ratings, final).mean(axis=0)
-    if total.size <= int(group.seat.max(initial=0)):
-        raise InvalidOption(f"ratings cover {total.size} agents, but the rollouts have more seats")
+    seats = int(group.seat.max(initial=0)) + 1
+    if ratings is not None:
+        shares = np.tile(_shares(ratings, final, seats), (group.episodes, 1))
+    else:
+        ends = group.facts.get("final", [None] * group.episodes)
+        pairs = zip(group.fact("ratings"), ends, strict=True)
+        shares = np.array([_shares(table, last, seats) for table, last in pairs])
     deviation = group.spread(centre(group.returns, group.peers))
-    return floats(deviation * total[group.seat] * total.size)
+    return floats(deviation * shares[group.episode, group.seat])
+
+
+def _shares(ratings: Any, final: Any, seats: int) -> Floats:
+    """The importance of every seat, over all layers, relative to an equal share; (seats,)."""
+    total = importance(ratings, final).mean(axis=0)
+    if total.size < seats:
+        raise InvalidOption(f"ratings cover {total.size} agents, but the rollouts have more seats")
+    return floats(total[:seats] * total.size)

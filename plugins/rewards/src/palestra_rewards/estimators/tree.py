@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from palestra import InvalidOption, Meta, reward
 
-from palestra_rewards.arrays import NO_SPREAD, Bools, Floats, Ints, floats, together
+from palestra_rewards.arrays import NO_SPREAD, Bools, Floats, Ints, firsts, floats, together
 from palestra_rewards.columns import places
 from palestra_rewards.group import Group
 
@@ -37,40 +38,79 @@ class Tree:
 
 
 def prefix_tree(group: Group) -> Tree:
-    """The tree in which episodes share nodes as long as states and decisions are equal."""
+    """The tree in which episodes share nodes as long as states and decisions are equal.
+
+    Decisions made together start from one node. Each leads to a node of its own, in which the
+    others' decisions are open; the next step starts from the node that all of them lead to.
+    """
     assert group.state is not None
     assert group.action is not None
     edge = together((group.seat, group.state, group.action))
-    order, starts = _by_place(group)
+    step = steps_of(group)
+    shared = int(step.max(initial=-1)) + 1 < group.size  # some decisions were made together
+    joint = _joint_edges(group, edge, step) if shared else edge
+    order, starts = _by_place(group, step)
     node = group.task.copy()  # where every episode stands
     nodes = int(node.max(initial=-1)) + 1
-    before, after = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
+    before, after, reached = (np.empty(group.size, np.int64) for _ in range(3))
     for start, end in pairwise(starts):
         now = order[start:end]
-        episode = group.episode[now]
-        before[now] = node[episode]
-        fresh = together((node[episode], edge[now]))
-        after[now] = node[episode] = nodes + fresh
-        nodes += int(fresh.max()) + 1
-    return Tree(before, after, _values(group, after, nodes))
+        before[now] = node[group.episode[now]]
+        for into, of in ((after, edge), (reached, joint))[: 1 + shared]:
+            fresh = together((before[now], of[now]))
+            into[now] = nodes + fresh
+            nodes += int(fresh.max()) + 1
+        node[group.episode[now]] = (reached if shared else after)[now]
+    visits = [(group.task, np.arange(group.episodes)), (after, group.episode)]
+    if shared:
+        once = firsts(step)
+        visits.append((reached[once], group.episode[once]))
+    return Tree(before, after, _values(group, visits, nodes))
 
 
-def _by_place(group: Group) -> tuple[Ints, Ints]:
-    """Turns ordered by their place in their episode, and the offset at which each place starts."""
-    place = places(group.episode)
+def steps_of(group: Group) -> Ints:
+    """A number for every turn, equal for decisions made together, rising within an episode."""
+    order = np.argsort(group.episode, kind="stable")
+    episode, turn, line = group.episode[order], group.turn[order], group.line[order]
+    fresh = np.ones(group.size, dtype=bool)
+    fresh[1:] = (np.diff(episode) != 0) | (np.diff(turn) != 0)
+    if not fresh.all():  # a second turn of one line begins a step of its own
+        again = places(together((line, np.cumsum(fresh))))
+        fresh[1:] |= np.diff(again) != 0
+    found = np.empty(group.size, np.int64)
+    found[order] = np.cumsum(fresh) - 1
+    return found
+
+
+def _joint_edges(group: Group, edge: Ints, step: Ints) -> Ints:
+    """A number for every turn, equal where the decisions of all seats of the step are."""
+    order = np.lexsort((group.seat, step))
+    slot = np.empty(group.size, np.int64)
+    slot[order] = places(step[order])
+    columns = np.zeros((int(slot.max(initial=0)) + 1, int(step.max(initial=-1)) + 1), np.int64)
+    columns[slot, step] = edge + 1
+    return together(columns)[step]
+
+
+def _by_place(group: Group, step: Ints) -> tuple[Ints, Ints]:
+    """Turns ordered by the place of their step in its episode, and where each place starts."""
+    place = step - step[firsts(group.episode)][group.episode]
     return np.argsort(place, kind="stable"), np.concatenate(([0], np.bincount(place).cumsum()))
 
 
-def _values(group: Group, after: Ints, nodes: int) -> Floats:
-    """Mean return at every node for every seating, over the rollouts through the node."""
+def _values(group: Group, visits: Sequence[tuple[Ints, Ints]], nodes: int) -> Floats:
+    """Mean return at every node for every seating, over the rollouts through the node.
+
+    `visits` are nodes and the episodes that passed through them, each once.
+    """
     returns, present = outcomes(group)
     value = np.zeros((nodes, returns.shape[1]))
-    visited = np.concatenate((group.task, after))  # each episode's root and nodes, once each
-    episode = np.concatenate((np.arange(group.episodes), group.episode))
+    visited, episode = (np.concatenate(parts) for parts in zip(*visits, strict=True))
     for seating in range(returns.shape[1]):
-        total = np.bincount(visited, returns[episode, seating], minlength=nodes)
-        visits = np.bincount(visited, present[episode, seating], minlength=nodes)
-        value[:, seating] = total / np.maximum(visits, 1)
+        paid, there = (table[:, seating].astype(np.float64) for table in (returns, present))
+        total = np.bincount(visited, paid[episode], minlength=nodes)
+        through = np.bincount(visited, there[episode], minlength=nodes)
+        value[:, seating] = total / np.maximum(through, 1)
     return value
 
 
@@ -195,12 +235,13 @@ def step_q(group: Group) -> Floats:
     """1 for the best decision at every node by mean outcome, -1 for the worst, 0 for the others.
 
     A decision's Q is the mean outcome of the rollouts that took it; at a node whose decisions are
-    all worth the same, all get 0. Zhai et al., "Enhancing Decision-Making for LLM Agents
-    via Step-Level Q-Value Models" (2024).
+    all worth the same, all get 0. Where chance, or a seat that is left out, leads from one decision
+    to several states, decisions in each state are compared apart. Zhai et al., "Enhancing
+    Decision-Making for LLM Agents via Step-Level Q-Value Models" (2024).
     """
     tree = prefix_tree(group)
     quality = tree.value_after(group)
-    here = together((tree.before, group.turn_seating))
+    here = _decision_points(group, tree)
     nodes = int(here.max(initial=-1)) + 1
     low, high = np.full(nodes, np.inf), np.full(nodes, -np.inf)
     np.minimum.at(low, here, quality)
@@ -210,9 +251,15 @@ def step_q(group: Group) -> Floats:
     return np.where(apart, best.astype(np.float64) - worst, 0.0)
 
 
+def _decision_points(group: Group, tree: Tree) -> Ints:
+    """A number for every turn, equal where the same agent decided in one state of one node."""
+    assert group.state is not None
+    return together((tree.before, group.turn_seating, group.state))
+
+
 def step_pairs(group: Group) -> list[tuple[int, int]]:
     """Indices of (better, worse) turns, one pair per node that has both, for step-level DPO."""
-    labels, node = step_q(group), together((prefix_tree(group).before, group.turn_seating))
+    labels, node = step_q(group), _decision_points(group, prefix_tree(group))
     best, worst = (
         {int(node[t]): int(t) for t in np.flatnonzero(labels == s)[::-1]} for s in (1, -1)
     )

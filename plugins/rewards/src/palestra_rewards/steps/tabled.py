@@ -65,7 +65,7 @@ class TableReward:
 
     `table` is the result of `palestra_rewards.tabular.Mdp.table`, or the path of a JSON file of it:
     rewards designed by a teacher or by the agent itself, blended, or inferred from demonstrations.
-    Give costs a negative weight. States are keyed by `game.state_key` of the seat, actions by their
+    Give costs a negative weight. States are keyed by `game.anchor` of the seat, actions by their
     JSON. `term` is the name of the reward; two tables at once need two names.
     """
 
@@ -92,7 +92,7 @@ class TableReward:
             return {self.term: 0.0}
         action = step.actions[step.seat]
         plain = int(action) if isinstance(action, int) else as_json(action)
-        key = f"{step.game.state_key(step.before, step.seat).hex()} {action_key(plain)}"
+        key = f"{step.game.anchor(step.before, step.seat).hex()} {action_key(plain)}"
         return {self.term: self.weight * self.values.get(key, 0.0)}
 
 

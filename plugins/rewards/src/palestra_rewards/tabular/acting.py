@@ -31,7 +31,7 @@ NEAR = 1e-12  # sums this close are equal
 
 def whole(turn: Turn, term: str) -> object:
     """The whole state as the seat sees it, the same for every advisor."""
-    return turn.state_key().hex()
+    return turn.anchor().hex()
 
 
 class Transition(NamedTuple):

@@ -51,7 +51,8 @@ class Mdp:
     def seen(cls, records: Sequence[EpisodeRecord], *, seat: int = 0, gamma: float = 0.95) -> Mdp:
         """Estimate the tables of a seat from records; probabilities are observed frequencies.
 
-        Actions never seen in a state are not available there.
+        States are known by their anchors, so that counters do not tell them apart. Actions never
+        seen in a state are not available there.
         """
         visits: list[tuple[str, str, str, float]] = []
         first: list[str] = []
@@ -59,7 +60,7 @@ class Mdp:
             paid, turns = turn_rewards(record), record.turns
             own = [one for one in lines_of(record) if turns[one[0]].seat == seat]
             for places in own:
-                keys = [turns[place].state_key for place in places]
+                keys = [turns[place].anchor or turns[place].state_key for place in places]
                 first.append(keys[0])
                 moved = [action_key(turns[place].action) for place in places]
                 visits += zip(keys, moved, [*keys[1:], ""], paid[places], strict=True)

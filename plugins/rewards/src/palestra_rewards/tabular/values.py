@@ -29,12 +29,13 @@ def counts_of(mdp: Mdp, records: Sequence[EpisodeRecord], *, seat: int = 0) -> F
         for turns in lines_of(record):
             own = [record.turns[place] for place in turns]
             for time, turn in enumerate(own if own[0].seat == seat else ()):
-                if turn.state_key not in state or action_key(turn.action) not in action:
+                key = turn.anchor or turn.state_key
+                if key not in state or action_key(turn.action) not in action:
                     raise InvalidOption(
                         f"record {record.number} has a state or action that the tables do not "
                         "hold; make them with Mdp.seen from all records"
                     )
-                cell = state[turn.state_key], action[action_key(turn.action)]
+                cell = state[key], action[action_key(turn.action)]
                 found[row][cell] += mdp.gamma**time
     return found.reshape(len(records), -1)
 
