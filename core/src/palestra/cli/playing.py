@@ -55,6 +55,9 @@ def play_command(
         float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")
     ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")
+    ] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
     log: Annotated[
@@ -93,6 +96,7 @@ def play_command(
                 seed=seed,
                 out=folder,
                 resume=resume,
+                other_versions=other_versions,
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
