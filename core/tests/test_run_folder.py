@@ -195,3 +195,52 @@ def test_versions_are_those_of_rules_agents_and_rewards(tmp_path: Path) -> None:
     plan = msgspec.json.decode((tmp_path / "run.json").read_bytes())
     parts = ("", "_games", "_agents", "_rewards")
     assert plan["versions"].keys() == {f"palestra{part}" for part in parts}
+
+
+class Stopper(Tiring):
+    """Presses Ctrl-C at one call of any of its methods."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(10_000)
+        self.at, self.calls = at, 0
+
+    def _call(self) -> None:
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        self._call()
+        return super().act(turns)
+
+    def forget(self, episode_key: int) -> None:
+        self._call()
+
+
+def test_ctrl_c_at_any_call_costs_no_answer(tmp_path: Path) -> None:
+    """Also between two episodes that end in the same step."""
+
+    def play(agent: Stopper, folder: Path) -> list[EpisodeRecord]:
+        settings: dict[str, Any] = {"episodes": 5, "live": 3, "max_episode_steps": 5}
+        palestra.play(C4, agents=[agent, agent], out=folder, resume=True, **settings)
+        return comparable(read_records(folder / "episode.jsonl"))
+
+    whole = Stopper(0)
+    expected = play(whole, tmp_path / "whole")
+    assert whole.calls > 10
+    for at in range(1, whole.calls + 1):
+        first, second, folder = Stopper(at), Stopper(0), tmp_path / str(at)
+        with pytest.raises(KeyboardInterrupt):
+            play(first, folder)
+        assert play(second, folder) == expected, at
+        assert first.answered + second.answered == whole.answered, at
+
+
+def test_an_agent_that_cannot_be_closed_costs_nothing(tmp_path: Path) -> None:
+    class Stuck(Tiring):
+        def close(self) -> None:
+            raise SystemExit("stuck")
+
+    with pytest.warns(RuntimeWarning, match="agent 'tiring' could not be closed: SystemExit"):
+        records = palestra.play(C4, agents=[Stuck(99), "random"], max_episode_steps=3, out=tmp_path)
+    assert not records[0].error

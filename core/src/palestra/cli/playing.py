@@ -29,6 +29,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
+from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
 
@@ -203,7 +204,9 @@ def _written(console: Console, folder: Path, record: EpisodeRecord, replays: boo
     for kind in ("gif", "html"):
         try:
             path = export(kind, [record], folder / f"replay.{kind}")
-        except Exception as error:  # a renderer's error must not fail a finished run
+        except BaseException as error:  # a renderer's error must not fail a finished run
+            if is_stop(error):
+                raise
             said = str(error) if isinstance(error, PalestraError) else cause(error)
             console.print(f"(no {kind} replay: {said})", markup=False, soft_wrap=True)
         else:

@@ -18,6 +18,7 @@ from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import EpisodeRecord, options_of
 from palestra.records.versions import versions_for, versions_of_names
+from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
@@ -160,8 +161,13 @@ def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
     for seat, agent in enumerate(agents):
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
-            made[key] = make_agent(agent)
-            made[key].reseed(seed + seat)
+            try:
+                made[key] = make_agent(agent)
+                made[key].reseed(seed + seat)
+            except BaseException as error:
+                if is_stop(error):
+                    raise
+                raise as_exception(error) from error
         seated.append(made[key])
     return seated
 
