@@ -220,6 +220,24 @@ def test_a_policy_is_neither_overwritten_nor_mixed_with_another_run(
     assert ((tmp_path / CHECKPOINT).read_bytes() == before) == bool(says)
 
 
+def test_a_policy_of_other_versions_is_resumed_only_if_that_is_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trainer = Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL)
+    assert trainer.versions.keys() >= {"palestra", "palestra_games", "palestra_agents", "torch"}
+    trainer.versions["torch"] = "0.4"
+    trainer.save(tmp_path)
+    typed = ["train", "games/ConnectFour-v0", "--resume", "--out", str(tmp_path), "--steps", "1"]
+    with pytest.raises(SystemExit) as stop:
+        main(typed)
+    assert stop.value.code == 2
+    assert "a run of torch 0.4 (installed: " in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main([*typed, "--other-versions"])
+    assert stop.value.code == 0
+    assert Trainer.load(tmp_path).versions["torch"] != "0.4"
+
+
 def test_another_game_is_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Trainer("games/ConnectFour-v0", {}, SMALL).save(tmp_path)
     with pytest.raises(SystemExit):

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import palestra
+import palestra.records.verify
 import pytest
 from palestra import Agent, Budget, Decision, InvalidOption, Turn, Usage
-from palestra.records.record import EpisodeRecord, read_records
+from palestra.records.record import EpisodeRecord, read_records, write_records
 
 C4 = "games/ConnectFour-v0"
 
@@ -143,3 +145,102 @@ def test_a_disk_that_keeps_no_locks_is_named(
     monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(palestra.PalestraError, match=r"cannot lock .*choose a folder on a disk of"):
         palestra.play(C4, agents=["first", "first"], out=tmp_path)
+
+
+def of_another_release(folder: Path) -> None:
+    """Make a run folder what an older release of palestra-games would have left."""
+    plan = msgspec.json.decode((folder / "run.json").read_bytes())
+    assert plan["versions"].keys() >= {"palestra", "palestra_games"}
+    plan["versions"]["palestra_games"] = "0.0.1"
+    (folder / "run.json").write_bytes(msgspec.json.encode(plan))
+    for name in ("episode.jsonl", "unfinished.jsonl"):
+        records = read_records(folder / name) if (folder / name).exists() else []
+        (folder / name).unlink(missing_ok=True)
+        for record in records:
+            record.versions["palestra_games"] = "0.0.1"
+            write_records(folder / name, [record])
+
+
+def test_a_run_of_other_versions_is_named_and_resumed_only_if_that_is_wanted(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, 100)
+    of_another_release(tmp_path)
+    before = (tmp_path / "run.json").read_bytes()
+    with pytest.raises(InvalidOption, match=r"palestra_games 0\.0\.1 \(installed: .*other_vers"):
+        run(tmp_path, 10_000, resume=True)
+    assert (tmp_path / "run.json").read_bytes() == before
+    assert read_records(tmp_path / "unfinished.jsonl")
+    done = [record.number for record in read_records(tmp_path / "episode.jsonl")]
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, 10, resume=True, other_versions=True)
+    _, made = run(tmp_path, 10_000, resume=True)  # those installed are the run's own from now
+    records = read_records(tmp_path / "episode.jsonl")
+    assert sorted(record.number for record in records) == list(range(6))
+    assert done
+    olds = [r.number for r in records if r.versions["palestra_games"] == "0.0.1"]
+    assert olds == done
+    assert all(palestra.records.verify.verify(record) for record in made), "none mixes versions"
+
+
+def test_versions_are_those_of_rules_agents_and_rewards(tmp_path: Path) -> None:
+    palestra.play(
+        "games/KuhnPoker-v0",
+        agents=["mcts", "random"],
+        rewards=["env", "novelty"],
+        out=tmp_path,
+        wording="tags",
+    )
+    plan = msgspec.json.decode((tmp_path / "run.json").read_bytes())
+    parts = ("", "_games", "_agents", "_rewards")
+    assert plan["versions"].keys() == {f"palestra{part}" for part in parts}
+
+
+class Stopper(Tiring):
+    """Presses Ctrl-C at one call of any of its methods."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(10_000)
+        self.at, self.calls = at, 0
+
+    def _call(self) -> None:
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        self._call()
+        return super().act(turns)
+
+    def forget(self, episode_key: int) -> None:
+        self._call()
+
+
+def test_ctrl_c_at_any_call_costs_no_answer(tmp_path: Path) -> None:
+    """Also between two episodes that end in the same step."""
+
+    def play(agent: Stopper, folder: Path) -> list[EpisodeRecord]:
+        settings: dict[str, Any] = {"episodes": 5, "live": 3, "max_episode_steps": 5}
+        palestra.play(C4, agents=[agent, agent], out=folder, resume=True, **settings)
+        return comparable(read_records(folder / "episode.jsonl"))
+
+    whole = Stopper(0)
+    expected = play(whole, tmp_path / "whole")
+    assert whole.calls > 10
+    for at in range(1, whole.calls + 1):
+        first, second, folder = Stopper(at), Stopper(0), tmp_path / str(at)
+        with pytest.raises(KeyboardInterrupt):
+            play(first, folder)
+        assert play(second, folder) == expected, at
+        assert first.answered + second.answered == whole.answered, at
+
+
+def test_an_agent_that_cannot_be_closed_costs_nothing(tmp_path: Path) -> None:
+    class Stuck(Tiring):
+        def close(self) -> None:
+            raise SystemExit("stuck")
+
+    with pytest.warns(RuntimeWarning, match="agent 'tiring' could not be closed: SystemExit"):
+        records = palestra.play(C4, agents=[Stuck(99), "random"], max_episode_steps=3, out=tmp_path)
+    assert not records[0].error

@@ -9,6 +9,7 @@ import msgspec
 import palestra
 import pytest
 from palestra import Decision, Divergence, EpisodeRecord, Turn, verify
+from palestra.records.record import Attempt
 
 
 def stubborn(turn: Turn) -> Decision:
@@ -30,6 +31,7 @@ def copied(record: EpisodeRecord) -> EpisodeRecord:
 def test_a_true_record_says_what_was_taken_on_trust(record: EpisodeRecord) -> None:
     trusted = verify(copied(record))
     assert {"agents", "versions", "raw", "thought", "model"} <= set(trusted)
+    assert {"seed", "status"} <= set(trusted), "which only have an effect on some moves"
     assert not {"outcome", "returns", "mistakes", "steps"} & set(trusted)
 
 
@@ -46,6 +48,10 @@ def set_turn(name: str, value: Any) -> Callable[[EpisodeRecord], None]:
     return lambda record: setattr(record.steps[0].turns[0], name, value)
 
 
+def set_last_turn(name: str, value: Any) -> Callable[[EpisodeRecord], None]:
+    return lambda record: setattr(record.steps[1].turns[0], name, value)
+
+
 @pytest.mark.parametrize(
     "forge",
     [
@@ -58,6 +64,12 @@ def set_turn(name: str, value: Any) -> Callable[[EpisodeRecord], None]:
         lambda r: setattr(r, "outcome", msgspec.structs.replace(r.outcome, reason="forged")),
         lambda r: setattr(r, "outcome", msgspec.structs.replace(r.outcome, results=("draw",) * 2)),
         lambda r: r.steps.pop(),
+        lambda r: setattr(r, "branched_at", 99),
+        lambda r: r.steps[0].turns[0].errors.append("forged"),
+        lambda r: setattr(r.steps[0], "unplayed", {0: [Attempt(raw="I am to move here")]}),
+        lambda r: setattr(r.steps[0], "unplayed", {9: [Attempt(raw="nobody said this")]}),
+        *(set_turn("status", status) for status in ("ok", "forfeit", "won")),
+        *(set_last_turn("status", status) for status in ("retried", "replaced", "forfeit")),
         set_turn("text", "something else"),
         set_turn("legal", [0]),
         set_turn("seen", (0, 99)),
@@ -91,6 +103,6 @@ def test_the_command_names_every_broken_record_and_fails(
     said = capsys.readouterr()
     assert ended.value.code == 1
     assert "episode 0" in said.out
-    assert "replays exactly; taken on trust: agents" in said.out
+    assert "replays exactly; taken on trust: seed, " in said.out
     assert "episode 1" in said.err
     assert "1 of 2 records do not replay" in said.err

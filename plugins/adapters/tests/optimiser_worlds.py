@@ -47,8 +47,8 @@ def optimise(
     """Run a search and return what it found, with the run."""
     game = palestra.game(env) if isinstance(env, str) else env
     opponents = ["random"] * (game.num_players - 1)
-    settings = {"seed": 0, "train": 6, "held_out": 20, "resume": False} | more
-    resume = settings.pop("resume")
+    settings = {"seed": 0, "train": 6, "held_out": 20} | more
+    again = {name: settings.pop(name, False) for name in ("resume", "other_versions")}
     stage = Stage(game, env, Free(player), opponents, 0, settings["seed"])
     plan = SearchPlan(
         env=str(env),
@@ -69,7 +69,7 @@ def optimise(
         plan=plan,
         folder=folder,
         budget=budget or {},
-        resume=resume,
+        **again,
     )
     return run.run(), run
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import palestra
 import pytest
@@ -141,8 +142,20 @@ def test_a_folder_with_another_search_is_refused(tmp_path: Path) -> None:
     optimise(search, tmp_path, env=doors(), player=obeys, proposer=designs, train=1)
     with pytest.raises(InvalidOption, match="--resume"):
         optimise(search, tmp_path, env=doors(), player=obeys, train=1)
-    with pytest.raises(InvalidOption, match="other settings"):
+    with pytest.raises(InvalidOption, match="other settings: train = 1, not 2"):
         optimise(search, tmp_path, env=doors(), player=obeys, train=2, resume=True)
+    plan = tmp_path / "search.json"
+    whole = plan.read_bytes()
+    plan.write_bytes(whole[:40])
+    with pytest.raises(InvalidOption, match="cannot be read"):
+        optimise(search, tmp_path, env=doors(), player=obeys, train=1, resume=True)
+    kept = msgspec.json.decode(whole)
+    assert kept["versions"].keys() >= {"palestra", "palestra_adapters"}
+    plan.write_bytes(msgspec.json.encode(kept | {"versions": {"palestra": "0.0.1"}}))
+    with pytest.raises(InvalidOption, match=r"palestra 0\.0\.1 \(installed"):
+        optimise(search, tmp_path, env=doors(), player=obeys, train=1, resume=True)
+    optimise(search, tmp_path, env=doors(), player=obeys, train=1, resume=True, other_versions=True)
+    assert msgspec.json.decode(plan.read_bytes()) == kept
 
 
 def test_the_budget_stops_the_search_and_held_out_seeds_are_never_trained_on(

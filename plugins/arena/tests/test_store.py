@@ -7,11 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 from palestra import InvalidOption, Usage
-from palestra_arena import GameResult, Settings, Store, Swiss
+from palestra_arena import GameResult, Settings, Store, Swiss, run_tournament
 from palestra_arena.match import Match
 from palestra_arena.report import leaderboard_of, make_leaderboard
 from palestra_arena.result import points_of, ranks_of
-from palestra_arena.settings import Environment
+from palestra_arena.settings import (
+    Adaptive,
+    Environment,
+    KnockOut,
+    Ladder,
+    Population,
+    Schedule,
+    additions,
+)
 from palestra_arena.store import StoreError
 from palestra_arena.tally import tally
 
@@ -130,7 +138,7 @@ def test_a_store_of_the_first_version_is_given_what_it_lacks(tmp_path: Path) -> 
     raw = sqlite3.connect(tmp_path / "s.db")
     raw.executescript(
         "DROP TABLE blocks; DROP TABLE kinds; DROP TABLE tallied;"
-        "ALTER TABLE seats DROP COLUMN answers"
+        "ALTER TABLE seats DROP COLUMN answers; ALTER TABLE settings DROP COLUMN versions"
     )
     raw.execute("PRAGMA user_version = 1")
     raw.close()
@@ -192,17 +200,93 @@ def test_a_full_disk_keeps_the_games_before_it(
         assert store.add(result(kept))
 
 
-def test_settings_may_grow_but_not_contradict(tmp_path: Path) -> None:
+TTT = Environment("games/TicTacToe-v0")
+KUHN = Environment("games/KuhnPoker-v0")
+WIDE = Environment(TTT.id, options={"rows": 4})
+BEGUN: dict[str, Any] = {"environments": (TTT, KUHN), "agents": ("a", "b"), "games": 4}
+CONTRADICTIONS = [
+    ({"schedule": Swiss()}, "schedule"),
+    ({"seed": 9}, "seed"),
+    ({"invalid": "forfeit"}, "invalid"),
+    ({"agents": ("a", "c")}, "agents a, b, and b is left out"),
+    ({"agents": ("a",)}, "b is left out"),
+    ({"environments": (TTT,)}, "games/KuhnPoker-v0 is left out"),
+    ({"environments": (WIDE, KUHN)}, "TicTacToe-v0 is left out"),
+    ({"environments": (Environment(TTT.id, players=2), KUHN)}, "TicTacToe-v0 is left out"),
+    ({"games": 3}, "4 games of every line-up, not of 3"),
+]
+
+
+def tournament(**changes: Any) -> Settings:
+    return Settings(**{**BEGUN, **changes})
+
+
+@pytest.mark.parametrize(("change", "said"), CONTRADICTIONS)
+def test_settings_may_not_contradict_what_was_played(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.begin(tournament())
+        with pytest.raises(InvalidOption, match=said):
+            store.begin(tournament(**change))
+        assert store.settings() == tournament()
+
+
+def test_settings_may_grow(tmp_path: Path) -> None:
+    more = tournament(
+        agents=("c", "b", "a"), games=50, environments=("games/Nim-v0", *BEGUN["environments"])
+    )
     with Store(tmp_path / "s.db") as store:
         assert store.settings() is None
-        store.begin(SETTINGS)
-        more = Settings(environments=SETTINGS.environments, agents=("a", "b", "c"), games=50)
+        store.begin(tournament())
         store.begin(more)
         assert store.settings() == more
-        other = Settings(environments=SETTINGS.environments, agents=("a", "b"), schedule=Swiss())
-        with pytest.raises(InvalidOption, match="schedule"):
-            store.begin(other)
-        assert store.settings() == more
+    assert additions(tournament(), more) == [
+        "environments games/Nim-v0",
+        "agents c",
+        "46 games of every line-up",
+    ]
+
+
+@pytest.mark.parametrize("schedule", [Swiss(), KnockOut(), Ladder(), Population(), Adaptive()])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"agents": ("a", "b", "c")},
+        {"agents": ("b", "a")},
+        {"games": 5},
+        {"environments": (KUHN, TTT)},
+    ],
+)
+def test_pairings_that_depend_on_earlier_games_cannot_be_added_to(
+    schedule: Schedule, change: dict[str, Any], tmp_path: Path
+) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.begin(tournament(schedule=schedule))
+        store.begin(tournament(schedule=schedule))
+        with pytest.raises(InvalidOption, match=min(change)):
+            store.begin(tournament(schedule=schedule, **change))
+
+
+def test_a_store_of_other_versions_is_named_and_resumed_only_if_that_is_wanted(
+    tmp_path: Path,
+) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.begin(tournament(), {"palestra": "1.0", "far_games": "2.0"})
+        now = {"palestra": "1.0", "far_games": "2.1", "near_agents": "1.0"}
+        with pytest.raises(InvalidOption, match=r"far_games 2\.0 \(installed: 2\.1\)"):
+            store.begin(tournament(), now)
+        assert store.versions()["far_games"] == "2.0"
+        store.begin(tournament(), now, other_versions=True)
+        store.begin(tournament(), now)
+        assert store.versions() == now
+
+
+def test_a_tournament_keeps_the_versions_of_rules_and_agents(tmp_path: Path) -> None:
+    settings = Settings(environments=(TTT,), agents=("random", "mcts:simulations=1"), workers=0)
+    run_tournament(msgspec.structs.replace(settings, games=1), tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        assert store.versions().keys() == {"palestra", "palestra_games", "palestra_agents"}
 
 
 def test_ranks_follow_results_and_scores_only_where_there_is_no_result() -> None:

@@ -1,5 +1,6 @@
 """Rounds of play and learning with a small real model."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from palestra_training.batch import token_batch
 from palestra_training.learner import Learner, _pick
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp, read_plan
 from palestra_training.play import TrainingStopped
-from palestra_training.trainer import Trainer, read_curve
+from palestra_training.trainer import STATE, Trainer, read_curve
 from palestra_training.warm_up import rows
 
 SMALL = TrainPlan(
@@ -65,6 +66,17 @@ def test_a_folder_keeps_its_run(whole):
         Trainer(SMALL, whole.out)
     with pytest.raises(InvalidOption, match="was started with credit = 'grpo', not 'rloo'"):
         Trainer(replace(SMALL, credit="rloo"), whole.out, resume=True)
+
+
+def test_a_run_of_other_versions_is_resumed_only_if_that_is_wanted(whole, tmp_path):
+    shutil.copytree(whole.out, tmp_path / "run")
+    state = torch.load(tmp_path / "run" / STATE, weights_only=True)
+    assert state["software"].keys() >= {"palestra", "palestra_games", "palestra_training", "torch"}
+    torch.save(state | {"software": state["software"] | {"torch": "0.4"}}, tmp_path / "run" / STATE)
+    with pytest.raises(InvalidOption, match=r"torch 0\.4 \(installed"):
+        Trainer(SMALL, tmp_path / "run", resume=True)
+    again = Trainer(SMALL, tmp_path / "run", resume=True, other_versions=True)
+    assert again.round == whole.round
 
 
 def test_the_curve_and_the_model_are_there(whole):

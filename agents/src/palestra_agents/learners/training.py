@@ -14,7 +14,7 @@ import torch
 from palestra import InvalidOption, game
 from palestra.files import write_bytes, write_text
 from palestra.kernel.errors import cause
-from palestra.records.record import versions_for
+from palestra.records.versions import versions_for
 from rich.console import Console
 from torch import Tensor
 

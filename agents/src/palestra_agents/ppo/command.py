@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -32,6 +33,9 @@ def train_command(
     rewards: Annotated[str, typer.Option(help="Comma-separated, as in env,food-distance.")] = "",
     reports: Annotated[int, typer.Option(min=1, help="How often to evaluate.")] = 10,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")
+    ] = False,
     log: Annotated[
         list[str] | None,
         typer.Option(help="Where to log every report, as in tensorboard:runs/tb; repeatable."),
@@ -54,7 +58,9 @@ def train_command(
     folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
     console = Console()
     shapers = split_agents(rewards) if rewards else []
-    start = training.resume if resume else training.begin
+    start = training.begin
+    if resume:
+        start = partial(training.resume, other_versions=other_versions)
     trainer = start(folder, env, option or [], setting or [], tasks or [], shapers)
     loggers = [open_logger(text, folder.name) for text in log or []]
     try:

@@ -19,7 +19,7 @@ from palestra import ArrayGame, InvalidOption, Meta, game, make
 from palestra.engine.batch import Batch
 from palestra.files import write_bytes
 from palestra.kernel.errors import cause, show
-from palestra.records.record import versions_for
+from palestra.records.versions import check_versions, versions_for, versions_of_names
 from torch import Tensor, nn
 
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
@@ -122,6 +122,7 @@ class Trainer:
             **options,
         )
         self.batch.reset(settings.seed)
+        self.versions = versions_for(self.game, self, "torch") | versions_of_names(rewards=rewards)
         self.playing = self._playing_seats()
         self.learning = self.playing.clone()
         self.kept: tuple[Tensor, Tensor] | None = None  # seeds (K,) and which seats learn (K, P)
@@ -281,7 +282,7 @@ class Trainer:
                 "rewards": self.rewards,
                 "kept": self.kept,
                 "learning": self.learning,
-                "versions": versions_for(self.game),
+                "versions": self.versions,
                 "steps": self.steps,
                 "updates": self.updates,
                 "curve": self.curve,
@@ -295,15 +296,17 @@ class Trainer:
         return write_bytes(folder / CHECKPOINT, written.getvalue())
 
     @classmethod
-    def load(cls, folder: Path) -> Trainer:
+    def load(cls, folder: Path, *, other_versions: bool = False) -> Trainer:
         """Load a saved run; the same updates follow as without the interruption.
 
-        With step shapers, episodes in progress are restarted.
+        With step shapers, episodes in progress are restarted. Raises `InvalidOption` for a run of
+        other versions than those installed, unless `other_versions`.
         """
         kept = read_checkpoint(folder)
         tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
         settings, rewards = Settings(**kept["settings"]), kept.get("rewards", ())
         trainer = cls(kept["env"], kept["options"], settings, tasks, rewards)
+        check_versions(folder, kept["versions"], trainer.versions, accept=other_versions)
         kept_bytes = kept["rows"].numpy()
         if kept_bytes.nbytes != trainer.batch.lanes.nbytes:
             raise InvalidOption(f"{folder}: the rules have changed since; train afresh")

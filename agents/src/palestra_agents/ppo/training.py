@@ -83,9 +83,11 @@ def resume(
     settings: list[str],
     tasks: list[str],
     rewards: Sequence[str] = (),
+    *,
+    other_versions: bool = False,
 ) -> Trainer:
     """Resume the run in a folder; options given again must equal those it was started with."""
-    trainer = Trainer.load(folder)
+    trainer = Trainer.load(folder, other_versions=other_versions)
     _same(folder, {"environment": trainer.env}, {"environment": env})
     typed = trainer.options | read_options(options)
     _same(folder, options_of(trainer.game), options_of(game(env, **typed)))

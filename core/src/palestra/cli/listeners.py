@@ -20,6 +20,7 @@ from palestra.quoting import printable
 from palestra.records.answers import AnswerCounts, counts_of
 from palestra.records.metrics import Measures, measure
 from palestra.records.record import EpisodeRecord
+from palestra.runner.faults import is_stop
 
 
 class Watcher:
@@ -66,7 +67,9 @@ class Watcher:
             do(*arguments)
         except PalestraError:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             typer.echo(printable(f"(not drawn: {cause(error)})"), err=True)
 
 

@@ -29,6 +29,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import verify
+from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
 
@@ -55,6 +56,9 @@ def play_command(
         float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")
     ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")
+    ] = False,
     verbose: Annotated[bool, typer.Option(help="Print every question and answer.")] = False,
     replays: Annotated[bool, typer.Option(help="Write an animated replay.")] = True,
     log: Annotated[
@@ -93,6 +97,7 @@ def play_command(
                 seed=seed,
                 out=folder,
                 resume=resume,
+                other_versions=other_versions,
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
@@ -199,7 +204,9 @@ def _write_pictures(console: Console, folder: Path, record: EpisodeRecord, repla
     for kind in ("gif", "html"):
         try:
             path = export(kind, [record], folder / f"replay.{kind}")
-        except Exception as error:  # a renderer's error must not fail a finished run
+        except BaseException as error:  # a renderer's error must not fail a finished run
+            if is_stop(error):
+                raise
             said = str(error) if isinstance(error, PalestraError) else cause(error)
             console.print(f"(no {kind} replay: {said})", markup=False, soft_wrap=True)
         else:

@@ -81,14 +81,14 @@ def measure(record: EpisodeRecord, names: Iterable[str] | None = None) -> dict[s
     for spec in chosen:
         try:
             found |= numbers(spec.name, load_entry_point(spec.entry_point)(record))
-        except Exception as error:  # one plugin's metric must not cost a run the others'
+        except (Exception, SystemExit) as error:  # one metric must not cost a run the others
             if names is not None:
                 raise
             _warn_of(spec, error)
     return found
 
 
-def _warn_of(metric: MetricSpec, error: Exception) -> None:
+def _warn_of(metric: MetricSpec, error: BaseException) -> None:
     """Warn that a metric is left out; Python shows the same warning once."""
     warnings.warn(
         f"metric {metric.name!r} ({metric.entry_point}) failed and is left out: {cause(error)}",

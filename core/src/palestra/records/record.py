@@ -7,12 +7,9 @@ environment.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +35,7 @@ from palestra.kernel.registry import load_game, registry
 from palestra.kernel.simulator import Simulator
 from palestra.kernel.specs import EnvSpec
 from palestra.records.notebook import record_html, record_line
+from palestra.records.versions import versions_for
 from palestra.shaping import OWN, ShapedEpisode, open_episode
 
 FORMAT = "palestra.episode/1"
@@ -433,18 +431,6 @@ def options_of(game: Game[Any, Any]) -> dict[str, Any]:
     """A game's options as JSON."""
     taken: list[str] = [f.name for f in fields(game) if f.init] if is_dataclass(game) else []
     return as_json({name: getattr(game, name) for name in taken})
-
-
-def versions_for(game: Game[Any, Any]) -> dict[str, str]:
-    """Versions of the distributions that an episode depends on."""
-    found = {}
-    for module in ("palestra", type(game).__module__.split(".")[0]):
-        with contextlib.suppress(PackageNotFoundError):
-            found[module] = _version(module.replace("_", "-"))
-    return found
-
-
-_version = lru_cache(version)
 
 
 # Replay

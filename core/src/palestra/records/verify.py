@@ -33,6 +33,7 @@ TRUSTED_OF_TURNS = (
     "usage",
     "sampling",
     "tokens",
+    "facts",
 )
 
 
@@ -40,8 +41,9 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     """Replay a record and compare every field that can be derived from it.
 
     Returns the names of the fields that were taken on trust, because only the recorder can know
-    them. The seed of a game without chance is of no consequence, and so cannot be checked. Raises
-    `Divergence`, which names the first field that differs, with both values.
+    them. `seed` and `options` are among these: a replay starts from them, and so finds a change only
+    if it has an effect on these moves. Raises `Divergence`, which names the first field that
+    differs, with both values.
     """
     try:
         episode = replay(record, game)
@@ -56,11 +58,15 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
             _same(len(record.steps), name, getattr(record, name), getattr(again, name))
     for number, (kept, made) in enumerate(zip(record.steps, again.steps, strict=True)):
         _verify_step(number, kept, made)
+    _verify_answers(record)
     _verify_mistakes(record)
     filled = [n for n in TRUSTED_OF_TURNS if any(getattr(t, n) for t in record.turns)]
     if any(step.unplayed for step in record.steps):
         filled.append("unplayed")
-    return tuple([n for n in TRUSTED if getattr(record, n)] + filled)
+    if any(turn.refused or turn.errors for turn in record.turns):
+        filled.append("status")  # whether the agent or the policy chose the move in the end
+    start = ["seed", *(["options"] if record.options else [])]
+    return tuple(start + [n for n in TRUSTED if getattr(record, n)] + filled)
 
 
 def _verify_step(number: int, kept: StepRecord, made: StepRecord) -> None:
@@ -72,6 +78,27 @@ def _verify_step(number: int, kept: StepRecord, made: StepRecord) -> None:
             if name not in TRUSTED_OF_TURNS:
                 what = f"{name} of seat {again.seat}"
                 _same(number, what, getattr(turn, name), getattr(again, name))
+
+
+def _verify_answers(record: EpisodeRecord) -> None:
+    """Check what the fields about answers say of each other."""
+    if not 0 <= record.branched_at <= len(record.steps):
+        raise Divergence(0, "branched_at", record.branched_at, f"0 to {len(record.steps)}")
+    for number, step in enumerate(record.steps):
+        for turn in step.turns:
+            if turn.action is None:
+                right: tuple[str, ...] = ("forfeit",)
+            else:
+                right = ("retried", "replaced") if turn.refused or turn.errors else ("ok",)
+            if turn.status not in right:
+                what = f"status of seat {turn.seat}"
+                raise Divergence(number, what, turn.status, " or ".join(right))
+            if turn.refused:
+                why = [attempt.error for attempt in turn.refused]
+                _same(number, f"errors of seat {turn.seat}", turn.errors, why)
+        idle = set(range(len(record.players))) - {turn.seat for turn in step.turns}
+        if not step.unplayed.keys() <= idle:
+            raise Divergence(number, "seats of unplayed answers", sorted(step.unplayed), idle)
 
 
 def _verify_mistakes(record: EpisodeRecord) -> None:

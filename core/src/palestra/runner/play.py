@@ -17,6 +17,8 @@ from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import EpisodeRecord, options_of
+from palestra.records.versions import versions_for, versions_of_names
+from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
@@ -33,6 +35,7 @@ def stream(
     seed: int = 0,
     out: str | Path | None = None,
     resume: bool = False,
+    other_versions: bool = False,
     invalid: str = "retry:2",
     budgets: dict[str, Budget] | Budget | None = None,
     hooks: Iterable[object] = (),
@@ -77,8 +80,9 @@ def stream(
         gamma=gamma,
         max_episode_steps=max_episode_steps,
         move_seconds=move_seconds,
+        versions=versions_for(game, *runner.agents) | versions_of_names(rewards=rewards or ()),
     )
-    with RunFolder(out, plan, resume=resume) as folder:
+    with RunFolder(out, plan, resume=resume, other_versions=other_versions) as folder:
         finished, begun = folder.read(runner.ledger)
         numbers = (number for number in range(episodes) if number not in finished)
         try:
@@ -104,7 +108,8 @@ def play(
     out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
     interrupted leaves its unfinished episodes in `unfinished.jsonl`; resume=True resumes them,
     plays the missing ones, and returns the records of this call. Episodes that ended in an error
-    are kept in `errors.jsonl`; resuming plays them again.
+    are kept in `errors.jsonl`; resuming plays them again. A run that was begun with other versions
+    of palestra or of the plugins is refused, unless other_versions=True.
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
     max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
@@ -156,8 +161,13 @@ def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
     for seat, agent in enumerate(agents):
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
-            made[key] = make_agent(agent)
-            made[key].reseed(seed + seat)
+            try:
+                made[key] = make_agent(agent)
+                made[key].reseed(seed + seat)
+            except BaseException as error:
+                if is_stop(error):
+                    raise
+                raise as_exception(error) from error
         seated.append(made[key])
     return seated
 
@@ -198,7 +208,7 @@ def rollouts(
             "a start pays what it was made with; give rewards and gamma to the episode, as in "
             "palestra.make(…, view='episode', rewards=…), and not to rollouts"
         )
-    unknown = {"episodes", "out", "resume"} & set(settings)
+    unknown = {"episodes", "out", "resume", "other_versions"} & set(settings)
     if unknown:
         raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
     own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}

@@ -22,6 +22,7 @@ from palestra.agents.budget import Ledger
 from palestra.files import UNREADABLE, CannotWrite, remove_drafts, writable, write_bytes
 from palestra.kernel.errors import InvalidOption, RecordError
 from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
+from palestra.records.versions import check_versions, differing
 
 PLAN = "run.json"
 FINISHED = "episode.jsonl"
@@ -84,6 +85,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     gamma: float = 1.0
     max_episode_steps: int | None = None
     move_seconds: float | None = None
+    versions: dict[str, str] = {}  # of what decides the moves; empty in folders of older releases
 
 
 NAMES = {"env": "environment", "rewards": "rewards", "invalid": "invalid-move policy"}
@@ -93,11 +95,15 @@ class RunFolder:
     """The folder of one run's records; a context manager that holds the folder's lock.
 
     Raises `InvalidOption` if another process holds the folder, if it contains another run, or if it
-    contains a run and `resume` is False.
+    contains a run and `resume` is False. A run of other versions is resumed with `other_versions`:
+    its unfinished episodes are then played from their start, so that no record mixes two versions.
     """
 
-    def __init__(self, path: str | Path, plan: RunPlan, *, resume: bool) -> None:
+    def __init__(
+        self, path: str | Path, plan: RunPlan, *, resume: bool, other_versions: bool = False
+    ) -> None:
         self.path, self.plan, self.resume = Path(path), plan, resume
+        self._other_versions = other_versions
         self._saved = time.monotonic()
         self._held = contextlib.ExitStack()
 
@@ -136,9 +142,13 @@ class RunFolder:
                     f"{file} cannot be read: {error}; choose another folder"
                 ) from error
             for name in RunPlan.__struct_fields__:
-                self._same(NAMES.get(name, name), getattr(kept, name), getattr(self.plan, name))
-        else:
-            write_bytes(file, msgspec.json.format(msgspec.json.encode(self.plan)))
+                if name != "versions":
+                    self._same(NAMES.get(name, name), getattr(kept, name), getattr(self.plan, name))
+            now, accept = self.plan.versions, self._other_versions
+            check_versions(self.path, kept.versions, now, accept=accept)
+            if kept == self.plan:
+                return
+        write_bytes(file, msgspec.json.format(msgspec.json.encode(self.plan)))
 
     def _same(self, what: str, was: Any, now: Any) -> None:
         if as_json(was) != as_json(now):
@@ -181,7 +191,8 @@ class RunFolder:
             for record in self._records(UNFINISHED):
                 if record.number not in finished:
                     self._admit(record, ledger)
-                    begun[record.number] = record
+                    if not differing(record.versions, self.plan.versions):
+                        begun[record.number] = record
         return finished, begun
 
     def _records(self, name: str) -> list[EpisodeRecord]:

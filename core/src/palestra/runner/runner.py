@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -36,6 +36,7 @@ from palestra.records.record import (
     readable,
     record_episode,
 )
+from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
 from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
@@ -112,32 +113,32 @@ class Runner:
                         self._running.append(self.start(number, begun.get(number)))
                     except PalestraError:
                         raise
-                    except Exception as error:
+                    except BaseException as error:
+                        if is_stop(error):
+                            raise
                         yield self._not_started(number, error)
                         if self._hopeless:
                             break
                 if not self._running:
                     break
-                over = self.step(self._running)
-                if over:
-                    self._running = [r for r in self._running if not r.over]
-                for running in over:
-                    yield self.finish(running)
+                for over in self.step(self._running):
+                    yield self.finish(over)  # while the caller keeps it, it counts as unfinished
+                    self._running = [running for running in self._running if running is not over]
                 if self._hopeless:
                     break
             if self.failures and not self._finished:
                 raise self.failures[0]
         finally:
             for agent in dict.fromkeys(self.agents):
-                agent.close()
+                _close(agent)
 
     @property
     def _hopeless(self) -> bool:
         return len(self.failures) >= MOST_FAILURES and not self._finished
 
-    def _not_started(self, number: int, error: Exception) -> EpisodeRecord:
+    def _not_started(self, number: int, error: BaseException) -> EpisodeRecord:
         """The record of an episode that the game could not start."""
-        self.failures.append(error)
+        self.failures.append(as_exception(error))
         return EpisodeRecord(
             env=self.spec.id if self.spec else type(self.game).__name__,
             seed=self.seed + number,
@@ -145,7 +146,7 @@ class Runner:
             agents=tuple(agent.name for agent in self.agents),
             options=options_of(self.game),
             number=number,
-            error="".join(traceback.format_exception(error)),
+            error=_traceback(error),
         )
 
     def unfinished(self) -> list[EpisodeRecord]:
@@ -239,7 +240,7 @@ class Runner:
                 running.episode.forfeit(seat, why, running.unplayed())
             else:
                 running.episode.truncate(f"{self.game.players[seat]}'s {why}", running.unplayed())
-        except Exception as error:
+        except BaseException as error:
             self._fail(running, error)
         running.clear()
 
@@ -266,7 +267,7 @@ class Runner:
         if not running.episode.over:
             try:
                 self._accept(running, pending.turn.seat, decision)
-            except Exception as error:
+            except BaseException as error:
                 self._broke_off(running, error)
 
     def decisions(self, agent: Agent, waiting: list[PendingTurn]) -> Sequence[Decision | None]:
@@ -281,7 +282,9 @@ class Runner:
             if len(waiting) == 1:
                 self._time_out(waiting[0])
                 return [None]
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             if len(waiting) == 1:
                 self._fail(waiting[0].running, error)
                 return [None]
@@ -329,10 +332,10 @@ class Runner:
         refused.append(Attempt.of(decision, str(error)))
         try:
             self._repair(running, seat, TurnNote(decision, refused, "retried"), error)
-        except Exception as raised:
+        except BaseException as raised:
             self._broke_off(running, raised)
 
-    def _broke_off(self, running: RunningEpisode, error: Exception) -> None:
+    def _broke_off(self, running: RunningEpisode, error: BaseException) -> None:
         """End the episode that raised; under the policy "raise", an illegal move ends the run."""
         if self._policy.kind == "raise" and isinstance(error, InvalidAction):
             raise error
@@ -366,7 +369,9 @@ class Runner:
         turn = episode.steps_played
         try:
             episode.act(running.actions, running.notes)
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             if episode.steps_played > turn:  # it was played: what failed pays for it
                 running.clear()
                 self._fail(running, error)
@@ -377,12 +382,12 @@ class Runner:
         if self._max_episode_steps and episode.steps_played >= self._max_episode_steps:
             try:
                 episode.truncate(f"{self._max_episode_steps} steps played")
-            except Exception as error:
+            except BaseException as error:
                 self._fail(running, error)
         if self._hooks.stepped:
             self._notify(running, self._hooks.stepped, episode=episode)
 
-    def _not_played(self, running: RunningEpisode, raised: Exception) -> None:
+    def _not_played(self, running: RunningEpisode, raised: BaseException) -> None:
         """Handle an exception on a legal action: a mistake of the seat, if only one acted.
 
         With several seats, or under the policy "raise", it ends the episode.
@@ -399,17 +404,25 @@ class Runner:
     def _notify(self, running: RunningEpisode, hook: Any, **arguments: Any) -> None:
         try:
             hook(**arguments)
-        except Exception as error:
+        except BaseException as error:
             self._fail(running, error)
 
-    def _fail(self, running: RunningEpisode, error: Exception) -> None:
-        """End an episode because something failed, and keep the traceback for its record."""
+    def _fail(self, running: RunningEpisode, error: BaseException) -> None:
+        """End an episode because something failed, and keep the traceback for its record.
+
+        Ctrl-C and a time limit are raised again: they are nobody's failure.
+        """
+        if is_stop(error):
+            raise error
         if running.error:
             return
-        running.error = readable("".join(traceback.format_exception(error))) or ""
-        self.failures.append(error)
-        with suppress(Exception):  # shapers may fail again at the end
+        running.error = _traceback(error)
+        self.failures.append(as_exception(error))
+        try:
             running.episode.truncate(f"error: {cause(error)}", running.unplayed())
+        except BaseException as again:  # shapers may fail again at the end
+            if is_stop(again):
+                raise
         running.clear()
 
     def finish(self, running: RunningEpisode) -> EpisodeRecord:
@@ -431,9 +444,24 @@ class Runner:
             return record_episode(
                 running.episode, names, number=running.number, error=running.error
             )
-        except Exception as error:
+        except BaseException as error:
             self._fail(running, error)
             return failed_record(running.episode, names, number=running.number, error=running.error)
+
+
+def _close(agent: Agent) -> None:
+    """Close an agent; what it raises costs nothing that was played."""
+    try:
+        agent.close()
+    except BaseException as error:
+        if is_stop(error):
+            raise
+        what = f"agent {agent.name!r} could not be closed: {cause(error)}"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+
+
+def _traceback(error: BaseException) -> str:
+    return readable("".join(traceback.format_exception(error))) or ""
 
 
 def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:

@@ -41,6 +41,9 @@ def tournament_command(
     workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Wall-time limit of a game.")] = None,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume games of other versions of plugins.")
+    ] = False,
 ) -> None:
     """Play a tournament between agents, or resume the unfinished one in the store."""
     typed = {
@@ -56,7 +59,7 @@ def tournament_command(
     named = {name: value for name, value in typed.items() if value not in (None, [])}
     chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
-    finished = _play(chosen, store, console)
+    finished = _play(chosen, store, console, other_versions)
     if finished:
         from palestra_arena.store import Store
 
@@ -103,10 +106,24 @@ def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings
     return settings_from(typed)
 
 
-def _play(settings: Settings, store: Path, console: Console) -> bool:
+def _print_additions(settings: Settings, store: Path, console: Console) -> None:
+    """Say what a rerun adds to the tournament in the store."""
+    from palestra_arena.settings import additions
+    from palestra_arena.store import Store
+
+    with Store(store) as opened:
+        latest = opened.settings()
+    added = additions(latest, settings) if latest else []
+    if added:
+        console.print(f"adds to {store}: {'; '.join(added)}", soft_wrap=True, highlight=False)
+
+
+def _play(settings: Settings, store: Path, console: Console, other_versions: bool) -> bool:
     """Run with a progress bar; False if it was stopped."""
     from palestra_arena.tournament import run_tournament
 
+    if store.exists():
+        _print_additions(settings, store, console)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -127,7 +144,7 @@ def _play(settings: Settings, store: Path, console: Console) -> bool:
                 drawn = time.monotonic()
 
         try:
-            done = run_tournament(settings, store, progress=show)
+            done = run_tournament(settings, store, progress=show, other_versions=other_versions)
         except KeyboardInterrupt:
             console.print(f"Stopped. {over} games are kept; the same command resumes.")
             return False

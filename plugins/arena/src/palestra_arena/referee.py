@@ -24,9 +24,11 @@ from palestra import (
 )
 from palestra.agents.agent import PartialDecisions, decision_problem
 from palestra.kernel.episode import Truncate
+from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import unrecorded_attempts
+from palestra.runner.faults import is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 
@@ -113,7 +115,9 @@ class Guard(Agent):
             if list(map(id, some.turns)) != list(map(id, turns)):
                 raise _failed_with(seat, some) from some
             given = some.answers
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             raise _failed_with(seat, error) from error
         if len(given) != len(turns):
             raise AgentFailed(seat, f"the agent gave {len(given)} decisions for {len(turns)} turns")
@@ -130,8 +134,8 @@ class Guard(Agent):
         self._agent.close()
 
 
-def _failed_with(seat: int, error: Exception) -> AgentFailed:
-    return AgentFailed(seat, f"the agent failed ({type(error).__name__}: {error})")
+def _failed_with(seat: int, error: BaseException, what: str = "failed") -> AgentFailed:
+    return AgentFailed(seat, f"the agent {what} ({cause(error)})")
 
 
 def _check_answer(turn: Turn, answer: object) -> Decision | AgentFailed:
@@ -185,7 +189,9 @@ class Referee:
         if len(matches) > 1:
             try:
                 return self._play_together(matches)
-            except (Exception, TimeUp):
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
                 return [self._play_one(match) for match in matches]
         return [self._play_one(matches[0])]
 
@@ -194,8 +200,9 @@ class Referee:
         for agent in self._agents.values():
             try:
                 agent.leave()
-            except Exception:
-                continue
+            except BaseException as error:
+                if is_stop(error):
+                    raise
 
     def _play_together(self, matches: Sequence[Match]) -> list[FinishedGame]:
         """Play matches side by side; an agent or a game that fails ends its own match only."""
@@ -221,8 +228,10 @@ class Referee:
             episode = self._watch.episodes.get(match.seed)
             if self._evidence and episode:
                 self._evidence.close(episode, record)
-        except Exception as error:
-            why = f"the environment failed ({type(error).__name__}: {error})"
+        except BaseException as error:
+            if is_stop(error):
+                raise
+            why = f"the environment failed ({cause(error)})"
             return FinishedGame(failed_result(match, why, time.perf_counter() - started), None)
         return self._written(match, record, time.perf_counter() - started)
 
@@ -250,8 +259,10 @@ class Referee:
             stream = Rng.seeded(match.seed, stream=AGENT_STREAM + seat)
             try:
                 self._agents[name].reseed(stream.key)
-            except Exception as error:
-                raise AgentFailed(seat, f"the agent failed ({error})") from error
+            except BaseException as error:
+                if is_stop(error):
+                    raise
+                raise _failed_with(seat, error) from error
         return Runner(
             game,
             seats,
@@ -282,8 +293,10 @@ class Referee:
             make = self._factories.get(name)
             try:
                 agent = make_agent(make() if make else name)
-            except Exception as error:
-                raise AgentFailed(seat, f"the agent cannot be made ({error})") from error
+            except BaseException as error:
+                if is_stop(error):
+                    raise
+                raise _failed_with(seat, error, "cannot be made") from error
             self._agents[name] = Guard(name, agent, self._clock, self._watch)
             self._trained += seeds_trained_on(name, agent)
         return self._agents[name]

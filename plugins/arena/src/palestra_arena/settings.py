@@ -207,13 +207,57 @@ RULES = (
 )
 
 
-def differing_rules(old: Settings, new: Settings) -> list[str]:
-    """Names of settings that may not change between runs that share a store.
+EXTENSIBLE = (RoundRobin, CrossPlay)  # more agents do not change who else meets whom
 
-    Agents, environments and games may be added; workers, records and intervals change nothing
-    that is played.
+
+def check_continues(old: Settings, new: Settings, where: object) -> None:
+    """Raise `InvalidOption` unless `new` is the tournament `old`, or adds to it.
+
+    Agents, environments and games may be added, but not left out: a leaderboard counts all games of
+    the store. Where pairings depend on earlier games, nothing can be added. `where` is the store.
     """
-    return [name for name in RULES if getattr(old, name) != getattr(new, name)]
+    for name in RULES:
+        _check_same(where, name, getattr(old, name), getattr(new, name))
+    if not isinstance(old.schedule, EXTENSIBLE):
+        for name, was in _field(old).items():
+            _check_same(where, name, was, _field(new)[name])
+        _check_same(where, "games", old.games, new.games)
+    for name, was in _field(old).items():
+        missing = [one for one in was if one not in _field(new)[name]]
+        if missing:
+            raise InvalidOption(
+                f"{where} holds a tournament with {name} {', '.join(was)}, and {missing[0]} is "
+                "left out; name all of them to resume or extend it, or choose another --store"
+            )
+    if new.games < old.games:
+        raise InvalidOption(
+            f"{where} holds a tournament of {old.games} games of every line-up, not of "
+            f"{new.games}; say --games {old.games} or more, or choose another --store"
+        )
+
+
+def _field(settings: Settings) -> dict[str, list[str]]:
+    environments = [environment.label for environment in settings.environments]
+    return {"environments": environments, "agents": list(settings.agents)}
+
+
+def _check_same(where: object, name: str, was: object, now: object) -> None:
+    if was != now:
+        raise InvalidOption(
+            f"{where} holds a tournament with {name}={was!r}, not {now!r}; keep that to resume it, "
+            "or choose another --store"
+        )
+
+
+def additions(old: Settings, new: Settings) -> list[str]:
+    """What `new` adds to the tournament `old`, for a message."""
+    found = [
+        f"{name} {', '.join(added)}"
+        for name, now in _field(new).items()
+        if (added := [one for one in now if one not in _field(old)[name]])
+    ]
+    more = [f"{new.games - old.games} games of every line-up"] if new.games > old.games else []
+    return found + more
 
 
 def settings_from(data: Mapping[str, Any], source: str = "settings") -> Settings:

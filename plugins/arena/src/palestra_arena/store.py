@@ -14,16 +14,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
 from palestra.kernel.errors import cause
+from palestra.records.versions import check_versions
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult
-from palestra_arena.settings import Environment, Settings, differing_rules, settings_from
+from palestra_arena.settings import Environment, Settings, check_continues, settings_from
 from palestra_arena.tally import (
     Block,
     CountedGame,
@@ -37,10 +38,15 @@ from palestra_arena.tally import (
 )
 
 APPLICATION = 0x50414C41  # "PALA" in the file's header
-VERSION = 3  # 2 counts games in tables of their own, 3 counts answers; older stores are given both
+VERSION = 4  # 2 counts games in tables of their own, 3 counts answers, 4 keeps versions
 
 SCHEMA = """
-CREATE TABLE settings (number INTEGER PRIMARY KEY, written TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE settings (
+    number INTEGER PRIMARY KEY,
+    written TEXT NOT NULL,
+    body TEXT NOT NULL,
+    versions TEXT NOT NULL DEFAULT '{}'
+);
 CREATE TABLE environments (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE);
 CREATE TABLE agents (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE games (
@@ -76,12 +82,14 @@ CREATE TABLE seats (
 CREATE TABLE records (game INTEGER PRIMARY KEY REFERENCES games, body BLOB NOT NULL);
 """
 ANSWERS = "ALTER TABLE seats ADD COLUMN answers INTEGER NOT NULL DEFAULT 0"
+VERSIONS = "ALTER TABLE settings ADD COLUMN versions TEXT NOT NULL DEFAULT '{}'"
 TALLIES = """
 CREATE TABLE kinds (number INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE, times INTEGER NOT NULL);
 CREATE TABLE blocks (key BLOB PRIMARY KEY, kind INTEGER NOT NULL REFERENCES kinds) WITHOUT ROWID;
 CREATE INDEX blocks_by_kind ON blocks (kind);  -- for the foreign key where kinds die
 CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER NOT NULL, body TEXT NOT NULL);
 """
+UPGRADES = (TALLIES, ANSWERS, VERSIONS)  # from version 1, 2, 3
 APPEND_ONLY = """
 CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}
 BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
@@ -162,8 +170,8 @@ class Store:
         version = self._value("PRAGMA user_version")
         if application == APPLICATION and version == VERSION:
             return
-        if application == APPLICATION and version in (1, 2):
-            self._make(ANSWERS if version == 2 else f"{ANSWERS};{TALLIES}")
+        if application == APPLICATION and 1 <= version < VERSION:  # an older store
+            self._make(";".join(UPGRADES[version - 1 :]))
             return
         if application == APPLICATION:
             raise StoreError(
@@ -199,21 +207,29 @@ class Store:
 
     # Writing
 
-    def begin(self, settings: Settings) -> None:
-        """Record the settings of a run; refuses settings that contradict the stored games."""
+    def begin(
+        self,
+        settings: Settings,
+        versions: Mapping[str, str] = MappingProxyType({}),
+        *,
+        other_versions: bool = False,
+    ) -> None:
+        """Record the settings of a run, and the versions of what decides its games.
+
+        Raises `InvalidOption` for settings that contradict the stored games, and for other versions
+        unless `other_versions`.
+        """
         latest = self.settings()
-        changed = differing_rules(latest, settings) if latest else []
-        if latest and changed:
-            was = ", ".join(f"{name}={getattr(latest, name)!r}" for name in changed)
-            raise InvalidOption(
-                f"{self.path} holds a tournament with {was}; keep that to resume it, or "
-                "choose another --store"
-            )
-        if latest == settings:
+        before = self.versions()
+        if latest is not None:
+            check_continues(latest, settings, self.path)
+            check_versions(self.path, before, versions, accept=other_versions)
+        now = {**before, **versions}
+        if latest == settings and now == before:
             return
-        body = msgspec.json.encode(settings).decode()
+        row = _now(), msgspec.json.encode(settings).decode(), msgspec.json.encode(now).decode()
         with self._explain_sqlite_errors(), self._transaction():
-            self._db.execute("INSERT INTO settings (written, body) VALUES (?, ?)", (_now(), body))
+            self._db.execute("INSERT INTO settings (written, body, versions) VALUES (?, ?, ?)", row)
 
     def add(self, result: GameResult, record: bytes | None = None) -> bool:
         """Write one game permanently; False if it was already there. `record` is JSON."""
@@ -318,6 +334,13 @@ class Store:
             row = self._db.execute(query).fetchone()
             kept = msgspec.json.decode(row[0]) if row else None
         return settings_from(kept, str(self.path)) if kept is not None else None
+
+    def versions(self) -> dict[str, str]:
+        """The versions of the latest run, by package; empty in a store of an older release."""
+        with self._explain_sqlite_errors():
+            query = "SELECT versions FROM settings ORDER BY number DESC LIMIT 1"
+            row = self._db.execute(query).fetchone()
+            return msgspec.json.decode(row[0], type=dict[str, str]) if row else {}
 
     def __len__(self) -> int:
         with self._explain_sqlite_errors():

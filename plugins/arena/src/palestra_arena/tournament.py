@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from palestra import InvalidOption
 from palestra.kernel.registry import load_game, registry
+from palestra.records.versions import versions_for, versions_of_names
 
 from palestra_arena.engine import Engine, group, open_engine
 from palestra_arena.match import Match, Meeting, matches_of
@@ -39,22 +41,31 @@ def run_tournament(
     *,
     agents: Factories | None = None,
     progress: Progress | None = None,
+    other_versions: bool = False,
 ) -> Tournament:
     """Play the missing games of a tournament, and return all of them.
 
     `store` is a file, which makes the tournament resumable: every game is kept as soon as it is
     over, and a later run with the same settings resumes it. `agents` maps names used in
     the settings to functions that return an agent; with workers they must be importable.
-    `progress` is called with games done, games known of so far, and the last result.
+    `progress` is called with games done, games known of so far, and the last result. A store that
+    was begun with other versions of palestra or of the plugins is refused, unless `other_versions`.
     """
     factories = agents or {}
     check_field(settings, factories)
     plan = make_plan(settings, entries_of(settings))
     opening = next(plan)  # raises for anything invalid before a file is made
-    if isinstance(store, Store):
-        return _run(settings, plan, opening, store, factories, progress)
-    with Store(store) as opened:
+    with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
+        opened.begin(settings, versions_in(settings, factories), other_versions=other_versions)
         return _run(settings, plan, opening, opened, factories, progress)
+
+
+def versions_in(settings: Settings, factories: Factories) -> dict[str, str]:
+    """The versions of what decides the games: palestra, the environments' and the agents'."""
+    known = registry().environments
+    rules = [known[environment.id].entry_point for environment in settings.environments]
+    names = [name for name in settings.agents if name not in factories]
+    return versions_for(*rules, *factories.values()) | versions_of_names(names)
 
 
 def _run(
@@ -65,7 +76,6 @@ def _run(
     factories: Factories,
     progress: Progress | None,
 ) -> Tournament:
-    store.begin(settings)
     known = {result.match: result for result in store.results()}
     engine = open_engine(settings, factories)
     done: list[GameResult] = []

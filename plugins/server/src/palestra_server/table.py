@@ -39,7 +39,7 @@ def picture(match: Match, seat: int) -> Any:
         if seat == WATCHER:
             return artist.draw_public(match.episode)
         return artist.draw(match.episode, seat)
-    except Exception as error:  # a match goes on without its picture
+    except (Exception, SystemExit) as error:  # a match goes on without its picture
         log.exception("match=%s has no picture: %s", match.name, cause(error))
         return None
 

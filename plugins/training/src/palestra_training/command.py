@@ -19,6 +19,9 @@ def train_command(
     plan: Annotated[Path, typer.Argument(help="TOML or JSON; see docs/training-llm.md.")],
     out: Annotated[Path, typer.Option(help="Folder for the model, the curve and checkpoints.")],
     resume: Annotated[bool, typer.Option(help="Continue the run in the folder.")] = False,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume a run of other versions of packages.")
+    ] = False,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="name=value, over what the file says.")
     ] = None,
@@ -50,7 +53,8 @@ def train_command(
             )
 
     with sole_writer(out):
-        trainer = Trainer(read_plan(plan, **read_options(change or [])), out, resume=resume)
+        chosen = read_plan(plan, **read_options(change or []))
+        trainer = Trainer(chosen, out, resume=resume, other_versions=other_versions)
         try:
             trainer.run(tell)
         except KeyboardInterrupt:

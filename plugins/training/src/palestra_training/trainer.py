@@ -19,6 +19,7 @@ from palestra.agents.making import make_agent
 from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace
+from palestra.records.versions import check_versions, versions_for, versions_of_names
 
 from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.crediting import credited_traces, open_credit
@@ -91,9 +92,17 @@ class Round(msgspec.Struct, frozen=True):
 class Trainer:
     """One run in one folder; `run` plays, learns and saves until the plan's rounds are done."""
 
-    def __init__(self, plan: TrainPlan, out: str | Path, *, resume: bool = False) -> None:
+    def __init__(
+        self,
+        plan: TrainPlan,
+        out: str | Path,
+        *,
+        resume: bool = False,
+        other_versions: bool = False,
+    ) -> None:
         self.plan, self.out = plan, Path(out)
         self.spec, self.game = open_env(plan)
+        self._other_versions = other_versions
         self._admit(resume)
         self.credit = open_credit(plan.credit)
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
@@ -211,10 +220,16 @@ class Trainer:
             "behind": self._behind,
             "versions": [learner.version for learner in self.learners],
             "curve": [astuple(line) for line in self.curve],
+            "software": self._software(),
         }
         with whole_file(self.out / STATE) as draft:
             torch.save(state, draft)
         self._write_curve()
+
+    def _software(self) -> dict[str, str]:
+        """The versions of what decides a round: rules, opponents, this package and torch."""
+        names = versions_of_names((*self.plan.opponents, self.plan.warm_up.agent))
+        return versions_for(self.game, self, "torch", "transformers") | names
 
     def _write_curve(self) -> None:
         lines = [",".join(Round.__struct_fields__)]
@@ -230,13 +245,15 @@ class Trainer:
             raise InvalidOption(
                 f"{file} cannot be read: {error}; start in another folder"
             ) from error
+        known, now = state.get("software", {}), self._software()
+        check_versions(self.out, known, now, accept=self._other_versions)
         for learner, weights, version in zip(
             self.learners, state["weights"], state["versions"], strict=True
         ):
             learner.load(weights)
             learner.version = version
-        for optimiser, known in zip(self.optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(known)
+        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
         self.credit.load(state["credit"])
         self.pool.load(state["pool"])
         self.round, self._seconds = state["round"], state["seconds"]

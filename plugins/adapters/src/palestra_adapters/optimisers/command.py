@@ -80,6 +80,9 @@ def optimise_command(
         list[str] | None, typer.Option("--agent-option", help="name=value for the player")
     ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the search in --out.")] = False,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume a search of other versions.")
+    ] = False,
 ) -> None:
     """Search for a workflow that plays better; compare it with the first one on held-out seeds."""
     name, settings, made = make_search(search)
@@ -100,6 +103,7 @@ def optimise_command(
         train=train,
         held_out=held_out,
         start=read_workflow(start) if start else answered_once(),
+        agent=dict(stage.agent_settings),
     )
     console = Console()
     run = Optimiser(
@@ -110,6 +114,7 @@ def optimise_command(
         folder=out,
         budget=read_budget(budget),
         resume=resume,
+        other_versions=other_versions,
     )
     try:
         result = run.run(lambda line: console.print(line, markup=False, highlight=False))

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import palestra
+from msgspec.structs import replace
 from palestra import Agent, Decision, EpisodeRecord, InvalidOption, PalestraError, Rng, Turn, Usage
 from palestra.agents.models import Message, Model, Reply, Request
 from palestra.files import UNREADABLE, writable, write_bytes
@@ -24,6 +25,7 @@ from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
 from palestra.records.intervals import Interval
 from palestra.records.record import EventRecord, as_json
+from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.run_folder import sole_writer
 
 from palestra_adapters.adapter import split_thought
@@ -73,6 +75,8 @@ class SearchPlan(msgspec.Struct, frozen=True):
     train: int
     held_out: int
     start: Workflow
+    agent: dict[str, Any] = {}  # options of the player
+    versions: dict[str, str] = {}  # of what decides an episode
 
 
 class LogLine(msgspec.Struct):
@@ -279,12 +283,15 @@ class Optimiser:
         budget: Mapping[str, float],
         max_tokens: int = 2_048,
         resume: bool = False,
+        other_versions: bool = False,
     ) -> None:
         for unit, limit in budget.items():
             if unit not in UNITS or not limit >= 0:
                 raise InvalidOption(f"budget {unit}={limit}: units are {', '.join(UNITS)}, from 0")
-        self.search, self.stage, self.plan = search, stage, plan
+        self.search, self.stage = search, stage
         self.folder, self.budget, self.resume = folder, dict(budget), resume
+        self._other_versions = other_versions
+        self.plan = replace(plan, versions=self._versions())
         self._proposer, self._max_tokens = proposer, max_tokens
         self.spent, self.episodes = Usage(), 0
         self.studio = Studio(
@@ -301,20 +308,35 @@ class Optimiser:
                 raise InvalidOption("the budget ended before a workflow was played; raise it")
             return self._compare(self.search.choose(self.studio))
 
+    def _versions(self) -> dict[str, str]:
+        rules = versions_for(self.stage.game, self.search, self)
+        return rules | versions_of_names(self.stage.opponents)
+
     def _admit(self) -> None:
+        """Write the plan; raises `InvalidOption` for a folder with another search."""
         file = self.folder / PLAN
-        if not file.exists():
-            write_bytes(file, msgspec.json.format(msgspec.json.encode(self.plan)))
-            return
-        if not self.resume:
-            raise InvalidOption(
-                f"{self.folder} holds a search already; continue it with --resume, or choose "
-                "another folder"
-            )
-        if as_json(msgspec.json.decode(file.read_bytes())) != as_json(self.plan):
-            raise InvalidOption(
-                f"{self.folder} holds a search with other settings; see {PLAN} there"
-            )
+        if file.exists():
+            if not self.resume:
+                raise InvalidOption(
+                    f"{self.folder} holds a search already; continue it with --resume, or choose "
+                    "another folder"
+                )
+            self._check(file)
+        write_bytes(file, msgspec.json.format(msgspec.json.encode(self.plan)))
+
+    def _check(self, file: Path) -> None:
+        try:
+            kept = msgspec.json.decode(file.read_bytes(), type=SearchPlan)
+        except UNREADABLE as error:
+            raise InvalidOption(f"{file} cannot be read: {error}; restore a copy") from error
+        was, now = as_json(kept), as_json(self.plan)
+        for name in was:
+            if name != "versions" and was[name] != now[name]:
+                raise InvalidOption(
+                    f"{self.folder} holds a search with other settings: {name} = {was[name]!r}, "
+                    f"not {now[name]!r}; see {PLAN} there"
+                )
+        check_versions(self.folder, kept.versions, self.plan.versions, accept=self._other_versions)
 
     def _drive(self, running: Searching[None], tell: Callable[[str], None]) -> None:
         answer: Any = None
