@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
 from palestra.kernel.actions import number_pattern, read_action
@@ -132,3 +133,61 @@ def test_whatever_a_grammar_pattern_matches_is_legal(data: st.DataObject) -> Non
     text = data.draw(st.from_regex(GRAMMAR.pattern(30), fullmatch=True))
     assert read(text) in GRAMMAR
     assert len(text.encode()) <= GRAMMAR.longest(30)
+
+
+SAYING = Grammar((Option(Speak, {"text": Text(20_000)}),))
+LONG = {
+    "names": "Bid(" + "a," * 49_000 + ")",
+    "empty texts": "Bid(" + "''," * 33_000 + ")",
+    "texts side by side": "Bid(" + "'a'" * 33_000 + ")",
+    "sums": "Bid(amount=1" + "+1" * 49_000 + ")",
+    "code in a text": "Bid(f'{" + "a," * 49_000 + "}')",
+    "between triple quotes": "Bid(''' ' ''', " + "a," * 45_000 + " ''' ' ''')",
+    "between comments": "Bid(# '\n" + "a," * 45_000 + "# '\n)",
+    "a long list": "Bid(amount=[" + "1," * 45_000 + "])",
+    "open thoughts": "<think" * 16_000 + ">",
+    "brackets of thoughts": "<" * 100_000,
+    "thoughts": "<think>a</think>" * 6_000 + "no",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
+def test_a_long_answer_is_refused_in_no_time(text: str) -> None:
+    """Python's parser takes 0.2 s for some calls of 100,000 characters."""
+    spent = []
+    for _ in range(5):
+        start = process_time()
+        with pytest.raises(InvalidAction):
+            read(text)
+        spent.append(process_time() - start)
+    assert min(spent) < 0.05
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Speak(text='{}')",
+        'Speak(text="{}")',
+        "Speak(\n  text = '{}',\n)",
+        "Speak('{}')",
+        '{{"type": "Speak", "text": "{}"}}',
+    ],
+)
+def test_a_long_text_is_read(written: str) -> None:
+    text = "x, (y) <z> " * 800
+    assert read_action(written.format(text), SAYING, (Speak,)) == Speak(text)
+
+
+@settings(deadline=None)
+@given(st.text() | st.sampled_from(["<think>", "</think>", "a </thought x>", "\\<reasoning>"]))
+def test_what_is_said_is_read_as_it_was_said(text: str) -> None:
+    said = Speak(text)
+    if SAYING.problem(said) is None:
+        assert read_action(repr(said), SAYING, (Speak,)) == said
+
+
+def test_a_refusal_names_no_address() -> None:
+    for text in ("Bid(amount=f())", "Bid(amount=x.y)", "Bid({1: a})"):
+        with pytest.raises(InvalidAction, match="cannot be read") as refused:
+            read(text)
+        assert " at 0x" not in str(refused.value)

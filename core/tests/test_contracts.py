@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from palestra import InvalidAction, InvalidOption, Turn, UnknownName
+from palestra import InvalidAction, InvalidOption, Rng, Turn, UnknownName
 from palestra.views.vector import VectorView
 
 with warnings.catch_warnings():  # importing its tests warns of its own old registry
@@ -277,10 +277,37 @@ def test_masks_that_a_caller_gets_cannot_be_written() -> None:
     episode = palestra.make(C4, view="episode", seed=0)
     with pytest.raises(ValueError, match="read-only"):
         episode.action_mask(0)[:] = 1
-    batch = palestra.make(C4, view="batch", num_envs=2)
-    batch.reset(0)
-    with pytest.raises(ValueError, match="read-only"):
-        batch.masks[:] = 1
+    for env in (C4, "text/Negotiation-v0"):
+        batch = palestra.make(env, view="batch", num_envs=2)
+        batch.reset(0)
+        with pytest.raises(ValueError, match="read-only"):
+            batch.masks[:] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            batch.masks.flags.writeable = True
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_array_of_a_turn_leads_to_the_state(compiled: bool) -> None:
+    """The base of a numpy view is the array it is a view of, here all cards of the deal."""
+    episode = palestra.make("games/KuhnPoker-v0", view="episode", seed=0, compiled=compiled)
+    key, prompt = episode.state_key(), episode.prompt(episode.to_act[0])
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        episode.action_mask(0).flags.writeable = True
+    turn = Turn(episode, episode.to_act[0])
+    for array in (turn.mask, turn.legal, turn.observation):
+        while isinstance(array, np.ndarray):
+            array[...] = 1
+            array = array.base
+    assert (episode.state_key(), episode.prompt(episode.to_act[0])) == (key, prompt)
+
+
+def test_a_look_ahead_does_not_tell_the_seed() -> None:
+    """From the seed the deal can be made again."""
+    episode = palestra.make("games/KuhnPoker-v0", view="episode", seed=987_654_321)
+    ahead = Turn(episode, episode.to_act[0]).fork(Rng(3))
+    numbers = {name: value for name, value in vars(ahead).items() if type(value) is int}
+    assert 987_654_321 not in numbers.values()
+    assert ahead.seed == Turn(episode, 0).fork(Rng(3)).seed  # a run can be repeated
 
 
 def test_a_games_own_limit_is_not_the_views() -> None:

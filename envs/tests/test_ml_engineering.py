@@ -96,3 +96,14 @@ def test_errors_name_the_lines_of_the_players_own_program() -> None:
     assert run_on_table(code, TRAIN, TEST).error == "line 8: ZeroDivisionError: division by zero"
     code = "import math\n\n\ndef f(x):\n    # no\n    return x.y\n\nf(load('train'))"
     assert run_on_table(code, TRAIN, TEST).error.startswith("line 6: AttributeError")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = 1" + "+1" * 800, "x = a" + ".b" * 800, "x = " + "-" * 800 + "1", "x = 0x" + "f" * 9000],
+    ids=["sum", "attributes", "signs", "number"],
+)
+def test_a_program_that_python_cannot_write_is_refused(source: str) -> None:
+    with pytest.raises(InvalidAction):
+        instrument(source)
+    assert "cannot play" in run_on_table(source, (), ()).error

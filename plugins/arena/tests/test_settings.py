@@ -55,6 +55,18 @@ def test_environments_and_schedules_may_be_named_in_short() -> None:
         ("agents = ['x']\nenvironments = ['a/B-v0']\nschedule = 'swis'", "swis"),
         ("agents = [", "neither TOML"),
         ("games = 3", "environment"),
+        ("agents = ['x']\nenvironments = 5", "must be a list of ids, not 5"),
+        ("agents = ['x']\nenvironments = 'a/B-v0'", "must be a list of ids, not 'a/B-v0'"),
+        *(
+            (f"agents = ['x']\nenvironments = ['a/B-v0']\nschedule = {schedule}", says)
+            for schedule, says in (
+                ("{kind = 'swiss', rounds = 0}", "rounds must be 1 or more, not 0"),
+                ("{kind = 'swiss', eliminate = -1}", "eliminate must be 0 or more, not -1"),
+                ("{kind = 'swiss', bye = nan}", "bye must be a finite number, not nan"),
+                ("{kind = 'ladder', sweeps = -3}", "sweeps must be 1 or more"),
+                ("{kind = 'population', lineups = 0}", "lineups must be 1 or more"),
+            )
+        ),
     ],
 )
 def test_a_bad_file_is_named_with_what_is_wrong(text: str, says: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from palestra_tasks.algorithms.fastcode import FastCode, difference, lines_of
 from palestra_tasks.algorithms.kernels import KERNELS
 from palestra_tasks.algorithms.optimus import Clause, OptiMUS, attempt, read_model
 from palestra_tasks.algorithms.stories import STORIES
+from palestra_tasks.combinatorial.linear import Linear
 from palestra_tasks.combinatorial.problem import PROBLEMS
 from palestra_tasks.desk import Finish, Program
 from palestra_tasks.engineering.bench import FrontierEng, Submit, verify
@@ -299,3 +300,30 @@ def test_the_return_is_the_logarithm_of_the_improvement() -> None:
     start = (2 * math.sqrt(2) + 1) * 100
     best = (2 * math.sqrt(2) * 0.79 + 0.41) * 100
     assert episode.returns[0] == pytest.approx(math.log(start / best))
+
+
+def test_a_model_is_as_large_as_the_solver_can_take() -> None:
+    """A program of others declares it, and nothing ends the solver but its own limits."""
+    many = "for n in range(401): variable(f'x{n}')\nobjective('min', {'x0': 1})"
+    assert "1 to 400 variables" in attempt("{}", (many,)).error
+    wide = (
+        "for n in range(300): variable(f'x{n}')\n"
+        "for k in range(10): constraint({f'x{n}': 1 for n in range(300)}, '<=', k)\n"
+        "objective('min', {'x0': 1})"
+    )
+    assert "2000 coefficients" in attempt("{}", (wide,)).error
+
+
+def test_a_solver_that_ran_out_of_nodes_does_not_say_unbounded() -> None:
+    rng, model = Rng(1), Linear("max")
+    switches = [model.switch(float(rng.between(1, 1000))) for _ in range(40)]
+    for _ in range(10):
+        weights = [float(rng.between(1, 1000)) for _ in switches]
+        model.row(dict(zip(switches, weights, strict=True)), high=sum(weights) / 3)
+    assert model.solve(nodes=1).status == "limit"
+    assert model.solve(seconds=0.01).status == "limit"
+
+
+def test_an_error_in_a_call_of_the_models_own_functions_is_named() -> None:
+    error = attempt("{}", ("variable('x')\nconstraint(5, '<=', 1)",)).error
+    assert error.startswith("a call of variable(), constraint() or objective(): TypeError")

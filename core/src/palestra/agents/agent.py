@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any, Generic
 
 import msgspec
+import numpy as np
 from typing_extensions import TypeVar
 
 from palestra.agents.budget import Account, Usage
@@ -102,7 +103,8 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def mask(self) -> Mask:
-        return self._episode.action_mask(self.seat)
+        """A copy: the base of the episode's own array is its whole state."""
+        return self._episode.action_mask(self.seat).copy()
 
     @property
     def legal_actions(self) -> list[Any]:
@@ -110,8 +112,9 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def legal(self) -> Any:
-        """The grammar of a text game, the mask of an array game."""
-        return self._episode.legal(self.seat)
+        """The grammar of a text game, a copy of the mask of an array game."""
+        legal = self._episode.legal(self.seat)
+        return legal.copy() if isinstance(legal, np.ndarray) else legal
 
     @property
     def legal_texts(self) -> list[str]:

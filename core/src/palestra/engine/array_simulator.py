@@ -187,7 +187,7 @@ class ArraySimulator(Simulator):
 
     def mask(self, seat: int) -> Mask:
         if not self._masks:
-            self._masks = tuple(_read_only(mask) for mask in self._timesteps["mask"][0])
+            self._masks = tuple(frozen_view(mask) for mask in self._timesteps["mask"][0])
         return self._masks[seat]
 
     def state_key(self, seat: int | None) -> bytes:
@@ -282,9 +282,9 @@ class Observer:
         return timesteps["observations"][0]
 
 
-def _read_only(view: Mask) -> Mask:
-    view.flags.writeable = False
-    return view
+def frozen_view(array: Any) -> Any:
+    """A live view that cannot be made writable, as one whose base is an array could be."""
+    return np.asarray(memoryview(array).toreadonly())
 
 
 def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.engine.array_simulator import frozen_view
 from palestra.engine.compiled import batch_driver_for, compiles_by_default
 from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
 from palestra.kernel.array_game import ArrayGame
@@ -78,8 +79,7 @@ class Batch:
         self.observations: Array = timesteps["observations"]
         self.final_observations: Array = self._finals["observations"]
         self.final_masks: Array = self._finals["mask"]
-        self.masks: Array = timesteps["mask"]
-        self.masks.flags.writeable = False
+        self.masks: Array = frozen_view(timesteps["mask"])
         self.acting: Array = self.lanes["acting"].view(np.bool_)
         self.rewards: Array = self.lanes["reward"]
         self.returns: Array = timesteps["returns"]

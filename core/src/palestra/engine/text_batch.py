@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from palestra.engine.array_simulator import frozen_view
 from palestra.engine.lanes import (
     AUTORESET,
     RANDOM,
@@ -82,8 +83,9 @@ class TextBatch:
         self.actions = np.zeros(shape, np.int64)
         self.observations = np.zeros((*shape, *space.shape), space.dtype)
         self.final_observations = np.zeros_like(self.observations)
-        self.masks = np.ones((*shape, n), np.int8)
-        self.final_masks = np.ones_like(self.masks)
+        self._masks = np.ones((*shape, n), np.int8)
+        self.masks = frozen_view(self._masks)
+        self.final_masks = np.ones_like(self._masks)
         self.acting = np.zeros(shape, np.bool_)
         self._draws = [Rng(0)] * num_envs  # for random seats, by lane; each dealing makes one
         self.rewards = np.zeros(shape)
@@ -201,7 +203,7 @@ class TextBatch:
         self.mistakes[lane] = episode.mistakes
         for seat in range(self.game.num_players):
             self.observations[lane, seat] = episode.observation(seat)
-            self.masks[lane, seat] = episode.action_mask(seat)
+            self._masks[lane, seat] = episode.action_mask(seat)
             self.acting[lane, seat] = seat in episode.to_act
             gone = seat not in present
             self.terminations[lane, seat] = gone and not cut
@@ -272,7 +274,7 @@ class TextBatch:
         They are drawn from each episode's own generator.
         """
         for lane, seat in np.argwhere(self.acting).tolist():
-            self.actions[lane, seat] = self._random(lane, self.masks[lane, seat])
+            self.actions[lane, seat] = self._random(lane, self._masks[lane, seat])
         return self.actions
 
     # States as values
@@ -316,14 +318,17 @@ class TextBatch:
 
     def _rows(self) -> dict[str, Array]:
         """Every array of this batch, each with one row per lane."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        arrays = ((n, value) for n, value in vars(self).items() if isinstance(value, np.ndarray))
+        return {name: value for name, value in arrays if value.flags.writeable}
 
     def torch(self) -> dict[str, Any]:
         """The arrays as torch tensors that share their memory."""
         import torch
 
         names = ("observations", "masks", "acting", "rewards", "terminations", "truncations")
-        return {name: torch.from_numpy(getattr(self, name)) for name in names}
+        arrays = {name: getattr(self, name) for name in names}
+        arrays["masks"] = self._masks  # torch warns about read-only arrays
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def close(self) -> None:
         """Do nothing: nothing is held open."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from palestra.kernel.answers import LONGEST_ANSWER, said
+from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
 
@@ -26,8 +26,8 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
     def __repr__(self) -> str:
         """The call that makes it, without fields that equal their defaults.
 
-        msgspec's own form leaves out a default string only if it is the identical object. In a
-        replay it is not, and equal actions would be written differently.
+        msgspec's own form leaves out a default string only if it is the identical object, which it
+        is not in a replay. Tags of thoughts are escaped: `read_action` would cut the call there.
         """
         names, defaults = self.__struct_fields__, self.__struct_defaults__
         required = len(names) - len(defaults)
@@ -36,7 +36,8 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
             value = getattr(self, name)
             if place < required or value != defaults[place - required]:
                 shown.append(f"{name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+        call = f"{type(self).__name__}({', '.join(shown)})"
+        return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +249,12 @@ _START = re.compile(
 )
 _MARKS = re.compile(r"""\\.|['"()\[\]{}]""", re.DOTALL)
 _AFTER = re.compile(r"[\s*_`]*+[.;]?[\s*_`]*+\Z")
+LONG_CALL = 5_000  # characters; longer ones are read if they are plain: Python's parser is slow
+_PLAIN = re.compile(
+    r"""\w+\s*+\((?:\s*+(?:\w+\s*+=\s*+)?+(?:'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|"[^"\\\n]*+(?:"""
+    r"""\\.[^"\\\n]*+)*+"|-?\w{1,99})\s*+(?:,|(?=\)))){0,99}\s*+\)""",
+    re.DOTALL,
+)
 STARTS = 4  # places, from the end, where an action may begin
 FORM = "write the action alone at the end, on a line of its own or after 'Action:'"
 
@@ -292,7 +299,8 @@ def stated_action(text: str, names: Container[str]) -> str:
     for begin in starts[: -STARTS - 1 : -1]:
         end = _closing(text, begin)
         if end is not None and _AFTER.match(text, end):
-            return text[begin:end]
+            call, read = text[begin:end], end - begin <= LONG_CALL or text[begin] == "{"
+            return call if read or _PLAIN.fullmatch(call) else ""
     return ""
 
 
@@ -334,7 +342,7 @@ def _read_call(
             values[keyword.arg] = ast.literal_eval(keyword.value)
         return kind(**values), None
     except Exception as e:  # hostile text may raise anything in the parser
-        return None, f"{show(call)} cannot be read: {show(str(e))}"
+        return None, f"{show(call)} cannot be read: {show(str(e).partition(': <ast')[0])}"
 
 
 def _read_json(

@@ -21,7 +21,7 @@ _LABEL = re.compile(
     r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
     re.IGNORECASE,
 )
-_THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)\b[^<>]*>", re.I)
+THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)\b[^<>]*>", re.I)
 _ITEM = re.compile(r"[*_+•–-]\s|\d+[.)]\s|[>|]")  # one of several, perhaps, or a quotation
 _OWN = re.compile(r"^[*_]*(?:analysis|explanation|plan|rationale|reasoning|thoughts?)[*_]*:", re.I)
 _AROUND = "*_ \t"
@@ -30,11 +30,10 @@ _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
 
 def said(text: str) -> str:
     """What follows the last thought in tags such as `<think>`; empty if one is not closed."""
-    at = len(text)
-    while (at := text.rfind("<", 0, at)) >= 0:
-        if tag := _THOUGHT.match(text, at):
-            return text[tag.end() :] if tag[1] else ""
-    return text
+    tags = list(THOUGHT.finditer(text))
+    if not tags:
+        return text
+    return text[tags[-1].end() :] if tags[-1][1] else ""
 
 
 def last_line(text: str) -> str:

@@ -513,13 +513,13 @@ class Episode:
         return self.fork()
 
     def imagine(self, seat: int, rng: Rng) -> Episode:
-        """A copy for one seat's look-ahead, with hidden state and future chance sampled again.
+        """A copy for one seat's look-ahead, with hidden state, chance and seed sampled again.
 
         Raises `InvalidOption` for a game that hides information and cannot sample it again.
         """
         twin = self.plain()
-        state = self.game.determinize(twin._simulator.state, seat, rng)
-        self.game.reseed(state, rng.word())
+        state, twin.seed = self.game.determinize(twin._simulator.state, seat, rng), rng.word()
+        self.game.reseed(state, twin.seed)
         twin.load(state)
         return twin
 

@@ -19,7 +19,7 @@ in CPython on 64 bits; only the hashes of Python's own classes and of NaN, and w
 of sets of those, still differ from process to process.
 """
 
-from palestra.sandbox.check import MODULES, check_program
+from palestra.sandbox.check import MODULES, check_program, depth
 from palestra.sandbox.run import Limits, Ran, run_program, unguarded_system
 
-__all__ = ["MODULES", "Limits", "Ran", "check_program", "run_program", "unguarded_system"]
+__all__ = ["MODULES", "Limits", "Ran", "check_program", "depth", "run_program", "unguarded_system"]

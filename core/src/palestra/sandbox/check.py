@@ -20,6 +20,7 @@ MODULES = (
     "statistics",
 )
 LONGEST = 100_000  # characters
+DEEPEST = 900  # nodes of the syntax tree in one another; how many Python can take varies
 
 FRAMES = ("ag_", "co_", "cr_", "f_", "gi_", "tb_")  # attributes that lead out of a function
 SPECIAL = (
@@ -46,10 +47,21 @@ def check_program(source: str) -> ast.Module:
         raise _refusal(source, f"line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise _refusal(source, str(error) or "it is nested too deeply") from error
+    if depth(tree) > DEEPEST:
+        raise _refusal(source, f"it is nested more than {DEEPEST} deep")
     for node in ast.walk(tree):
         if why := _problem(node):
             raise _refusal(source, why, node)
     return tree
+
+
+def depth(tree: ast.AST) -> int:
+    """How many nodes of a syntax tree are in one another."""
+    level, levels = [tree], 0
+    while level:
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+        levels += 1
+    return levels
 
 
 def imported_modules(tree: ast.Module) -> tuple[str, ...]:

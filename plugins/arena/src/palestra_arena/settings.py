@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +12,14 @@ import msgspec
 from msgspec.structs import force_setattr
 from palestra import InvalidOption
 from palestra.files import UNREADABLE
+from palestra.kernel.errors import show
 from palestra.kernel.policy import InvalidMovePolicy
 
 from palestra_arena.trust.held_out import TrainedOn
 
 Seating = Literal["rotate", "permute", "fixed"]
 ENGINES = ("local", "ray")
+LEAST = {"rounds": 1, "eliminate": 0, "sweeps": 1, "lineups": 1}  # of what a schedule counts
 SEED_LIMIT = 2**62  # what an SQLite integer holds, with room for later rounds
 
 
@@ -159,6 +162,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         force_setattr(self, "agents", tuple(self.agents))
         self._check_names()
         self._check_numbers()
+        self._check_schedule()
         InvalidMovePolicy.read(self.invalid)
 
     def _check_names(self) -> None:
@@ -188,6 +192,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for name in ("max_episode_steps", "game_seconds"):
             value = getattr(self, name)
             _require(name, value, value is None or value > 0, "more than 0, or absent")
+
+    def _check_schedule(self) -> None:
+        for name, least in LEAST.items():
+            value = getattr(self.schedule, name, None)
+            _require(name, value, value is None or value >= least, f"{least} or more")
+        bye = getattr(self.schedule, "bye", 0.0)
+        _require("bye", bye, math.isfinite(bye), "a finite number")
 
 
 def _require(name: str, value: object, good: bool, accepted: str) -> None:
@@ -263,9 +274,10 @@ def additions(old: Settings, new: Settings) -> list[str]:
 def settings_from(data: Mapping[str, Any], source: str = "settings") -> Settings:
     """Settings from plain data, with environments and the schedule given in short or in full."""
     plain = dict(data)
-    plain["environments"] = [
-        {"id": env} if isinstance(env, str) else env for env in plain.get("environments", ())
-    ]
+    named = plain.get("environments", ())
+    if not isinstance(named, list | tuple):
+        raise InvalidOption(f"{source}: environments must be a list of ids, not {show(named)}")
+    plain["environments"] = [{"id": env} if isinstance(env, str) else env for env in named]
     if isinstance(plain.get("schedule"), str):
         plain["schedule"] = {"kind": plain["schedule"]}
     try:

@@ -127,6 +127,11 @@ LONG = (  # a megabyte of what takes a careless reader more than linear time
         for piece in ('{"a":', "0x", "1,", "-", "\u0130", "é")
     ),
     "written(0) * 60_000",
+    *(  # below the length at which no answer is read
+        f"written(0).partition('(')[0] + '(' + {piece!r} * {99_000 // len(piece)} + ')'"
+        for piece in ("a,", "'',", "1+", "f'{a}'", "a=1,", "[1],", "''' ' ''',", "# '\n")
+    ),
+    *(f"{piece!r} * {99_000 // len(piece)}" for piece in ("<", "<think>", "</think", "{", "{'a':")),
     "' ' * 999_990 + written(0)",
     "written(0) + ' ' * 999_990",
     "'Move: ' + '*' * 999_990",

@@ -9,10 +9,11 @@ import ast
 from collections.abc import Iterator
 
 from palestra import InvalidAction
-from palestra.sandbox import check_program
+from palestra.sandbox import check_program, depth
 
 MARK = "reached_milestone"
 MILESTONES = ("imports", "data", "fit", "predict", "submit")
+DEEPEST = 100  # nodes in one another; Python writes no deeper program
 Block = list[ast.stmt]
 
 
@@ -24,9 +25,12 @@ def instrument(source: str) -> tuple[str, dict[int, int]]:
     "imports" comes after the first imports, "data" after the statement that loads the training
     rows, "fit" before the one that loads the test rows, "predict" before the one that submits and
     "submit" after it; where one statement does several of these, their calls follow it in order.
-    Raises `InvalidAction` for a program that the sandbox refuses or that uses the name `MARK`.
+    Raises `InvalidAction` for a program that the sandbox refuses, that uses the name `MARK` or that
+    is nested too deeply.
     """
     tree = check_program(source)
+    if depth(tree) > DEEPEST:
+        raise InvalidAction(source, f"a program that is nested at most {DEEPEST} deep")
     if MARK in _names(tree):
         legal = f"a program without the name {MARK}, which is reserved"
         raise InvalidAction(source, legal)
@@ -43,7 +47,10 @@ def instrument(source: str) -> tuple[str, dict[int, int]]:
     for place, name in reversed(marks):
         block.insert(place, _mark(name))
     tree.body.insert(_imports(tree.body), _mark("imports"))
-    written = ast.unparse(ast.fix_missing_locations(tree))
+    try:
+        written = ast.unparse(ast.fix_missing_locations(tree))
+    except ValueError as error:  # a number in hexadecimal that is too long in decimal
+        raise InvalidAction(source, "a program that Python can write", why=str(error)) from error
     pairs = zip(ast.walk(ast.parse(written)), ast.walk(tree), strict=True)
     lines: dict[int, int] = {}
     for new, old in pairs:  # statements come before what they consist of

@@ -47,7 +47,9 @@ from palestra_tasks.desk import (
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 LIMITS = Limits(lines=300_000, cpu=10, seconds=30.0)
-MOST = 4000  # variables, and constraints, of a model
+MOST = 400  # variables, and constraints, of a model; the stories' own have up to 224
+MOST_TERMS = 2000  # coefficients of a model; the stories' own have up to 474
+NODES, SECONDS = 2000, 10.0  # of the solver
 TOLERANCE = 1e-4  # relative, between optima
 RELATIONS = ("<=", ">=", "==")
 STORY_NAMES = Literal[
@@ -130,6 +132,8 @@ def read_model(value: Any) -> Linear:
         raise ValueError(f"the model cannot be read: {error}") from None
     if not declared.variables or max(len(declared.variables), len(declared.constraints)) > MOST:
         raise ValueError(f"a model has 1 to {MOST} variables and at most {MOST} constraints")
+    if sum(len(terms) for terms, _, _ in declared.constraints) > MOST_TERMS:
+        raise ValueError(f"the constraints of a model have at most {MOST_TERMS} coefficients")
     sense, costs = declared.objective
     model, numbers = Linear(sense), dict[str, int]()
     for name, (low, high, whole) in declared.variables.items():
@@ -158,7 +162,7 @@ def attempt(data: str, clauses: tuple[str, ...]) -> Attempt:
     if ran.error:
         return Attempt(error=_LINE.sub(lambda m: _place(int(m[1]), head, clauses), ran.error))
     try:
-        return Attempt(read_model(ran.value).solve(nodes=20_000))
+        return Attempt(read_model(ran.value).solve(nodes=NODES, seconds=SECONDS))
     except (ValueError, OverflowError) as error:
         return Attempt(error=str(error))
 
@@ -166,6 +170,8 @@ def attempt(data: str, clauses: tuple[str, ...]) -> Attempt:
 def _place(line: int, head: str, clauses: tuple[str, ...]) -> str:
     """A line of the whole program as a line of a clause."""
     line -= head.count("\n")
+    if line < 1:
+        return "a call of variable(), constraint() or objective()"
     for number, code in enumerate(clauses):
         lines = code.count("\n") + 1
         if line <= lines:

@@ -60,18 +60,21 @@ class Linear:
         """Require low <= sum of terms <= high."""
         self.rows.append((dict(terms), low, high))
 
-    def solve(self, *, relaxed: bool = False, nodes: int = 200_000) -> Solution:
+    def solve(
+        self, *, relaxed: bool = False, nodes: int = 200_000, seconds: float = INFINITY
+    ) -> Solution:
         """Solve it; `relaxed` drops that variables are whole, `nodes` ends the search early.
 
-        The limit is on nodes, not on time, so that the answer is the same on every machine.
+        The limit is on nodes, so that the answer is the same on every machine. `seconds` is for
+        models of others: a node may take the solver any time, and nothing else could end it.
         """
         if not self.costs:
             return Solution("optimal", 0.0, 0.0)
         sign = 1.0 if self.sense == "min" else -1.0
-        found = self._milp(sign * np.asarray(self.costs), relaxed, nodes)
-        status = _STATUS.get(int(found.status), "failed")
+        found = self._milp(sign * np.asarray(self.costs), relaxed, nodes, seconds)
+        status = _status(found)
         if status in ("failed", "unbounded", "infeasible"):
-            return Solution(self._why(relaxed, nodes))
+            return Solution(self._why(relaxed, nodes, seconds))
         if found.x is None:
             return Solution(status)
         value = sign * float(found.fun)
@@ -79,12 +82,14 @@ class Linear:
         bound = value if dual is None or status == "optimal" else sign * float(dual)
         return Solution(status, value, bound, tuple(float(x) for x in found.x))
 
-    def _why(self, relaxed: bool, nodes: int) -> Status:
+    def _why(self, relaxed: bool, nodes: int, seconds: float) -> Status:
         """Whether there is any feasible point at all tells unbounded from infeasible."""
-        feasible = self._milp(np.zeros(len(self.costs)), relaxed, nodes)
-        return "unbounded" if feasible.status == 0 else "infeasible"
+        status = _status(self._milp(np.zeros(len(self.costs)), relaxed, nodes, seconds))
+        return "unbounded" if status == "optimal" else status
 
-    def _milp(self, costs: NDArray[np.float64], relaxed: bool, nodes: int) -> milp:
+    def _milp(
+        self, costs: NDArray[np.float64], relaxed: bool, nodes: int, seconds: float
+    ) -> milp:
         places = [(n, v, c) for n, (terms, _, _) in enumerate(self.rows) for v, c in terms.items()]
         constraints = None
         if self.rows:
@@ -97,8 +102,14 @@ class Linear:
             integrality=np.zeros(len(self.whole)) if relaxed else self.whole,
             bounds=Bounds(self.lows, self.highs),
             constraints=constraints,
-            options={"node_limit": nodes, "mip_rel_gap": 0.0},
+            options={"node_limit": nodes, "mip_rel_gap": 0.0, "time_limit": seconds},
         )
+
+
+def _status(found: milp) -> Status:
+    """SciPy has no code of its own for HiGHS's status 16, which says that the nodes are used up."""
+    at_limit = found.status == 4 and "HiGHS Status 16:" in found.message
+    return "limit" if at_limit else _STATUS.get(int(found.status), "failed")
 
 
 _STATUS: Mapping[int, Status] = {0: "optimal", 1: "limit", 2: "infeasible", 3: "unbounded"}

@@ -287,7 +287,8 @@ class BoxingGym(Talking, TaskGame[LabState]):
         error = WORST
         if math.isfinite(value):
             true = float(MODELS[state.model].expected(np.array([state.theta]), query)[0])
-            error = min(WORST, (value - true) ** 2 / spread(state.model, query)[1])
+            gap = value - true
+            error = min(WORST, gap * gap / spread(state.model, query)[1])  # ** 2 may overflow
         else:
             reply = f"{quote(text[:40])} is not a finite number and counts as the worst prediction."
         state.errors = (*state.errors, error)

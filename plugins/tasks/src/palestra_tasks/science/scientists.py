@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import math
 import re
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
 from palestra import Meta, Rng, ScriptedAgent, Turn, agent
+from palestra.files import UNREADABLE
+from palestra.quoting import unquote
 
 from palestra_tasks.science.boxing import (
     PARTICLES,
@@ -80,10 +83,12 @@ class BayesScientist(ScriptedAgent[BoxingGym]):
 
     def _from_words(self, model: Model, told: str, design: Any) -> float:
         """The outcome under the unknowns in an explanation; the prior's mean without any."""
-        try:
-            theta = np.array([json.loads(str(ast.literal_eval(told)))], np.float64)
+        found = math.nan
+        said = unquote(told) if told.startswith('"') else told
+        with suppress(*UNREADABLE, OverflowError), np.errstate(all="ignore"):
+            theta = np.array([json.loads(said)], np.float64)
             found = float(model.expected(theta, design)[0])
-        except (ValueError, SyntaxError, IndexError, TypeError):
+        if not math.isfinite(found):
             found = float(model.expected(particles_of(model.name), design).mean())
         return round(found, 6)
 

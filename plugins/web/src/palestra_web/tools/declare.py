@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from palestra import Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
 from palestra.kernel.actions import Domain
+from palestra.kernel.answers import THOUGHT
 from palestra.sandbox import check_program
 
 EMPTY: Mapping[str, Sequence[str]] = {}
@@ -143,7 +144,8 @@ class Tool:
         """A call as text, with its arguments in the order of their declaration."""
         order = [p.name for p in self.parameters if p.name in values]
         order += [name for name in values if name not in order]
-        return f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
+        written = f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
+        return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", written)  # as TextAction's repr
 
     def sample(self, rng: Rng, known: Mapping[str, Sequence[str]] = EMPTY) -> Call:
         """A random call; arguments with `known` values are mostly drawn from those."""

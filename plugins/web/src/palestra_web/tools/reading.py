@@ -67,7 +67,7 @@ def _stated_action(text: str, names: set[str], kinds: Kinds) -> tuple[TextAction
     try:
         return _build(ast.parse(written, mode="eval").body, kinds), ""
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        return None, f"{show(written)} cannot be read: {error}"
+        return None, f"{show(written)} cannot be read: {str(error).partition(': <ast')[0]}"
 
 
 def _build(node: ast.expr, kinds: Kinds) -> TextAction:
