@@ -18,6 +18,7 @@ import msgspec
 from palestra.kernel.answers import LONGEST_ANSWER, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
+from palestra.stating import introduced_otherwise
 
 
 class TextAction(msgspec.Struct, frozen=True, tag=True):
@@ -292,7 +293,8 @@ def stated_action(text: str, names: Container[str]) -> str:
     for begin in starts[: -STARTS - 1 : -1]:
         end = _closing(text, begin)
         if end is not None and _AFTER.match(text, end):
-            return text[begin:end]
+            before = text[:begin].rpartition("\n")[0].splitlines()
+            return "" if introduced_otherwise(before, explicit=True) else text[begin:end]
     return ""
 
 
