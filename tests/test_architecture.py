@@ -20,7 +20,8 @@ PACKAGES = {
     for path in (*ROOT.glob("*/src/*"), *ROOT.glob("plugins/*/src/*"))
     if path.is_dir() and path.name.startswith("palestra")
 }
-PLAIN = {"palestra.rules", "palestra.scene"}  # words to write a game in, which import nothing
+# words to write a game in or to state a move with, which import nothing
+PLAIN = {"palestra.rules", "palestra.scene", "palestra.stating"}
 HEAVY = (
     *("torch", "numba", "vllm", "transformers", "stable_baselines3", "ray", "scipy", "pandas"),
     *("matplotlib", "networkx", "openskill", "pyarrow", "pygame", "PIL", "playwright", "bm25s"),

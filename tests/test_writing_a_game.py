@@ -27,13 +27,13 @@ def source_of(game: str) -> str:
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scaffold with both games in it, found on the path as if it were installed."""
+    """The scaffold with the page's games in it, found on the path as if it were installed."""
     folder = create_plugin("island-games", tmp_path_factory.mktemp("stranger"))
     installed = folder / "src" / f"{PACKAGE}-0.1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: x\nVersion: 0.1.0\n")
     (installed / "entry_points.txt").write_text(f"[palestra]\nisland = {PACKAGE}.plugin\n")
-    for game in ("Tricks", "Paint"):
+    for game in ("Tricks", "Paint", "Spy"):
         (folder / "src" / PACKAGE / f"{game.lower()}.py").write_text(source_of(game), "utf-8")
     done = run(folder, "-m", "palestra", "catalogue", PACKAGE)
     assert done.returncode == 0, done.stderr
@@ -57,7 +57,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("game", ["Tricks", "Paint"])
+@pytest.mark.parametrize("game", ["Tricks", "Paint", "Spy"])
 def test_a_game_of_the_page_conforms(plugin: Path, game: str) -> None:
     done = run(plugin, "-m", "palestra", "check", f"island/{game}-v0")
     assert done.returncode == 0, done.stdout
@@ -66,7 +66,11 @@ def test_a_game_of_the_page_conforms(plugin: Path, game: str) -> None:
 
 @pytest.mark.parametrize(
     ("game", "option", "meaning"),
-    [("Tricks", "hand", "cards dealt to each player"), ("Paint", "turns", "turns until cells")],
+    [
+        ("Tricks", "hand", "cards dealt to each player"),
+        ("Paint", "turns", "turns until cells"),
+        ("Spy", "rounds", "times that each"),
+    ],
 )
 def test_its_options_are_explained(plugin: Path, game: str, option: str, meaning: str) -> None:
     done = run(plugin, "-m", "palestra", "info", f"island/{game}-v0")

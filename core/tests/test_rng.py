@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,3 +118,10 @@ def test_state_and_object_draw_alike() -> None:
 def test_bad_seeds_are_refused(seed: float) -> None:
     with pytest.raises(InvalidOption, match="seed"):
         Rng.seeded(seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_a_draw_takes_the_small_numbers_of_an_array(kind: Any) -> None:
+    first: Any = SimpleNamespace(rng=np.array([5, 7, 0], np.int64))
+    second: Any = SimpleNamespace(rng=np.array([5, 7, 0], np.int64))
+    assert randint(first, kind(40)) == randint(second, 40)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from palestra import Episode, InvalidAction, Rng, specs
+from palestra import EnvSpec, Episode, InvalidAction, Rng, specs
 from palestra.kernel.actions import Grammar
 from palestra.kernel.registry import load_game
 
@@ -35,6 +35,16 @@ STATED = (
     "I would play {o}\n</think>\n\nMove: {m}",
     "<thinking>\n{o}\n</thinking>\n{m}",
     "> {o}\nThat was theirs. Mine:\n{m}",
+    "**Final answer:**\n\n{m}",
+    "{o} loses. So, my move is:\n\n**{m}**",
+    "I'll play:\n{m}",
+    "Therefore, I will choose:\n```\n{m}\n```",
+    "Here is my move:\n{m}",
+    "Given {p}'s threat, this is urgent:\nMove: {m}",
+    "Legal moves:\n{o}\n{m}\n\nThe second is safe.\n{m}",
+    "Move: {o}\n\nWait, that loses.\n\nMove: {m}",
+    "| move | value |\n|---|---|\n| {o} | -1 |\n\nFinal answer: {m}",
+    "Zuerst {o}, dann {m}.\n\nFinal answer: {m}",
 )
 STATED_IN_LISTS = (  # only where moves are listed
     "[{m}]",
@@ -113,6 +123,22 @@ NOT_STATED = (
     "~~{m}~~",
     "Best move: {m}",
     "Round 1: {m}",
+    "{p} played:\n{m}",
+    "{p}:\n{m}",
+    "{p} said:\nMove: {m}",
+    "The format is:\n\nMove: {m}",
+    "The last move was:\n{m}",
+    "Legal moves:\n{o}\n{m}",
+    "Legal moves:\n\n{o}\n{o}\n{m}",
+    "I will not play:\n{m}",
+    "For example:\n```text\n{m}\n```",
+    "**Rejected:**\n\n{m}",
+)
+NOT_STATED_IN_LISTS = (  # above a call, which is explicit, a line may say more
+    "I'd choose anything but not:\n{m}",
+    "Der Gegner spielte:\n{m}",
+    "对手走了：\n{m}",
+    "This is interesting:\n{m}",
 )
 AFTER = (0, 1, 4)  # steps played before the questions
 
@@ -130,7 +156,7 @@ def positions(name: str) -> Iterator[Episode]:
         episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
 
 
-def specs_by_id() -> dict[str, object]:
+def specs_by_id() -> dict[str, EnvSpec]:
     return {spec.id: spec for spec in specs()}
 
 
@@ -154,7 +180,7 @@ def misread(episode: Episode, rng: Rng) -> list[str]:
             found.append(f"{said!r} was refused: {error.why}")
         else:
             found += [f"{said!r} was read as {read!r}"] * (read != move)
-    for line in NOT_STATED:
+    for line in NOT_STATED + NOT_STATED_IN_LISTS * listed:
         said = line.format(**words)
         try:
             found.append(f"{said!r} was read as {episode.parse(seat, said)!r}")

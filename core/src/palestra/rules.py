@@ -66,7 +66,7 @@ def randint(state: ArrayState, n: int) -> int:
     counter = state.rng[2]
     state.rng[2] = counter + 1
     x, _ = threefry(int(state.rng[0]), int(state.rng[1]), int(counter) & MASK, int(counter) >> 32)
-    return (x * n) >> 32
+    return (x * int(n)) >> 32  # interpreted, n may be an element of an array, of 8 bits
 
 
 def uniform(state: ArrayState) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -14,9 +15,10 @@ import msgspec
 from palestra.agents.fitting import NEEDS
 from palestra.catalogue.declare import Declaration, declarations, declared_ids
 from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
+from palestra.engine.explaining import short_path
 from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.errors import MissingExtra, PluginError, UnknownName, show
+from palestra.kernel.errors import MissingExtra, PalestraError, PluginError, UnknownName, show
 from palestra.kernel.options import describe_options, described_parameters, option_range
 from palestra.kernel.specs import (
     AgentSpec,
@@ -90,7 +92,24 @@ def _import_all(package: str) -> None:
             continue
         # without its extra a module cannot be imported; write catalogues with all extras installed
         with contextlib.suppress(MissingExtra):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except PalestraError:
+                raise
+            except Exception as error:
+                raise PluginError(_why_not_imported(module.name, error)) from error
+
+
+def _why_not_imported(module: str, error: Exception) -> str:
+    """The line of the package at which an import fails, and the error."""
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return f"{module} cannot be imported: {said}"
+    own = str(folder_of(module.partition(".")[0]))
+    steps = [step for step in traceback.extract_tb(error.__traceback__) if own in step.filename]
+    where = f"{short_path(steps[-1].filename)}:{steps[-1].lineno}: " if steps else ""
+    line = f"{steps[-1].line} — " if steps else ""
+    return f"{module} cannot be imported: {where}{line}{said}"
 
 
 # From declarations to specs

@@ -18,6 +18,7 @@ import msgspec
 from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
+from palestra.stating import introduced_otherwise
 
 
 class TextAction(msgspec.Struct, frozen=True, tag=True):
@@ -299,6 +300,9 @@ def stated_action(text: str, names: Container[str]) -> str:
     for begin in starts[: -STARTS - 1 : -1]:
         end = _closing(text, begin)
         if end is not None and _AFTER.match(text, end):
+            before = text[:begin].rpartition("\n")[0].splitlines()
+            if introduced_otherwise(before, explicit=True):
+                return ""
             call, read = text[begin:end], end - begin <= LONG_CALL or text[begin] == "{"
             return call if read or _PLAIN.fullmatch(call) else ""
     return ""

@@ -4,23 +4,20 @@ An answer states its move on its last line: the move alone, or after a label ("M
 cannot change the meaning is allowed around a move: spaces, square brackets, a pair of quotation
 marks or back-ticks, asterisks, underscores, one full stop, and another case if the game's moves
 differ by more than case. Prose and thoughts are never searched for a legal move, nor are lists,
-quotations and lines that a speaker begins ("player_1: …"): an answer that states none is refused.
+quotations and lines that a speaker begins ("player_1: …") or that introduce something else ("They
+played:"): an answer that states none is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+
+from palestra.stating import LABEL, introduced_otherwise
 
 LONGEST_ANSWER = 100_000  # characters; a longer answer is not parsed
-LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
 FORM = "write the move alone on the last line, or after 'Move:'"
 
-_LABEL = re.compile(
-    rf"(?:^|[.!?;]\s+)[*_]*(?:(?:my|the|so,? my|i choose|therefore,? my)\s+)?(?:{'|'.join(LABELS)})"
-    r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
-    re.IGNORECASE,
-)
 THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)\b[^<>]*>", re.I)
 _ITEM = re.compile(r"[*_+•–-]\s|\d+[.)]\s|[>|]")  # one of several, perhaps, or a quotation
 _OWN = re.compile(r"^[*_]*(?:analysis|explanation|plan|rationale|reasoning|thoughts?)[*_]*:", re.I)
@@ -36,22 +33,22 @@ def said(text: str) -> str:
     return text[tags[-1].end() :] if tags[-1][1] else ""
 
 
-def last_line(text: str) -> str:
-    """The last line that is not empty, code fences and thoughts left out."""
-    for line in reversed(said(text[-LONGEST_ANSWER:]).splitlines()):
-        if line.strip() and line.strip().strip("`") != "":
-            return line.strip()
-    return ""
+def stated_moves(text: str, moves: Container[str] = ()) -> list[str]:
+    """The moves an answer may state, the most literal reading first; `moves` are the legal ones.
 
-
-def stated_moves(text: str) -> list[str]:
-    """The moves an answer may state, the most literal reading first."""
-    line = last_line(text)
+    Empty if the line above introduces what follows as something else: "They played:".
+    """
+    lines = [line.strip() for line in said(text[-LONGEST_ANSWER:]).splitlines()]
+    while lines and not lines[-1].strip("`"):  # empty, or the end of a code fence
+        lines.pop()
+    line = lines.pop() if lines else ""
     if _ITEM.match(line):
         return [line]
-    labelled = _LABEL.search(line)
-    own = labelled is not None and not _reports(line[: labelled.start()])
-    readings = [line, labelled["move"]] if labelled and own else [line]
+    found = LABEL.search(line)
+    labelled = found if found and not _reports(line[: found.start()]) else None
+    if introduced_otherwise(lines, moves, explicit=labelled is not None):
+        return []
+    readings = [line, labelled["move"]] if labelled else [line]
     return [form for reading in readings for form in _bare(reading)]
 
 
@@ -90,7 +87,7 @@ def find_stated(text: str, moves: Mapping[str, int]) -> int | None:
     folded: dict[str, list[int]] = {}
     for name, number in moves.items():
         folded.setdefault(" ".join(name.casefold().split()), []).append(number)
-    for form in stated_moves(text):
+    for form in stated_moves(text, moves):
         if form in moves:
             return moves[form]
         same = folded.get(form.casefold(), [])

@@ -85,6 +85,8 @@ class Registry:
             if (namespace := bare.split("/", 1)[0]) not in namespaces:
                 own = " A plugin of your own is installed with: pip install -e ."
                 hint = where_from("namespaces", namespace) or hint + own
+            elif not where_from("namespaces", namespace):
+                hint += " Is it new? Declare it with: palestra catalogue YOUR_PACKAGE."
             raise UnknownName("environment", name, self.environments, hint + self._broken())
         return spec
 
