@@ -143,7 +143,7 @@ def figures() -> None:
 MEASURES = {"kuhn": "exploitability_ours", "frozen_lake": "won", "tictactoe": "worst"}
 LABELS = {
     "exploitability_ours": "exploitability",
-    "won": "share that reached the goal",
+    "won": "share that reached the goal (no slipping)",
     "worst": "share not lost against random, worse seat",
 }
 

@@ -64,6 +64,11 @@ def test_every_seat_is_an_agent_with_its_exact_tokens(folder: Path) -> None:
             assert tuple(replay(record).returns) == record.returns
             assert sum(r["score"] for r in trace["rewards"].values()) == record.returns[seat]
             nodes = trace["nodes"]
+            if not any(
+                node.get("sampled") for node in nodes
+            ):  # another seat forfeited before this one was asked
+                assert not trace_seats(record, [seat])
+                continue
             parents = [node.get("parent") for node in nodes]
             assert parents == [None, *range(len(nodes) - 1)]  # one stream, never rewritten
             (stream,) = trace_seats(record, [seat])
@@ -74,7 +79,7 @@ def test_every_seat_is_an_agent_with_its_exact_tokens(folder: Path) -> None:
                 assert stream.ids[turn.start : turn.end] == said.ids
                 assert stream.logprobs[turn.start : turn.end] == pytest.approx(said.logprobs)
                 replies += 1
-    assert replies == len(served.exchanges) >= 4 * 3
+    assert replies == len(served.exchanges) >= 4
     seeds = [record_of(episode["traces"][0]).seed for episode in episodes]
     assert sorted(seeds) == [0, 0, 1, 1]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, cast
 
 from msgspec import Meta
 
@@ -222,7 +222,6 @@ def custom(texts: Mapping[str, str]) -> Wording:
     )
 
 
-@runtime_checkable
 class FormsAnswers(Protocol):
     """A game that says itself what replies are to look like; "" says nothing."""
 
@@ -232,7 +231,9 @@ class FormsAnswers(Protocol):
 
 def answer_form(game: Game[Any, Any], seat: int) -> str:
     """The instruction to a model at a seat on what its replies must look like."""
-    return game.answer_form(seat) if isinstance(game, FormsAnswers) else ANSWER
+    if not hasattr(game, "answer_form"):  # isinstance would take 80 us a turn
+        return ANSWER
+    return cast(FormsAnswers, game).answer_form(seat)
 
 
 class RewordedGame(Game[Any, Any]):

@@ -188,11 +188,11 @@ def check_trace(trace: SeatTrace) -> None:
             f"{where} has {length} ids, {len(trace.sampled)} marks, {len(trace.logprobs)} "
             f"log-probabilities and {len(trace.turn)} turns; each token has one of each"
         )
-    if any(token < 0 for token in trace.ids):
+    if min(trace.ids, default=0) < 0:
         raise InvalidOption(f"{where} has a negative token id")
-    if any(later < sooner for sooner, later in zip(trace.turn, trace.turn[1:], strict=False)):
+    if trace.turn != sorted(trace.turn):
         raise InvalidOption(f"{where} goes back in turns")
-    if not all(isfinite(value) and value <= ROUNDING for value in trace.logprobs):
+    if not (all(map(isfinite, trace.logprobs)) and max(trace.logprobs, default=0) <= ROUNDING):
         raise InvalidOption(f"{where} has a log-probability that is above 0 or not finite")
     inside = [False] * length
     end = 0

@@ -11,13 +11,15 @@ from palestra import EpisodeRecord, InvalidOption, UnknownName, read_records
 from palestra.cli.arguments import split_agents
 from palestra.runner.run_folder import FINISHED
 
-ROWS = ("tokens", "imitate", "prefer", "correct")
+ROWS = ("tokens", "imitate", "filter", "best", "prefer", "correct")
 
 
 def export_command(
     runs: Annotated[list[Path], typer.Argument(help="Records, or folders of palestra play --out.")],
     out: Annotated[Path, typer.Option(help="The file: .parquet, .arrow or .jsonl.")],
-    rows: Annotated[str, typer.Option(help="tokens, imitate, prefer or correct.")] = "tokens",
+    rows: Annotated[
+        str, typer.Option(help="tokens, imitate, filter, best, prefer, correct.")
+    ] = "tokens",
     by: Annotated[str, typer.Option(help="Estimators of credit; the return without them.")] = "",
     agents: Annotated[str, typer.Option(help="Only the seats of these agents.")] = "",
     expert: Annotated[str, typer.Option(help="prefer: only these are chosen, over others.")] = "",
@@ -31,6 +33,7 @@ def export_command(
 ) -> None:
     """Write what was played as rows to learn from: tokens, answers to imitate, preferences."""
     from palestra_training import text_rows as text
+    from palestra_training import value_filters as values
     from palestra_training.crediting import credited_traces, open_credit
     from palestra_training.export import write_rows, write_traces
 
@@ -69,6 +72,10 @@ def export_command(
     made: Iterator[dict[str, Any]]
     if rows == "imitate":
         made = text.imitation_rows(played, keep=keep, least=least)
+    elif rows == "filter":
+        made = values.filtered_rows(played, least=least)
+    elif rows == "best":
+        made = values.best_rows(played, least=0.0 if least is None else least)
     elif rows == "prefer":
         made = text.preference_rows(played, expert=experts, gap=gap, most=most, whole=not by_turn)
     else:

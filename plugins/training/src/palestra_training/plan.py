@@ -25,6 +25,7 @@ class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     heads: Positive = 4
     context: Positive = 512
     spread: Rate = 0.02  # standard deviation of the first weights
+    tokens: Literal["pieces", "words"] = "pieces"
 
 
 class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -62,6 +63,35 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     temperature: Annotated[float, Meta(ge=0)] = 0.0
 
 
+class TaskChoice(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Starts worth playing are chosen every `every` rounds among `candidates`; 0 for all starts.
+
+    A start is kept if in some seat the learner is paid more than `good` in less than `solved` of
+    its `episodes`, more than random play plus `margin` in more than `better` of the comparisons,
+    and random play less than `free` (if given) on average.
+    """
+
+    good: float = 0.0
+    solved: Share = 0.9
+    margin: Annotated[float, Meta(ge=0)] = 0.0
+    better: Share = 0.1
+    free: float | None = None
+    episodes: Positive = 10
+    candidates: Annotated[int, Meta(ge=0)] = 0
+    every: Positive = 20
+
+
+class Hints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Rollouts that begin from a part of an expert's episode; no agent for none.
+
+    share: of the rollouts of a start. most: the longest hint, as a share of the expert's steps.
+    """
+
+    agent: str = ""
+    share: Share = 0.5
+    most: Share = 0.8
+
+
 class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A run of `palestra train-llm`.
 
@@ -77,7 +107,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     streams per gradient step. save_every: rounds between checkpoints.
     precision: of matrix products; bfloat16 takes half the time where the processor has it. refused:
     the advantage of a refused answer if the game continued. mode: "choice" holds replies to the
-    legal moves, in play and in learning alike.
+    legal moves, in play and in learning alike. horizon: the most steps of an episode from a round
+    on, as in [[0, 5], [30, 10]], which grow; evaluation plays whole episodes. tasks: the starts to
+    learn from. hints: an expert who leads some rollouts a part of the way.
     """
 
     env: str
@@ -118,8 +150,31 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     temperature: Rate = 1.0
     invalid: str = "forfeit"
     max_episode_steps: Positive | None = None
+    horizon: tuple[tuple[Annotated[int, Meta(ge=0)], Positive], ...] = ()
+    tasks: TaskChoice = TaskChoice()
+    hints: Hints = Hints()
     warm_up: WarmUp = WarmUp()
     evaluation: Evaluation = Evaluation()
+
+    def __post_init__(self) -> None:
+        rounds = [first for first, _ in self.horizon]
+        steps = [most for _, most in self.horizon]
+        if rounds[:1] not in ([], [0]) or sorted(set(rounds)) != rounds or sorted(steps) != steps:
+            raise InvalidOption(
+                f"horizon is {list(map(list, self.horizon))}; it needs [round, steps] from round 0 "
+                "on, with rounds and steps that grow, as in [[0, 5], [30, 10]]"
+            )
+        if self.tasks.candidates and self.ahead:
+            raise InvalidOption(
+                "tasks are chosen by the learner of the same round; set ahead = 0, or leave "
+                "tasks out"
+            )
+        hinted = round(self.group_size * self.hints.share)
+        if self.hints.agent and not 0 < hinted < self.group_size:
+            raise InvalidOption(
+                f"hints.share = {self.hints.share} of {self.group_size} rollouts is {hinted}; some "
+                "need a hint and some none, so choose another share or group_size"
+            )
 
 
 def read_plan(file: str | Path, **changes: Any) -> TrainPlan:

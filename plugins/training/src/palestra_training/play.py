@@ -9,6 +9,7 @@ import palestra
 from palestra import EpisodeRecord, Game, PalestraError
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
+from palestra.records.record import go_on
 from palestra.runner.runner import Runner
 from palestra.runner.running import RunningEpisode
 from palestra.shaping import open_episode
@@ -41,11 +42,15 @@ def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: b
 
 
 class Start(NamedTuple):
-    """A rollout to play: who sits where, from which seed, as which of those that start alike."""
+    """A rollout to play: who sits where, from which seed, as which of those that start alike.
+
+    hint: an unfinished record of this seed, from whose end the rollout goes on.
+    """
 
     line_up: Sequence[Agent]
     seed: int
     sibling: int = 0
+    hint: EpisodeRecord | None = None
 
 
 def play_groups(
@@ -55,11 +60,16 @@ def play_groups(
     line_ups: Sequence[Sequence[Agent]],
     seeds: Sequence[int],
     size: int,
+    earlier: Sequence[int] = (),
 ) -> list[EpisodeRecord]:
-    """Play `size` rollouts of every seed, each seed with its own line-up, all side by side."""
+    """Play `size` rollouts of every seed, each seed with its own line-up, all side by side.
+
+    earlier: how often each seed was played before, so that its new rollouts are not the same.
+    """
+    times = earlier or [0] * len(seeds)
     starts = [
-        Start(line_up, seed, sibling)
-        for line_up, seed in zip(line_ups, seeds, strict=True)
+        Start(line_up, seed, before * size + sibling)
+        for line_up, seed, before in zip(line_ups, seeds, times, strict=True)
         for sibling in range(size)
     ]
     return play_starts(
@@ -79,7 +89,7 @@ def play_starts(
     runners: dict[tuple[int, ...], Runner] = {}
     running: list[tuple[Runner, RunningEpisode, str]] = []
     policy = "raise" if invalid.startswith("retry") else invalid
-    for line_up, seed, sibling in starts:
+    for line_up, seed, sibling, hint in starts:
         key = tuple(map(id, line_up))
         if key not in runners:
             runners[key] = Runner(
@@ -91,17 +101,22 @@ def play_starts(
                 max_episode_steps=max_episode_steps,
             )
         episode = open_episode(game, seed, spec=spec, invalid=policy)
+        group = f"{seed} {'+'.join(a.name for a in line_up)}"
+        if hint is not None:
+            go_on(episode, hint)
+            group += f" hint {len(hint.steps)}"
         started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
-        running.append((runners[key], started, f"{seed} {'+'.join(a.name for a in line_up)}"))
+        running.append((runners[key], started, group))
     for runner in runners.values():
         own = [started for owner, started, _ in running if owner is runner]
         while own:
             runner.step(own)
             own = [started for started in own if started.episode.to_act]
     records = []
-    for runner, started, group in running:
+    for (runner, started, group), start in zip(running, starts, strict=True):
         record = runner.finish(started)
         record.group = group
+        record.branched_at = len(start.hint.steps) if start.hint is not None else 0
         if record.error:
             raise TrainingStopped(
                 f"episode {record.number} of seed {record.seed} failed:\n{record.error}"

@@ -111,7 +111,7 @@ def imitation_rows(
     """
     if keep < 1:
         raise InvalidOption(f"keep must be at least 1, not {keep}")
-    for group in _groups(played):
+    for group in groups_of(played):
         best = sorted(group, key=lambda one: -one.worth)[:keep]
         for one in best:
             if least is not None and one.worth < least:
@@ -145,7 +145,7 @@ def preference_rows(
     agents whose rollouts alone are chosen, over those of others, as ETO prefers an expert's to
     what the learner explored. most: so many pairs of every start, those furthest apart.
     """
-    for group in _groups(played):
+    for group in groups_of(played):
         pairs = _whole_pairs(group, expert) if whole else _answer_pairs(group, expert)
         far = sorted((pair for pair in pairs if pair[0] > gap), key=lambda pair: -pair[0])
         for apart, better, worse in far[:most]:
@@ -224,7 +224,8 @@ def said(messages: Sequence[Message]) -> Said:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def _groups(played: Sequence[Trajectory]) -> list[list[Trajectory]]:
+def groups_of(played: Sequence[Trajectory]) -> list[list[Trajectory]]:
+    """Trajectories that are compared: of one start and seat, with the same agents elsewhere."""
     groups: dict[tuple[Any, ...], list[Trajectory]] = {}
     for one in played:
         record = one.record

@@ -19,7 +19,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
 from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedTokenizerFast
 
-PIECE = r"\n\n|\n| ?[A-Za-z_]+| ?[0-9]| ?[^A-Za-z0-9_\s]| "
+PIECES = {
+    "pieces": r"\n\n|\n| ?[A-Z]?[a-z_]+| ?[A-Z]| ?[0-9]| ?[^A-Za-z0-9_\s]| ",
+    "words": r"\n\n|\n| ?[^ \n]+| ",
+}
 UNKNOWN, END = "<unk>", "<end>"
 
 
@@ -33,22 +36,26 @@ def make_tiny(
     heads: int = 4,
     context: int = 512,
     spread: float = 0.02,
+    tokens: str = "pieces",
     seed: int = 0,
 ) -> Path:
     """Write a model with random weights, and a tokenizer of the words of `texts`, into a folder.
 
     texts: whatever the model is to read and write; words that are not in them become `<unk>`. kind:
     "llama", or "gpt2", whose learned positions suit texts of one layout, and which begins with all
-    words alike. spread: the standard
-    deviation of the first weights; narrow models learn sooner with more than the usual 0.02.
-    Returns the folder, which `local:FOLDER` and transformers open.
+    words alike. spread: the standard deviation of the first weights; narrow models learn sooner
+    with more than the usual 0.02. tokens: "words" (what stands between blanks: few tokens, many of
+    them unlike), or "pieces" (lower-case words; each capital, digit and sign alone, so that a board
+    of letters has as many tokens as cells). Returns the folder, which `local:FOLDER` and
+    transformers open.
     """
-    counted = Counter(piece for text in texts for piece in re.findall(PIECE, text))
+    piece = PIECES[tokens]
+    counted = Counter(found for text in texts for found in re.findall(piece, text))
     if not counted:
         raise InvalidOption("a vocabulary needs texts; play some episodes and pass their prompts")
     words = [UNKNOWN, END, *sorted(counted)]
     tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
-    tokenizer.pre_tokenizer = Split(Regex(PIECE), "isolated")
+    tokenizer.pre_tokenizer = Split(Regex(piece), "isolated")
     tokenizer.decoder = Fuse()
     wrapped = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

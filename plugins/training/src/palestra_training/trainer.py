@@ -23,8 +23,10 @@ from palestra.records.versions import check_versions, versions_for, versions_of_
 
 from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.crediting import credited_traces, open_credit
+from palestra_training.curriculum import chosen_starts, horizon_at
 from palestra_training.curves import draw_curve
 from palestra_training.evaluation import evaluate
+from palestra_training.hints import play_hinted
 from palestra_training.learner import Learner
 from palestra_training.lora import add_adapters
 from palestra_training.losses import chosen_logprobs, policy_loss
@@ -43,7 +45,7 @@ from palestra_training.warm_up import Example, imitate, rows
 
 PLAN, STATE, CURVE, MODEL = "plan.json", "state.pt", "curve.csv", "model"
 PICTURE, TINY = "curve.png", "tiny"  # what a tiny model began as
-STREAM = 9
+STREAM, CHOICE = 9, 10
 VOCABULARY = 50  # episodes of random play that give a tiny model its vocabulary
 CHANGEABLE = (
     "rounds",
@@ -107,6 +109,7 @@ class Trainer:
         self.credit = open_credit(plan.credit)
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
         self.pool = Pool(plan.opponents, plan.matching)
+        self.starts: list[int] = []  # chosen seeds; empty for all
         self.reference: list[Weights] = []
         self._behind: Behind | None = None  # what plays the next round, if ahead
         self._coming: Future[Ahead] | None = None
@@ -216,6 +219,7 @@ class Trainer:
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "credit": self.credit.state(),
             "pool": self.pool.state(),
+            "starts": list(self.starts),
             "reference": self.reference,
             "behind": self._behind,
             "versions": [learner.version for learner in self.learners],
@@ -256,6 +260,7 @@ class Trainer:
             optimiser.load_state_dict(kept)
         self.credit.load(state["credit"])
         self.pool.load(state["pool"])
+        self.starts = list(state["starts"])
         self.round, self._seconds = state["round"], state["seconds"]
         self.reference, self._behind = state["reference"], state["behind"]
         self.curve = [Round(*line) for line in state["curve"]]
@@ -291,6 +296,8 @@ class Trainer:
         return self.curve
 
     def _learn(self) -> Round:
+        if self.plan.tasks.candidates and self.round % self.plan.tasks.every == 0:
+            self.starts = self._choose_starts()
         records = self._records()
         traces = self.credited(records)
         found, tokens = [], 0
@@ -321,6 +328,23 @@ class Trainer:
             max(ratio for _, _, ratio in found),
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
+        )
+
+    def _choose_starts(self) -> list[int]:
+        """The seeds to learn from until the next choice."""
+        plan = self.plan
+        rng = Rng.seeded(plan.seed + 7919 * self.round, stream=CHOICE)
+        seeds = sorted({rng.below(MEETINGS) for _ in range(plan.tasks.candidates)})
+        control = make_agent("random")
+        control.reseed(plan.seed + self.round)
+        return chosen_starts(
+            plan.tasks,
+            seeds,
+            self._agents(self.learners, plan.temperature, keep=False),
+            [control] * self.game.num_players,
+            lambda line_ups, seeds, size: play_groups(
+                self.game, self.spec, plan, line_ups, seeds, size
+            ),
         )
 
     def _records(self) -> list[EpisodeRecord]:
@@ -375,10 +399,16 @@ class Trainer:
         rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
         learners = self._agents(players or self.learners, plan.temperature, keep=True)
         seated: dict[str, list[Agent]] = {}
-        line_ups, seeds = [], []
+        line_ups, seeds, earlier = [], list[int](), list[int]()
         seats = range(self.game.num_players)
         for group in range(plan.groups):
-            seeds.append(plan.seed + number * plan.groups + group)
+            place = number * plan.groups + group
+            if self.starts:
+                times, place = divmod(place, len(self.starts))
+                seeds.append(self.starts[place])
+                earlier.append(times)
+            else:
+                seeds.append(plan.seed + place)
             line_up = learners
             if pool.names and rng.below(1_000_000) >= plan.self_play * 1_000_000:
                 chosen = pool.draw(rng)
@@ -387,7 +417,23 @@ class Trainer:
                 own = group % len(seats)
                 line_up = [learners[s] if s == own else seated[chosen][s] for s in seats]
             line_ups.append(line_up)
-        return play_groups(self.game, self.spec, plan, line_ups, seeds, plan.group_size)
+        return self._play(number, line_ups, seeds, earlier)
+
+    def _play(
+        self,
+        number: int,
+        line_ups: Sequence[Sequence[Agent]],
+        seeds: Sequence[int],
+        earlier: Sequence[int],
+    ) -> list[EpisodeRecord]:
+        """The rollouts of a round, as long as its horizon, and after hints if there are any."""
+        plan = replace(self.plan, max_episode_steps=horizon_at(self.plan, number))
+        games = self.game, self.spec, plan, line_ups, seeds
+        if not plan.hints.agent:
+            return play_groups(*games, plan.group_size, earlier)
+        expert = make_agent(plan.hints.agent)
+        expert.reseed(plan.seed + number)
+        return play_hinted(*games, earlier, expert, self._names)
 
     def _agents(self, learners: Sequence[Learner], heat: float, *, keep: bool) -> list[Agent]:
         """The agent of every seat; seats that share a policy share an agent."""

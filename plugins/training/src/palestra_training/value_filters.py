@@ -1,0 +1,110 @@
+"""Answers that did better than their position was worth: what DigiRL and Digi-Q imitate.
+
+Both learn values with a network over screenshots. Here a value is the mean return of the rollouts
+that came by a position, which is what such a network tends to where positions come again; rollouts
+are compared as in `text_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from palestra_training.text_rows import Row, Trajectory, groups_of, said
+
+
+def paid_by_answer(one: Trajectory) -> list[float]:
+    """What the seat was paid from each answer to the next; what came before is the first's."""
+    starts = [answer.step for answer in one.answers]
+    ends = [*starts[1:], len(one.record.steps)]
+    return [
+        sum(sum(s.rewards.get(one.seat, {}).values()) for s in one.record.steps[start:end])
+        for start, end in zip([0, *starts[1:]], ends, strict=True)
+    ]
+
+
+def step_advantages(
+    paid: Sequence[float], values: Sequence[float], fade: float = 0.5
+) -> list[float]:
+    """DigiRL's doubly robust advantage of each step h of H, from 1 on.
+
+    A(h) = fade^(H-h) r + (1 - fade^(H-h)) (V(h+1) + r(h) - V(h)), where r is the whole return and
+    the value after the last step is 0 (Bai et al. 2024, "DigiRL", section 4.3).
+
+    paid: r(h). values: V(h) of the positions. fade: the paper's lambda.
+    """
+    total, last = sum(paid), len(paid) - 1
+    after = [*values[1:], 0.0]
+    weights = [fade ** (last - place) for place in range(len(paid))]
+    return [
+        weight * total + (1 - weight) * (later + own - now)
+        for weight, later, own, now in zip(weights, after, paid, values, strict=True)
+    ]
+
+
+def filtered_rows(
+    played: Sequence[Trajectory], *, fade: float = 0.5, least: float | None = None
+) -> Iterator[Row]:
+    """DigiRL: of the rollouts worth more than their start's mean, the answers above a threshold.
+
+    least: the threshold of `step_advantages`; by default 1 / H for H answers, as in the paper. A
+    row an answer: "prompt", "completion".
+    """
+    for group in groups_of(played):
+        values = _values(group)
+        mean = sum(one.worth for one in group) / len(group)
+        for one in group:
+            if one.worth <= mean:
+                continue
+            known = [values[answer.turn.state_key] for answer in one.answers]
+            found = step_advantages(paid_by_answer(one), known, fade)
+            threshold = 1 / len(found) if least is None else least
+            for place, advantage in enumerate(found):
+                if advantage > threshold:
+                    yield _row(one, place, advantage)
+
+
+def best_rows(played: Sequence[Trajectory], *, least: float = 0.0) -> Iterator[Row]:
+    """Digi-Q: of the answers given at one position the best one, if better than the position.
+
+    Q is the mean return of the rollouts after an answer, V after a position, and Q - V must be
+    above `least` (Bai et al. 2025, "Digi-Q": best-of-N extraction, where A > 0). A row an answer.
+    """
+    for group in groups_of(played):
+        values = _values(group)
+        asked: dict[str, dict[str, list[tuple[float, Trajectory, int]]]] = {}
+        for one, place, to_go in _answers(group):
+            turn = one.answers[place].turn
+            given = asked.setdefault(turn.state_key, {}).setdefault(turn.text, [])
+            given.append((to_go, one, place))
+        for key, answers in asked.items():
+            worth = {text: sum(g[0] for g in given) / len(given) for text, given in answers.items()}
+            best = max(worth, key=lambda text: worth[text])
+            if worth[best] - values[key] > least:
+                _, one, place = answers[best][0]
+                yield _row(one, place, worth[best] - values[key])
+
+
+def _answers(group: Sequence[Trajectory]) -> Iterator[tuple[Trajectory, int, float]]:
+    """Each answer of each rollout, and the return from there on."""
+    for one in group:
+        paid = paid_by_answer(one)
+        for place in range(len(paid)):
+            yield one, place, sum(paid[place:])
+
+
+def _values(group: Sequence[Trajectory]) -> dict[str, float]:
+    """The mean return from each position on."""
+    returns: dict[str, list[float]] = {}
+    for one, place, to_go in _answers(group):
+        returns.setdefault(one.answers[place].turn.state_key, []).append(to_go)
+    return {key: sum(found) / len(found) for key, found in returns.items()}
+
+
+def _row(one: Trajectory, place: int, advantage: float) -> Row:
+    answer = one.answers[place]
+    return {
+        "prompt": said(answer.messages),
+        "completion": said([answer.reply]),
+        **one.origin(),
+        "worth": advantage,
+    }
