@@ -9,6 +9,7 @@ import palestra
 from palestra import EpisodeRecord, Game, PalestraError
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
+from palestra.runner.listeners import Listeners
 from palestra.runner.runner import Runner
 from palestra.runner.running import RunningEpisode
 from palestra.shaping import open_episode
@@ -55,6 +56,7 @@ def play_groups(
     line_ups: Sequence[Sequence[Agent]],
     seeds: Sequence[int],
     size: int,
+    listeners: Listeners | None = None,
 ) -> list[EpisodeRecord]:
     """Play `size` rollouts of every seed, each seed with its own line-up, all side by side."""
     starts = [
@@ -63,7 +65,12 @@ def play_groups(
         for sibling in range(size)
     ]
     return play_starts(
-        game, spec, starts, invalid=plan.invalid, max_episode_steps=plan.max_episode_steps
+        game,
+        spec,
+        starts,
+        invalid=plan.invalid,
+        max_episode_steps=plan.max_episode_steps,
+        listeners=listeners,
     )
 
 
@@ -74,6 +81,7 @@ def play_starts(
     *,
     invalid: str,
     max_episode_steps: int | None,
+    listeners: Listeners | None = None,
 ) -> list[EpisodeRecord]:
     """One record a start, in order; what starts alike with the same agents has the same group."""
     runners: dict[tuple[int, ...], Runner] = {}
@@ -89,10 +97,14 @@ def play_starts(
                 seed=seed,
                 invalid=invalid,
                 max_episode_steps=max_episode_steps,
+                listeners=listeners,
             )
         episode = open_episode(game, seed, spec=spec, invalid=policy)
         started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
-        running.append((runners[key], started, f"{seed} {'+'.join(a.name for a in line_up)}"))
+        names = tuple(agent.name for agent in line_up)
+        running.append((runners[key], started, f"{seed} {'+'.join(names)}"))
+        if listeners and listeners.episode_started:
+            listeners.episode_started(episode=episode, agents=names)
     for runner in runners.values():
         own = [started for owner, started, _ in running if owner is runner]
         while own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from palestra.agents.making import make_agent
 from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace
+from palestra.runner.listeners import Listeners
 
 from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.crediting import credited_traces, open_credit
@@ -91,8 +92,16 @@ class Round(msgspec.Struct, frozen=True):
 class Trainer:
     """One run in one folder; `run` plays, learns and saves until the plan's rounds are done."""
 
-    def __init__(self, plan: TrainPlan, out: str | Path, *, resume: bool = False) -> None:
+    def __init__(
+        self,
+        plan: TrainPlan,
+        out: str | Path,
+        *,
+        resume: bool = False,
+        hooks: Iterable[object] = (),
+    ) -> None:
         self.plan, self.out = plan, Path(out)
+        self.listeners = Listeners(hooks)  # of the episodes it learns from
         self.spec, self.game = open_env(plan)
         self._admit(resume)
         self.credit = open_credit(plan.credit)
@@ -370,7 +379,9 @@ class Trainer:
                 own = group % len(seats)
                 line_up = [learners[s] if s == own else seated[chosen][s] for s in seats]
             line_ups.append(line_up)
-        return play_groups(self.game, self.spec, plan, line_ups, seeds, plan.group_size)
+        return play_groups(
+            *(self.game, self.spec, plan, line_ups, seeds, plan.group_size), self.listeners
+        )
 
     def _agents(self, learners: Sequence[Learner], heat: float, *, keep: bool) -> list[Agent]:
         """The agent of every seat; seats that share a policy share an agent."""
