@@ -39,7 +39,7 @@ class LearnerAgent(Agent):
         if not target:
             raise InvalidOption("name the folder of a trained team, as in marl:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
-        self._field: Any = self._learner.field  # type: ignore[attr-defined]
+        self._field: Any = self._learner.field
         self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode
 
     def forget(self, episode_key: int) -> None:

@@ -15,6 +15,8 @@ from palestra import InvalidOption, game
 from palestra.files import write_bytes, write_text
 from palestra.kernel.errors import cause
 from palestra.records.versions import versions_for
+from palestra.runner.loggers import finite
+from palestra.runner.watching import LivePage
 from rich.console import Console
 from torch import Tensor
 
@@ -33,6 +35,7 @@ class Learner(Protocol):
 
     steps: int
     settings: Any
+    field: Any  # the lanes it plays in
 
     def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]: ...
     def act(self, seen: Tensor, masks: Tensor) -> Tensor: ...
@@ -69,8 +72,12 @@ def train_team(
     folder: Path,
     reports: int,
     console: Console,
+    page: LivePage | None = None,
 ) -> Learner:
-    """Train from the start to `steps` and write the learner and its curve into the folder."""
+    """Train from the start to `steps` and write the learner and its curve into the folder.
+
+    page: a live page, which shows the first lanes between updates.
+    """
     if (folder / FILE).exists():
         raise InvalidOption(f"{folder} holds a trained learner already; choose another --out")
     learner = make_learner(algo, env, options, settings)
@@ -78,10 +85,14 @@ def train_team(
     while learner.steps < steps:
         before = learner.steps
         returns += [float(np.mean(row)) for row in learner.update(learner.steps / steps)]
+        if page is not None:
+            page.show_lanes(learner.field.batch, env)
         if learner.steps // every > before // every or learner.steps >= steps:
             mean = float(np.mean(returns)) if returns else float("nan")
             curve.append((learner.steps, mean))
             console.print(f"{learner.steps:>12,} steps  mean return {mean:.3f}")
+            if page is not None:
+                page.log(learner.steps, finite({"mean_return": mean}))
             returns = []
     save_learner(learner, algo, env, options, folder)
     written = io.StringIO(newline="")

@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 from palestra import InvalidOption, MissingExtra
 from palestra.cli.arguments import complete_id, read_options, split_agents
+from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.runner.loggers import open_logger
+from palestra.runner.watching import LivePage
 from rich.console import Console
 
 
@@ -40,6 +42,8 @@ def train_command(
         list[str] | None,
         typer.Option(help="Where to log every report, as in tensorboard:runs/tb; repeatable."),
     ] = None,
+    watch: Watch = False,
+    watch_port: WatchPort = 0,
 ) -> None:
     """Train one policy for every seat, played as ppo:FOLDER, or a team, as marl:FOLDER."""
     if find_spec("torch") is None:
@@ -51,7 +55,8 @@ def train_command(
             raise InvalidOption(
                 f"--filter, --rewards, --resume and --log are options of ppo and mappo, not {algo}"
             )
-        train_a_team(algo, env, option or [], setting or [], steps, out, reports)
+        with watched(watch, watch_port, f"palestra train {env}, {algo}", Console()) as page:
+            train_a_team(algo, env, option or [], setting or [], steps, out, reports, page)
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]
@@ -64,7 +69,8 @@ def train_command(
     trainer = start(folder, env, option or [], setting or [], tasks or [], shapers)
     loggers = [open_logger(text, folder.name) for text in log or []]
     try:
-        finished = training.train(trainer, steps, folder, reports, console, loggers)
+        with watched(watch, watch_port, f"palestra train {env}, {algo}", console) as page:
+            finished = training.train(trainer, steps, folder, reports, console, loggers, page)
     finally:
         for logger in loggers:
             logger.close()
@@ -84,6 +90,7 @@ def train_a_team(
     steps: int,
     out: Path | None,
     reports: int,
+    page: LivePage | None = None,
 ) -> None:
     """Train a learner of several seats, and say how to play it."""
     from palestra_agents.learners.training import train_team
@@ -101,6 +108,7 @@ def train_a_team(
             folder=folder,
             reports=reports,
             console=console,
+            page=page,
         )
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
     given = "".join(f" -o {name}={value}" for name, value in options.items())

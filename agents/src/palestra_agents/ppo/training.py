@@ -22,6 +22,7 @@ from palestra.files import remove_drafts, write_text
 from palestra.records.record import options_of
 from palestra.runner.loggers import Logger, finite
 from palestra.runner.run_folder import sole_writer
+from palestra.runner.watching import LivePage
 from palestra.views.vector import VectorView
 from rich.console import Console
 from rich.progress import Progress
@@ -117,8 +118,11 @@ def train(
     reports: int,
     console: Console,
     loggers: Sequence[Logger] = (),
+    page: LivePage | None = None,
 ) -> bool:
     """Train to `steps`, saving and logging every report; returns False if Ctrl-C stopped it.
+
+    page: a live page, which shows the first lanes between updates.
 
     The result does not depend on how often the run was stopped, killed and resumed.
     """
@@ -144,10 +148,12 @@ def train(
                     console.print(f"Saved after {trainer.steps:,} of {steps:,} steps.")
                 raise
             bar.update(task, completed=trainer.steps)
+            if page is not None:
+                page.show_lanes(trainer.batch, trainer.env)
             if trainer.steps // every > before // every or trainer.steps >= steps:
                 seconds += perf_counter() - since  # evaluations are not counted
                 report(trainer, losses["entropy"], seconds, console)
-                for logger in loggers:
+                for logger in (*loggers, *([] if page is None else [page])):
                     logger.log(trainer.steps, finite(trainer.curve[-1]))
                 trainer.save(folder)
                 write_curve(trainer, folder)

@@ -16,6 +16,7 @@ from palestra.cli.arguments import read_options, seat_agents, split_agents
 from palestra.cli.listeners import Meter, Narrator, RunTally, Watcher
 from palestra.cli.listing import EnvId, table
 from palestra.cli.measuring import measures_table
+from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.kernel.errors import (
     InvalidOption,
     MissingExtra,
@@ -32,6 +33,7 @@ from palestra.records.verify import verify
 from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
+from palestra.runner.watching import RunStandings, Viewer
 
 MODES = {"pygame": "human"}  # modes with another name on the command line
 
@@ -65,6 +67,8 @@ def play_command(
         list[str] | None,
         typer.Option(help="Where to log every episode, as in tensorboard:runs/tb; repeatable."),
     ] = None,
+    watch: Watch = False,
+    watch_port: WatchPort = 0,
 ) -> None:
     """Play episodes between agents; records and a replay are written to a folder."""
     spec = registry().environment(env)
@@ -88,7 +92,13 @@ def play_command(
     logs = [EpisodeLog(open_logger(text, folder.name)) for text in log or []]
     meter = Meter(console, spec.id, episodes, shown=episodes > 1 and not people)
     tally, stopped = RunTally(seated), False
-    with meter:
+    live = 1 if hooks or people else 256
+    viewer_of_page = _page_viewer(game, people)
+    with (
+        watched(watch, watch_port, f"palestra play {spec.id}", console, viewer_of_page) as page,
+        meter,
+    ):
+        standings = [] if page is None else [RunStandings(page)]
         try:
             for record in stream(
                 spec,
@@ -101,8 +111,8 @@ def play_command(
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
-                hooks=[meter, *hooks, *logs],
-                live=1 if hooks or people else 256,
+                hooks=[meter, *hooks, *logs, *standings, *([] if page is None else [page])],
+                live=live,
                 **options,
             ):
                 tally.add(record)
@@ -117,6 +127,8 @@ def play_command(
                 soft_wrap=True,
                 highlight=False,
             )
+        for told in standings:
+            told.tell()
     if tally.failed:
         console.print(
             f"{tally.failed} of {tally.failed + tally.episodes} episodes ended in an error, the "
@@ -154,6 +166,13 @@ def _viewer(game: Game[Any, Any], people: list[int]) -> int | None:
             "leave --render out"
         )
     return people[0]
+
+
+def _page_viewer(game: Game[Any, Any], people: list[int]) -> Viewer:
+    """What a live page may show: everything, unless people play a game with hidden information."""
+    if game.perfect_information or not people:
+        return "all"
+    return people[0] if len(people) == 1 else "public"
 
 
 def _fresh_folder(spec: EnvSpec) -> Path:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from palestra.kernel.array_game import plain_actions
-from palestra.kernel.errors import InvalidAction, OutOfTurn, cause, show
+from palestra.kernel.errors import InvalidAction, OutOfTurn, PalestraError, cause, show
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
 from palestra.kernel.lives import NOBODY_NEW, Life, Lives, newcomers
 from palestra.kernel.policy import InvalidMovePolicy
+from palestra.kernel.registry import renderer
 from palestra.kernel.rng import Rng, check_seed
 from palestra.kernel.simulator import Simulator, open_simulator
 from palestra.kernel.specs import EnvSpec
@@ -103,6 +105,15 @@ class Episode:
         self._log: list[tuple[Event, ...]] | None = None
         self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
         self._lives = NOBODY_NEW
+
+    def __repr__(self) -> str:
+        name = self.spec.id if self.spec else type(self.game).__name__
+        return f"<Episode {name}, seed {self.seed}, step {self.steps_played}{', over' * self.over}>"
+
+    def _repr_html_(self) -> str | None:  # for notebooks
+        with suppress(PalestraError):
+            return str(renderer(self.spec, "notebook")(self))
+        return None
 
     # The current situation
 

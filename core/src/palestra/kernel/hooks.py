@@ -63,16 +63,17 @@ def palestra_models(uri: str, options: dict[str, Any]) -> Any:
 
 @hookspec(firstresult=True)
 def palestra_credit(names: str) -> Any:
-    """Open estimators such as `grpo+salt`; None if they are not yours.
-
-    The answer has `credit(records, agents)`, which gives each record's advantages of the turns of
-    those agents as `{(seat, step): advantage}`, and `state()` and `load(state)` in plain JSON.
-    """
+    """Open estimators such as `grpo+salt`, with `credit`, `state` and `load`; None if not yours."""
 
 
 @hookspec(firstresult=True)
 def palestra_connect(url: str, options: dict[str, Any]) -> Any:
     """Open a seat of a match on a server as a `gymnasium.Env`; None if the address is not yours."""
+
+
+@hookspec(firstresult=True)
+def palestra_watch(title: str, options: dict[str, Any]) -> Any:
+    """Open a live page of a run, as `palestra.runner.watching` uses it; None if you have none."""
 
 
 @hookspec
@@ -105,11 +106,5 @@ def palestra_episode_finished(episode: Any, record: Any) -> None:
     """Called once an episode is over, with its record."""
 
 
-LIFE_CYCLE = (
-    "palestra_episode_started",
-    "palestra_turn_ready",
-    "palestra_action_chosen",
-    "palestra_stepped",
-    "palestra_episode_finished",
-)
 HOOKS = tuple(name for name, value in dict(globals()).items() if hasattr(value, f"{GROUP}_spec"))
+LIFE_CYCLE = HOOKS[HOOKS.index("palestra_episode_started") :]

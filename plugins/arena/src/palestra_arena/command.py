@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
+from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -44,6 +46,8 @@ def tournament_command(
     other_versions: Annotated[
         bool, typer.Option("--other-versions", help="Resume games of other versions of plugins.")
     ] = False,
+    watch: Watch = False,
+    watch_port: WatchPort = 0,
 ) -> None:
     """Play a tournament between agents, or resume the unfinished one in the store."""
     typed = {
@@ -59,7 +63,8 @@ def tournament_command(
     named = {name: value for name, value in typed.items() if value not in (None, [])}
     chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
-    finished = _play(chosen, store, console, other_versions)
+    with watched(watch, watch_port, f"palestra tournament, {store}", console) as page:
+        finished = _play(chosen, store, console, other_versions, page)
     if finished:
         from palestra_arena.store import Store
 
@@ -118,7 +123,13 @@ def _print_additions(settings: Settings, store: Path, console: Console) -> None:
         console.print(f"adds to {store}: {'; '.join(added)}", soft_wrap=True, highlight=False)
 
 
-def _play(settings: Settings, store: Path, console: Console, other_versions: bool) -> bool:
+def _play(
+    settings: Settings,
+    store: Path,
+    console: Console,
+    other_versions: bool,
+    page: LivePage | None = None,
+) -> bool:
     """Run with a progress bar; False if it was stopped."""
     from palestra_arena.tournament import run_tournament
 
@@ -132,7 +143,7 @@ def _play(settings: Settings, store: Path, console: Console, other_versions: boo
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("games", total=None)
-        drawn, over = 0.0, 0
+        drawn, over, sparing = 0.0, 0, Sparing()
 
         def show(done: int, total: int, result: GameResult | None) -> None:
             nonlocal drawn, over
@@ -142,6 +153,9 @@ def _play(settings: Settings, store: Path, console: Console, other_versions: boo
             if done == total or result is None or time.monotonic() - drawn > STEP:
                 bar.update(task, completed=done, total=total)
                 drawn = time.monotonic()
+            if page is not None and result is not None and (sparing.due() or done == total):
+                _show_standings(page, store, settings.confidence)
+                sparing.done()
 
         try:
             done = run_tournament(settings, store, progress=show, other_versions=other_versions)
@@ -150,6 +164,26 @@ def _play(settings: Settings, store: Path, console: Console, other_versions: boo
             return False
     console.print(f"{done.played} games played, {len(done.results)} in all", highlight=False)
     return True
+
+
+def _show_standings(page: LivePage, store: Path, confidence: float) -> None:
+    """Ratings so far on the live page, or shares of points where nothing can be rated."""
+    from palestra_arena.report import leaderboard_of
+    from palestra_arena.store import Store
+
+    with Store(store) as opened:  # a connection of its own beside the one that is written to
+        counted = opened.tally()
+    if not counted.kinds:
+        return
+    board = leaderboard_of(counted, confidence=confidence)
+    rows = []
+    for row in board.rows:
+        rated = row.rating
+        value, low, high = row.score if rated is None else (rated.value, rated.low, rated.high)
+        results = ", ".join(f"{count} {name}" for name, count in row.results.most_common())
+        rows.append(Standing(row.agent, value, low, high, row.games, results))
+    page.stand("Mean return" if board.unrated else "Rating (Bradley-Terry)", rows)
+    page.log(board.games, {f"standing/{row.name}": row.value for row in rows})
 
 
 def _mishap(result: GameResult) -> str:

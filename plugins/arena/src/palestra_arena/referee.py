@@ -31,6 +31,7 @@ from palestra.records.record import unrecorded_attempts
 from palestra.runner.faults import is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
+from palestra.runner.watching import joined_watch
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult, failed_result, summarise, void
@@ -182,7 +183,9 @@ class Referee:
         self._evidence = Evidence() if settings.evidence else None
         keeper = [self._evidence] if self._evidence else []
         faults = [Faults(settings.faults)] if settings.faults else []
-        self._listeners = Listeners([self._watch, *keeper, *faults])
+        page = joined_watch()
+        pages = [] if page is None else [page]
+        self._listeners = Listeners([self._watch, *keeper, *faults, *pages])
 
     def play(self, matches: Sequence[Match]) -> list[FinishedGame]:
         """Play matches of one line-up side by side, or one by one if all of them fail."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -29,15 +29,19 @@ BLANK = "// no renderer is installed: pictures are shown in words\n"
 
 def page_routes() -> list[BaseRoute]:
     """The page and what it loads; every file is named here, none by a client."""
-    routes: list[BaseRoute] = [Route("/", _file("index.html"))]
-    routes += [Route(f"/page/{name}", _file(name)) for name in ASSETS]
+    return [*asset_routes("index.html", ASSETS), Route("/page/choices.json", _choices)]
+
+
+def asset_routes(page: str, assets: Sequence[str]) -> list[BaseRoute]:
+    """A page at the root, files under `/page`, and what draws pictures there."""
+    routes: list[BaseRoute] = [Route("/", _file(page))]
+    routes += [Route(f"/page/{name}", _file(name)) for name in assets]
     artist = drawing(None)
     script, style = (BLANK, "") if artist is None else (artist.script(), artist.style())
     return [
         *routes,
         Route("/page/marks.js", _static(f'"use strict";\n{script}'.encode(), "js")),
         Route("/page/theme.css", _static(style.encode(), "css")),
-        Route("/page/choices.json", _choices),
     ]
 
 

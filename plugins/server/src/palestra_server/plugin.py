@@ -1,4 +1,4 @@
-"""`palestra serve`, `palestra package`, and what `palestra.connect` opens."""
+"""`palestra serve`, `palestra package`, what `palestra.connect` opens, and `--watch`."""
 
 from __future__ import annotations
 
@@ -27,3 +27,17 @@ def palestra_connect(url: str, options: dict[str, Any]) -> Any:
     from palestra_server.client import connect
 
     return connect(url, **options)
+
+
+@hookimpl
+def palestra_watch(title: str, options: dict[str, Any]) -> Any:
+    from palestra_server.watching.live import OPEN, Live
+
+    place = options.get("at")
+    if place is None:
+        return Live(title, options["viewer"], options["port"]).start()
+    if place in OPEN:  # the page is this process's own
+        return OPEN[place]
+    from palestra_server.watching.feed import join
+
+    return join(place)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 from palestra.cli.arguments import read_options
+from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.runner.loggers import finite, open_logger
+from palestra.runner.watching import Standing
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ def train_command(
         list[str] | None,
         typer.Option(help="Where to log every round, as in tensorboard:runs/tb; repeatable."),
     ] = None,
+    watch: Watch = False,
+    watch_port: WatchPort = 0,
 ) -> None:
     """Train a language model by play: with itself, with its past and with other agents."""
     from palestra.runner.run_folder import sole_writer
@@ -40,21 +44,28 @@ def train_command(
     disable_progress_bar()
     console = Console()
 
+    chosen = read_plan(plan, **read_options(change or []))
+    title = f"palestra train-llm {plan.name}: {chosen.env}"
     loggers = [open_logger(text, out.name) for text in log or []]
+    with sole_writer(out), watched(watch, watch_port, title, console) as page:
+        pages = [] if page is None else [page]
+        scores: dict[str, Standing] = {}
 
-    def tell(line: Round) -> None:
-        for logger in loggers:
-            logger.log(line.round, finite(round_row(line)))
-        if line.opponent:
+        def tell(line: Round) -> None:
+            for logger in (*loggers, *pages):
+                logger.log(line.round, finite(round_row(line)))
+            if not line.opponent or line.unlost is None or line.low is None or line.high is None:
+                return
+            scores[line.opponent] = Standing(line.opponent, line.unlost, line.low, line.high)
+            for opened in pages:
+                opened.stand("Unlost against", list(scores.values()))
             console.print(
                 f"round {line.round}  {line.seconds:.0f} s  unlost against {line.opponent} "
                 f"{line.unlost:.1%} ({line.low:.1%} to {line.high:.1%})",
                 highlight=False,
             )
 
-    with sole_writer(out):
-        chosen = read_plan(plan, **read_options(change or []))
-        trainer = Trainer(chosen, out, resume=resume, other_versions=other_versions)
+        trainer = Trainer(chosen, out, resume=resume, other_versions=other_versions, hooks=pages)
         try:
             trainer.run(tell)
         except KeyboardInterrupt:

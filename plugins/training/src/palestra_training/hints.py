@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 from palestra import EpisodeRecord, Game
 from palestra.agents.agent import Agent
+from palestra.runner.listeners import Listeners
 
 from palestra_training.plan import TrainPlan
 from palestra_training.play import Start, play_groups, play_starts
@@ -50,6 +51,7 @@ def play_hinted(
     earlier: Sequence[int],
     expert: Agent,
     learners: Collection[str],
+    listeners: Listeners | None = None,
 ) -> list[EpisodeRecord]:
     """The rollouts of every seed, some of them after a hint; those of one seed follow each other.
 
@@ -57,7 +59,7 @@ def play_hinted(
     """
     hinted = round(plan.group_size * plan.hints.share)
     size = plan.group_size - hinted
-    plain = play_groups(game, spec, plan, line_ups, seeds, size, earlier)
+    plain = play_groups(game, spec, plan, line_ups, seeds, size, earlier, listeners)
     led = [[expert if one.name in learners else one for one in each] for each in line_ups]
     guides = play_groups(game, spec, plan, led, seeds, 1)
     starts, before = [], earlier or [0] * len(seeds)
@@ -69,7 +71,12 @@ def play_hinted(
         first = HINTED + before[place] * hinted
         starts += [Start(line_ups[place], seeds[place], first + i, hint) for i in range(hinted)]
     found = play_starts(
-        game, spec, starts, invalid=plan.invalid, max_episode_steps=plan.max_episode_steps
+        game,
+        spec,
+        starts,
+        invalid=plan.invalid,
+        max_episode_steps=plan.max_episode_steps,
+        listeners=listeners,
     )
     both = zip(_parts(plain, size), _parts(found, hinted), strict=True)
     records = [record for own, after in both for record in [*own, *after]]

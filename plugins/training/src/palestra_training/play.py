@@ -10,6 +10,7 @@ from palestra import EpisodeRecord, Game, PalestraError
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.records.record import go_on
+from palestra.runner.listeners import Listeners
 from palestra.runner.runner import Runner
 from palestra.runner.running import RunningEpisode
 from palestra.shaping import open_episode
@@ -61,6 +62,7 @@ def play_groups(
     seeds: Sequence[int],
     size: int,
     earlier: Sequence[int] = (),
+    listeners: Listeners | None = None,
 ) -> list[EpisodeRecord]:
     """Play `size` rollouts of every seed, each seed with its own line-up, all side by side.
 
@@ -73,7 +75,12 @@ def play_groups(
         for sibling in range(size)
     ]
     return play_starts(
-        game, spec, starts, invalid=plan.invalid, max_episode_steps=plan.max_episode_steps
+        game,
+        spec,
+        starts,
+        invalid=plan.invalid,
+        max_episode_steps=plan.max_episode_steps,
+        listeners=listeners,
     )
 
 
@@ -84,6 +91,7 @@ def play_starts(
     *,
     invalid: str,
     max_episode_steps: int | None,
+    listeners: Listeners | None = None,
 ) -> list[EpisodeRecord]:
     """One record a start, in order; what starts alike with the same agents has the same group."""
     runners: dict[tuple[int, ...], Runner] = {}
@@ -99,6 +107,7 @@ def play_starts(
                 seed=seed,
                 invalid=invalid,
                 max_episode_steps=max_episode_steps,
+                listeners=listeners,
             )
         episode = open_episode(game, seed, spec=spec, invalid=policy)
         group = f"{seed} {'+'.join(a.name for a in line_up)}"
@@ -107,6 +116,8 @@ def play_starts(
             group += f" hint {len(hint.steps)}"
         started = RunningEpisode(len(running), episode, [0] * len(line_up), sibling=sibling)
         running.append((runners[key], started, group))
+        if listeners and listeners.episode_started:
+            listeners.episode_started(episode=episode, agents=tuple(a.name for a in line_up))
     for runner in runners.values():
         own = [started for owner, started, _ in running if owner is runner]
         while own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, w
 from palestra.kernel.rng import Rng
 from palestra.records.trace import SeatTrace
 from palestra.records.versions import check_versions, versions_for, versions_of_names
+from palestra.runner.listeners import Listeners
 
 from palestra_training.batch import TokenBatch, token_batch
 from palestra_training.crediting import credited_traces, open_credit
@@ -101,8 +102,10 @@ class Trainer:
         *,
         resume: bool = False,
         other_versions: bool = False,
+        hooks: Iterable[object] = (),
     ) -> None:
         self.plan, self.out = plan, Path(out)
+        self.listeners = Listeners(hooks)  # of the episodes it learns from
         self.spec, self.game = open_env(plan)
         self._other_versions = other_versions
         self._admit(resume)
@@ -430,10 +433,10 @@ class Trainer:
         plan = replace(self.plan, max_episode_steps=horizon_at(self.plan, number))
         games = self.game, self.spec, plan, line_ups, seeds
         if not plan.hints.agent:
-            return play_groups(*games, plan.group_size, earlier)
+            return play_groups(*games, plan.group_size, earlier, self.listeners)
         expert = make_agent(plan.hints.agent)
         expert.reseed(plan.seed + number)
-        return play_hinted(*games, earlier, expert, self._names)
+        return play_hinted(*games, earlier, expert, self._names, self.listeners)
 
     def _agents(self, learners: Sequence[Learner], heat: float, *, keep: bool) -> list[Agent]:
         """The agent of every seat; seats that share a policy share an agent."""

@@ -49,3 +49,15 @@ export const address = parts => `#${new URLSearchParams(parts)}`;
 export const link = parts => `${location.origin}/${address(parts)}`;
 export const serverToken = () => sessionStorage.getItem("palestra.server") || "";
 export const keepServerToken = token => sessionStorage.setItem("palestra.server", token);
+
+/** Light or dark, as the system has it until the button says otherwise. */
+export function followTheme(toggle) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = () => { document.documentElement.dataset.theme = setting("theme") || (dark.matches ? "dark" : "light"); };
+  toggle.addEventListener("click", () => {
+    keepSetting("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    set();
+  });
+  dark.addEventListener("change", set);
+  set();
+}

@@ -1,5 +1,5 @@
 // Which part of the page the address asks for: the lobby, or a match.
-import {$, keepSetting, setting} from "./dom.js";
+import {$, followTheme} from "./dom.js";
 import {openLobby} from "./lobby.js";
 import {openMatch} from "./seat.js";
 
@@ -14,13 +14,6 @@ function follow() {
   close = asked.match ? openMatch(asked) : openLobby();
 }
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const setTheme = () => { document.documentElement.dataset.theme = setting("theme") || (dark.matches ? "dark" : "light"); };
-$("theme").addEventListener("click", () => {
-  keepSetting("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-  setTheme();
-});
-dark.addEventListener("change", setTheme);
-setTheme();
+followTheme($("theme"));
 window.addEventListener("hashchange", follow);
 follow();

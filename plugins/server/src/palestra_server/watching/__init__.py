@@ -1,0 +1,1 @@
+"""The live page of a run: boards being played, standings and curves, on loopback."""
