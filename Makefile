@@ -9,11 +9,11 @@ SYNC := $(BIN)/uv sync --all-packages --quiet
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
-.PHONY: play test fast format
+.PHONY: play test fast format docs release
 
 play: $(BIN)/uv
 	$(SYNC) --extra numba --extra pygame --extra local --no-dev --inexact
-	$(BIN)/palestra play games/ConnectFour-v0 --agents llm:local:,mode=choice,minimax:depth=4
+	@$(BIN)/python scripts/play.py
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the
 # caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
@@ -35,6 +35,17 @@ format: $(BIN)/uv
 	$(SYNC) --all-extras
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+# the site, with warnings as errors; docs/_build/html/index.html opens without a network
+docs: $(BIN)/uv
+	$(SYNC) --all-extras --group docs
+	$(BIN)/python scripts/site.py
+	@echo "open docs/_build/html/index.html"
+
+# every wheel, checked and installed from wheels alone
+release: $(BIN)/uv
+	$(SYNC) --all-extras --group release
+	$(BIN)/python scripts/release.py
 
 $(BIN)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -18,6 +18,7 @@ FRAME_MS, LAST_MS = 500, 2_500
 FILM_SIZE = (720, 720)
 FILM_FPS = 10  # pictures are repeated to stay longer, so that any player can seek
 STRIP_SIZE, STRIP_FRAMES = (320, 320), 24
+LOOP_SIZE, LOOP_FRAMES = (320, 320), 14  # of an animation for a page, of some tens of kilobytes
 
 
 def record_frames(
@@ -46,6 +47,31 @@ def save_gif(
             loop=0,
             optimize=False,
             disposal=1,
+        )
+    return path
+
+
+def save_webp(
+    path: Path, frames: Sequence[Frame], *, frame_ms: int = FRAME_MS, last_ms: int = LAST_MS
+) -> Path:
+    """Write frames as a looping, lossless WebP of 48 colours; the last one stays longer.
+
+    The file is written atomically.
+    """
+    reduced = (Image.fromarray(frame).quantize(48, dither=Image.Dither.NONE) for frame in frames)
+    images = [image.convert("RGB") for image in reduced]
+    times = [frame_ms] * (len(images) - 1) + [last_ms]
+    with whole_file(path) as draft:
+        images[0].save(
+            draft,
+            format="WEBP",
+            save_all=True,
+            append_images=images[1:],
+            duration=times,
+            loop=0,
+            lossless=True,
+            quality=80,
+            method=4,
         )
     return path
 
@@ -160,6 +186,26 @@ def export_strip(
     progress: Progress | None = None,
 ) -> Path:
     """Mode "strip": the first record as one picture of evenly spaced moments."""
-    wanted = set(spread(len(records[0].steps) + 1, STRIP_FRAMES))
-    frames = _first(records, viewer, progress, STRIP_SIZE)
-    return save_strip(path, [frame for number, frame in enumerate(frames) if number in wanted])
+    return save_strip(path, list(_moments(records[0], viewer, STRIP_SIZE, STRIP_FRAMES)))
+
+
+@renderer("webp", families=("*",))
+def export_webp(
+    records: Sequence[EpisodeRecord],
+    path: Path,
+    viewer: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Mode "webp": evenly spaced moments of the first record, as a small animation for a page."""
+    return save_webp(path, list(_moments(records[0], viewer, LOOP_SIZE, LOOP_FRAMES)))
+
+
+def _moments(
+    record: EpisodeRecord, viewer: int | None, size: tuple[int, int], most: int
+) -> Iterator[Frame]:
+    """At most `most` evenly spaced frames of a record; the others are not painted."""
+    painter, wanted = Painter(size), set(spread(len(record.steps) + 1, most))
+    for number, episode in enumerate(retrace(record)):
+        if number in wanted:
+            paint_episode(painter, episode, viewer, record.agents)
+            yield painter.array().copy()

