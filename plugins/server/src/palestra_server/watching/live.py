@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from palestra_server.listening import listen
 from palestra_server.page import asset_routes
-from palestra_server.refused import Refused
+from palestra_server.refused import RequestRefused
 from palestra_server.security import LOOPBACK, Guard
 from palestra_server.watching.boards import Boards
 
@@ -118,7 +118,7 @@ class Live(Boards):
         """What another process of the run has drawn; the answer says whether anybody looks."""
         try:
             Guard.same(request.headers.get("authorization", ""), f"Bearer {self._feed_key}")
-        except Refused as refused:
+        except RequestRefused as refused:
             return PlainTextResponse(str(refused), 403)
         for part, data in msgspec.json.decode(await request.body(), type=list[tuple[str, Any]]):
             if part.startswith("board "):
@@ -131,7 +131,7 @@ class Live(Boards):
         await socket.accept()
         try:
             Guard.same(await asyncio.wait_for(socket.receive_text(), 10), self._key)
-        except (Refused, TimeoutError, WebSocketDisconnect, KeyError):
+        except (RequestRefused, TimeoutError, WebSocketDisconnect, KeyError):
             with suppress(WebSocketDisconnect):
                 await socket.close(1008, "this link is not this run's")
             return
