@@ -12,9 +12,9 @@ import pytest
 import torch
 from palestra import InvalidOption
 from palestra.cli import main
+from palestra.task_filter import TaskFilter, filter_tasks, random_policy
 from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.ppo.training import one_thread
-from palestra_agents.task_filter import TaskFilter, filter_tasks, random_policy
 
 SIDE, TIME, GRAB, HOLD = 8, 12, 5, 2
 GOAL, WINDOW, SIGHT = 5, 41, SIDE - 1  # of XLand's array view

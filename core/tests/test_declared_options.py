@@ -12,13 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption, Meta
+from palestra.catalogue.describe import describe_options, described_parameters, option_range
 from palestra.cli.explaining import all_options
-from palestra.kernel.options import (
-    check_options,
-    describe_options,
-    described_parameters,
-    option_range,
-)
+from palestra.kernel.options import check_options
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import AgentSpec, RewardSpec
 

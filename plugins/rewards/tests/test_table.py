@@ -8,8 +8,8 @@ from typing import Any
 
 import palestra
 import pytest
+from palestra.catalogue.describe import described_parameters
 from palestra.cli import main
-from palestra.kernel.options import described_parameters
 from palestra.kernel.specs import load_entry_point
 from palestra_rewards import entries, entry
 from palestra_rewards.chain import accepted_options

@@ -20,6 +20,7 @@ from palestra.engine.batch import Batch
 from palestra.files import write_bytes
 from palestra.kernel.errors import cause, show
 from palestra.records.versions import check_versions, versions_for, versions_of_names
+from palestra.task_filter import TaskFilter, filter_tasks
 from torch import Tensor, nn
 
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
@@ -37,7 +38,6 @@ from palestra_agents.settings import (
     Seed,
     ValueWeight,
 )
-from palestra_agents.task_filter import TaskFilter, filter_tasks
 
 FORMAT = "palestra.ppo/1"
 CHECKPOINT = "policy.pt"

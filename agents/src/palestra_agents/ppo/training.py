@@ -23,13 +23,13 @@ from palestra.records.record import options_of
 from palestra.runner.loggers import Logger, finite
 from palestra.runner.run_folder import sole_writer
 from palestra.runner.watching import LivePage
+from palestra.task_filter import TaskFilter
 from palestra.views.vector import VectorView
 from rich.console import Console
 from rich.progress import Progress
 
 from palestra_agents.ppo.network import PolicyValue
 from palestra_agents.ppo.trainer import CHECKPOINT, Settings, Trainer
-from palestra_agents.task_filter import TaskFilter
 
 CURVE = "curve.csv"
 COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")

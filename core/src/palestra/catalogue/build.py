@@ -14,12 +14,12 @@ import msgspec
 
 from palestra.agents.fitting import NEEDS
 from palestra.catalogue.declare import Declaration, declarations, declared_ids
+from palestra.catalogue.describe import describe_options, described_parameters, option_range
 from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
 from palestra.engine.explaining import short_path
 from palestra.files import write_text
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import MissingExtra, PalestraError, PluginError, UnknownName, show
-from palestra.kernel.options import describe_options, described_parameters, option_range
 from palestra.kernel.specs import (
     AgentSpec,
     EnvSpec,

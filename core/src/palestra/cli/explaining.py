@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from palestra.catalogue.describe import describe_options, described_parameters
 from palestra.cli.arguments import complete_name
 from palestra.cli.listing import facts_of, options_table
 from palestra.kernel.errors import UnknownName
-from palestra.kernel.options import describe_options, described_parameters
 from palestra.kernel.registry import load_game, registry, where_from
 from palestra.kernel.specs import (
     AgentSpec,

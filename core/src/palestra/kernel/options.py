@@ -17,7 +17,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -25,7 +25,6 @@ import numpy as np
 from msgspec import Meta
 
 from palestra.kernel.errors import InvalidOption, PluginError, show
-from palestra.kernel.specs import OptionSpec
 
 WIDEST = 2**64  # smaller integers fit into files and compiled rules
 Range = tuple[str, float, float | None]
@@ -53,7 +52,7 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
     try:
         return _fit(hint, value)
     except Exception:  # UnfitValue, or any exception of an unusual object
-        meaning = _meta(hint, "description")
+        meaning = meta_of(hint, "description")
         of = f" of {what}" if what else ""
         wide = type(value) is int and abs(value) >= WIDEST
         raise InvalidOption(
@@ -61,26 +60,6 @@ def fit_option(name: str, hint: Any, value: Any, what: str = "") -> Any:
             + (", which has more than 64 bits" if wide else "")
             + (f" ({name}: {meaning})" if meaning else "")
         ) from None
-
-
-def describe_options(kind: Any) -> tuple[OptionSpec, ...]:
-    """The options of a game class, in order, as `palestra info` and the documentation show them."""
-    defaults = {f.name: f for f in fields(kind) if f.init} if is_dataclass(kind) else {}
-    return tuple(
-        _spec(name, hint, defaults[name].default, defaults[name].default_factory)
-        for name, hint in option_hints(kind).items()
-    )
-
-
-def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
-    """The options of an agent, a shaper or anything else that is created by a call."""
-    hints, found = parameter_hints(make), []
-    for name, parameter in inspect.signature(make).parameters.items():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name == "seed":
-            continue
-        default = MISSING if parameter.default is parameter.empty else parameter.default
-        found.append(_spec(name, hints.get(name, Any), default, MISSING))
-    return tuple(found)
 
 
 @lru_cache(maxsize=512)
@@ -93,19 +72,6 @@ def parameter_hints(make: Callable[..., Any]) -> dict[str, Any]:
         with suppress(Exception):  # a name imported for type checkers only
             hints |= get_type_hints(function, include_extras=True)
     return hints
-
-
-def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
-    if default is MISSING and factory is not MISSING:
-        default = factory()
-    unit = (_meta(hint, "extra") or {}).get("unit", "")
-    return OptionSpec(
-        name=name,
-        accepts=in_words(hint),
-        default="" if default is MISSING else repr(default),
-        description=_meta(hint, "description") or "",
-        unit=unit,
-    )
 
 
 @lru_cache(maxsize=512)
@@ -124,25 +90,18 @@ def option_hints(kind: Any) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in fields(kind) if f.init}
 
 
-def option_range(kind: Any, name: str) -> tuple[int, int] | None:
-    """The minimum and maximum that an integer option declares; None if it declares none."""
-    hint = option_hints(kind).get(name)
-    low, high = _meta(hint, "ge"), _meta(hint, "le")
-    return None if low is None or high is None else (int(low), int(high))
-
-
 def limits_of(hint: Any) -> dict[str, Any]:
     """The limits that an annotation declares, by msgspec's names for them: {"ge": 1, "le": 127}."""
     names = ("ge", "gt", "le", "lt")
-    return {name: limit for name in names if (limit := _meta(hint, name)) is not None}
+    return {name: limit for name in names if (limit := meta_of(hint, name)) is not None}
 
 
 def _metas(hint: Any) -> list[Meta]:
     return [meta for meta in get_args(hint)[1:] if isinstance(meta, Meta)]
 
 
-def _meta(hint: Any, name: str) -> Any:
-    """The first value given for one of msgspec's constraints or descriptions."""
+def meta_of(hint: Any, name: str) -> Any:
+    """The first value given for one of msgspec's constraints or descriptions, or None."""
     return next((v for m in _metas(hint) if (v := getattr(m, name)) is not None), None)
 
 

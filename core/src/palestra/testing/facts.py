@@ -13,9 +13,9 @@ from typing import Any
 
 from palestra.catalogue.build import stale_environment
 from palestra.catalogue.declare import declared_ids
+from palestra.catalogue.describe import describe_options
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.game import Game
-from palestra.kernel.options import describe_options
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
 from palestra.runner.play import stream

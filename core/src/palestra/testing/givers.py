@@ -20,9 +20,9 @@ import numpy as np
 
 from palestra.agents.making import make_agent
 from palestra.catalogue.build import stale
+from palestra.catalogue.describe import described_parameters
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption, PluginError, UnknownName
-from palestra.kernel.options import described_parameters
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import AgentSpec, RendererSpec, RewardSpec, load_entry_point

@@ -2,7 +2,7 @@
 
 The horizon is AgentGym-RL's (Xi et al. 2025, "ScalingInter-RL"): short episodes first, longer ones
 later. The starts are chosen by the filter of Open Ended Learning Team et al. (2021), as in
-`palestra train --filter`; see `palestra_agents.task_filter`.
+`palestra train --filter`; see `palestra.task_filter`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import asdict
 from palestra import EpisodeRecord
 from palestra.agents.agent import Agent
-from palestra_agents.task_filter import TaskFilter
+from palestra.task_filter import TaskFilter
 
 from palestra_training.plan import TaskChoice, TrainPlan
 

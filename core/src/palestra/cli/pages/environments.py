@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from palestra.catalogue.describe import describe_options
 from palestra.cli.listing import facts_of, seats_text
 from palestra.cli.measuring import range_text
 from palestra.cli.pages.markdown import cell, code, options_table, plain, section, table
@@ -19,7 +20,6 @@ from palestra.cli.pages.snippets import snippets
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
-from palestra.kernel.options import describe_options
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import EnvSpec, load_entry_point

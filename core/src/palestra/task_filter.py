@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
-from palestra import Game, InvalidOption, Meta
-from palestra.views.batch import make
 
-from palestra_agents.settings import Checked
+from palestra.kernel.errors import InvalidOption
+from palestra.kernel.game import Game
+from palestra.kernel.options import check_options
+from palestra.views.batch import make
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Array]
@@ -27,7 +29,7 @@ Policy = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class TaskFilter(Checked):
+class TaskFilter:
     """A task is kept if all three conditions hold for the returns of `episodes` episodes of each:
 
         P(agent > good) < solved               it is not too easy,
@@ -54,6 +56,9 @@ class TaskFilter(Checked):
     episodes: Annotated[int, Meta(ge=1, description="episodes of a task, of either policy")] = 10
     candidates: Annotated[int, Meta(ge=1, description="seeds drawn at a time")] = 256
     every: Annotated[int, Meta(ge=1, description="updates between draws")] = 20
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def criteria(self, agent: ArrayLike, control: ArrayLike) -> dict[str, Array]:
         """The truth of each criterion, of shape (tasks, …), for returns (tasks, episodes, …)."""
