@@ -87,9 +87,7 @@ class Linear:
         status = _status(self._milp(np.zeros(len(self.costs)), relaxed, nodes, seconds))
         return "unbounded" if status == "optimal" else status
 
-    def _milp(
-        self, costs: NDArray[np.float64], relaxed: bool, nodes: int, seconds: float
-    ) -> milp:
+    def _milp(self, costs: NDArray[np.float64], relaxed: bool, nodes: int, seconds: float) -> milp:
         places = [(n, v, c) for n, (terms, _, _) in enumerate(self.rows) for v, c in terms.items()]
         constraints = None
         if self.rows:
