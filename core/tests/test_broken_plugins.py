@@ -25,7 +25,8 @@ from palestra import (
 from palestra.cli import add_commands, command_name
 from palestra.cli.checking import check_command
 from palestra.engine.batch import Batch
-from palestra.kernel.plugins import Plugin, Plugins
+from palestra.kernel.errors import cause, show
+from palestra.kernel.plugins import Failure, Plugin, Plugins
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
 
@@ -414,3 +415,21 @@ def test_a_command_stays_with_its_first_owner_however_it_is_named() -> None:
     assert app.registered_groups == []
     contested = plugins.plugins["grasping"].contested
     assert [line.split(" of ")[0] for line in contested] == ["command 'play'", "command 'list'"]
+
+
+class Silent(BaseException):
+    """An exception that is no `Exception`, and whose text is another one."""
+
+    def __str__(self) -> str:
+        raise Silent
+
+    __repr__ = __str__
+
+
+def test_an_exception_that_cannot_be_told_stops_no_listing() -> None:
+    assert cause(Silent()) == "Silent"
+    assert show(Silent()) == "<Silent>"
+    failure = Failure("evil", "evil 1.0", "import", Silent())
+    assert str(failure) == (
+        "plugin 'evil' (evil 1.0) failed to import: Silent: (its message cannot be read)"
+    )

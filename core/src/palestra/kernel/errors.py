@@ -106,7 +106,7 @@ def cause(error: BaseException) -> str:
     """An exception in one line for a message: its type and its text."""
     try:
         said = str(error)
-    except (Exception, SystemExit):  # a __str__ that raises
+    except BaseException:  # a __str__ that raises
         return type(error).__name__
     return f"{type(error).__name__}: {show(said)}"
 
@@ -118,7 +118,7 @@ def show(value: object, limit: int = 120) -> str:
         return f"{value!r}…"
     try:
         text = repr(value)
-    except (Exception, SystemExit):  # an integer of 5,000 digits, a __repr__ that raises
+    except BaseException:  # an integer of 5,000 digits, a __repr__ that raises
         text = f"<{type(value).__name__}>"
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
