@@ -125,6 +125,16 @@ def watchdog(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@pytest.mark.parametrize("spec", SPECS, ids=IDS)
+def test_long_texts_are_read_in_50_milliseconds(spec: palestra.EnvSpec) -> None:
+    """Every environment reads some of the corpus, and all of it is read somewhere."""
+    check(Case(spec.id, "actions", seed=3, steps=1, values=sample(LONG, 5, spec.id), view="long"))
+
+
+def test_all_long_texts_are_read_somewhere() -> None:
+    assert {text for env in IDS for text in sample(LONG, 5, env)} == set(LONG)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 @pytest.mark.parametrize("env", READERS)
 def test_a_megabyte_is_read_in_linear_time(env: str) -> None:

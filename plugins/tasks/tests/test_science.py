@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
-from palestra import Rng
+from palestra import Decision, Rng, Turn
+from palestra_tasks.desk import Finish
 from palestra_tasks.draws import binomial, exponential, normal, poisson
-from palestra_tasks.science.boxing import BoxingGym, Experiment, Predict, gain_and_regret, spread
+from palestra_tasks.science.boxing import (
+    BoxingGym,
+    Experiment,
+    Explain,
+    Predict,
+    gain_and_regret,
+    spread,
+)
 from palestra_tasks.science.information import information_gain, posterior
 from palestra_tasks.science.models import MODELS, Axis, Model
 from scipy import integrate, stats
@@ -205,3 +213,30 @@ def test_regret_is_of_the_best_random_design() -> None:
     gain, regret = gain_and_regret("moral-choice", (), (0.0, 0.0, 0.0, 0.0))
     assert gain == pytest.approx(0, abs=1e-9)
     assert regret > 0.1
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e160"])
+def test_a_prediction_far_off_counts_as_the_worst(value: str) -> None:
+    episode = palestra.Episode(BoxingGym(model="dugongs", budget=0, queries=1), 0)
+    episode.act({0: Predict(value)})
+    assert episode.returns[0] == -1.0
+
+
+@pytest.mark.parametrize(
+    "told", ["[1e308, 1e308]", f"[{10**400}, 1]", "[" * 900 + "]" * 900, "[null]", "\\", '"', "{}"]
+)
+@pytest.mark.parametrize("quoting", ["escaped", "none"])
+def test_no_explanation_stops_a_scripted_novice(told: str, quoting: str) -> None:
+    def scientist(turn: Turn) -> Decision:
+        explain = any(option.action is Explain for option in turn.legal)
+        return Decision(Explain(told) if explain else Finish())
+
+    (record,) = palestra.play(
+        "tasks/BoxingGym-v0",
+        agents=[scientist, "boxing-bayes:tries=2"],
+        num_players=2,
+        model="dugongs",
+        quoting=quoting,
+        queries=2,
+    )
+    assert not record.error

@@ -258,7 +258,7 @@ def _order(point: EntryPoint) -> tuple[int, str, str, str]:
 def _message(error: BaseException) -> str:
     try:
         return str(error)
-    except (Exception, SystemExit):
+    except BaseException:
         return "(its message cannot be read)"
 
 
