@@ -51,8 +51,8 @@ def train_command(
             raise InvalidOption(
                 f"--filter, --rewards and --log are options of ppo and mappo, not {algo}"
             )
-        given = read_options(option or []), read_options(setting or [])
-        train_a_team(algo, env, *given, steps, out, reports, resume, other_versions)
+        pairs = read_options(option or []), read_options(setting or [])
+        train_a_team(algo, env, *pairs, steps, out, reports, resume, other_versions)
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]

@@ -41,8 +41,8 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     """Replay a record and compare every field that can be derived from it.
 
     Returns the names of the fields that were taken on trust, because only the recorder can know
-    them. `seed` and `options` are among these: a replay starts from them, and so finds a change only
-    if it has an effect on these moves. Raises `Divergence`, which names the first field that
+    them. `seed` and `options` are among these: a replay starts from them, and so finds a change
+    only if it has an effect on these moves. Raises `Divergence`, which names the first field that
     differs, with both values.
     """
     try:
