@@ -32,6 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import palestra
 import palestra.runner.run_folder
 from palestra import EpisodeRecord, Usage, read_records
@@ -388,7 +389,36 @@ def trained_llm(folder: Path) -> Any:
     return state["round"], weights, written, rows
 
 
+def ablate(folder: Path, resume: bool) -> None:
+    from palestra_arena.ablation.run import AblationPlan, complete_plan, run_ablation
+
+    plan = AblationPlan(KUHN, ("random", "random"), n=2, variants=("tags",))
+    run_ablation(complete_plan(plan), folder, resume=resume)
+
+
+def ablated(folder: Path) -> Any:
+    return probed(folder)
+
+
+def probe(folder: Path, resume: bool) -> None:
+    from palestra_arena.evaluations import evaluation
+    from palestra_arena.probes import ask
+
+    asked = evaluation("binary-bias").probes()
+    small = msgspec.structs.replace(asked, items=asked.items[:2])
+    ask(small, "random", folder, live=2, resume=resume and folder.exists())
+
+
+def probed(folder: Path) -> Any:
+    return [
+        [untimed(r) for r in sorted(read_records(f), key=lambda r: r.number)]
+        for f in sorted(folder.rglob("episode.jsonl"))
+    ]
+
+
 SUBJECTS = {
+    "ablate": (ablate, ablated),
+    "probe": (probe, probed),
     "play": (play, played),
     "tournament": (tournament, standings),
     "train": (train, trained),

@@ -18,7 +18,15 @@ SCRIPT = Path(__file__).with_name("mortal.py")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 @pytest.mark.parametrize(
     ("subject", "fewest"),
-    [("play", 30), ("tournament", 60), ("train", 30), ("train-llm", 60), ("serve", 40)],
+    [
+        ("play", 30),
+        ("tournament", 60),
+        ("train", 30),
+        ("train-llm", 60),
+        ("serve", 40),
+        ("ablate", 60),
+        ("probe", 20),
+    ],
 )
 def test_killed_at_every_boundary_it_is_resumed_to_the_same_end(
     subject: str, fewest: int, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import torch
 from learner_worlds import CLIMBING, Bits, Climb, Recall, TwoStep
 from palestra import Episode, InvalidOption, Turn, make_agent
 from palestra.cli import main
+from palestra.runner.run_folder import sole_writer
+from palestra_agents.learners import training
 from palestra_agents.learners.field import Field, Memory, explore, with_seats
 from palestra_agents.learners.maddpg import MADDPG
 from palestra_agents.learners.recurrent import Frame, Recurrent, advantages, move_masks
 from palestra_agents.learners.switching import Switching
-from palestra_agents.learners.training import make_learner, read_learner
+from palestra_agents.learners.training import CURVE, FILE, STATE, make_learner, read_learner
 from palestra_agents.learners.values import Mixer, ValueLearner
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
 from palestra_agents.ppo.trainer import Settings, Trainer
@@ -404,3 +407,130 @@ def test_what_cannot_be_learnt_is_refused(tmp_path: Path) -> None:
         make_learner("sac", Bits(), {}, {})
     with pytest.raises(InvalidOption, match="no trained learner"):
         read_learner(tmp_path)
+
+
+# Runs that are stopped
+
+
+class Killed(BaseException):
+    """Stands for signal 9."""
+
+
+RUNS = {
+    "qmix": ["batch_size=16", "warm_up=16", "memory=100", "target_every=7"],
+    "maddpg": ["batch_size=16", "warm_up=16", "memory=100", "ensemble=2", "infer=true"],
+    "mansa": ["explore_end=0.3"],
+    "recurrent": ["horizon=4", "population=3"],
+}
+
+
+def train_folder(algo: str, folder: Path, *more: str, steps: int = 120) -> Any:
+    """Train by the command; its exit code."""
+    sets = [part for pair in ["num_envs=4", *RUNS[algo]] for part in ("--set", pair)]
+    typed = [
+        "train",
+        "grid/Foraging-v0",
+        "-o",
+        "max_steps=5",
+        *sets,
+        "--algo",
+        algo,
+        "--steps",
+        str(steps),
+    ]
+    with pytest.raises(SystemExit) as ended:
+        main([*typed, "--reports", "3", "--out", str(folder), *more])
+    return ended.value.code
+
+
+def kept_run(folder: Path) -> Any:
+    """Everything on file, as values that can be compared; lanes have bytes that mean nothing."""
+    state = torch.load(folder / STATE, weights_only=True)
+    assert state["learner"]["field"].pop("batch").any()
+    if state["algo"] == "mansa":
+        del state["torch_rng"]  # it draws its own random numbers
+    learner = torch.load(folder / FILE, weights_only=True)
+    assert not list(folder.glob(".*-*")), "drafts of a killed process are removed"
+    return plain(state), plain(learner), (folder / CURVE).read_text("utf-8")
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algo", RUNS)
+def test_a_learner_killed_between_any_two_writes_is_resumed_to_the_same_end(
+    algo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [10_000]
+
+    def counting(write: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return write(*arguments)
+
+        return call
+
+    for name in ("write_bytes", "write_text"):
+        monkeypatch.setattr(training, name, counting(getattr(training, name)))
+    assert train_folder(algo, tmp_path / "whole") == 0
+    expected, writes = kept_run(tmp_path / "whole"), 10_000 - left[0]
+    assert writes == 9
+    for at in range(writes):
+        folder, left[0] = tmp_path / str(at), at
+        with pytest.raises(Killed):
+            train_folder(algo, folder)
+        left[0] = 10_000
+        assert train_folder(algo, folder, *(["--resume"] if at else [])) == 0
+        assert kept_run(folder) == expected, at
+
+
+@pytest.mark.parametrize("algo", ["qmix", "recurrent"])
+def test_ctrl_c_saves_a_learner_and_says_how_to_resume(
+    algo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = {"qmix": ValueLearner, "recurrent": Recurrent}[algo]
+    update, calls = kind.update, [0]
+
+    def interrupt(learner: Any, progress: float = 0.0) -> Any:
+        calls[0] += 1
+        if calls[0] == 3:
+            signal.raise_signal(signal.SIGINT)
+        return update(learner, progress)
+
+    assert train_folder(algo, tmp_path / "whole") == 0
+    monkeypatch.setattr(kind, "update", interrupt)
+    assert train_folder(algo, tmp_path / "parts") == 130
+    assert f"--resume --out {tmp_path / 'parts'}" in capsys.readouterr().out
+    assert train_folder(algo, tmp_path / "parts", "--resume") == 0
+    assert kept_run(tmp_path / "parts") == kept_run(tmp_path / "whole")
+
+
+def test_a_learner_is_neither_overwritten_nor_mixed_with_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*more: str) -> str:
+        assert train_folder("qmix", tmp_path, *more) == 2
+        return capsys.readouterr().err
+
+    assert "no trained learner" in said("--resume")
+    assert train_folder("qmix", tmp_path) == 0
+    before = (tmp_path / STATE).read_bytes()
+    assert "continue it with --resume" in said()
+    assert "algo='qmix', not 'vdn'" in said("--resume", "--algo", "vdn")
+    assert "batch_size=16, not 8" in said("--resume", "--set", "batch_size=8")
+    assert "max_food=3, not 2" in said("--resume", "-o", "max_food=2")
+    with sole_writer(tmp_path):
+        assert "another process" in said("--resume")
+    state = torch.load(tmp_path / STATE, weights_only=True)
+    torch.save(state | {"versions": {"torch": "0.4"}}, tmp_path / STATE)
+    assert "torch 0.4 (installed: " in said("--resume")
+    (tmp_path / STATE).write_bytes(before[:1000])
+    assert "is not a learner of palestra train" in said("--resume")

@@ -28,6 +28,7 @@ from palestra.cli.checking import check_command
 from palestra.engine.batch import Batch
 from palestra.kernel.errors import cause, show
 from palestra.kernel.plugins import Failure, Plugin, Plugins
+from palestra.kernel.registry import Registry
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
 
@@ -416,6 +417,41 @@ def test_a_command_stays_with_its_first_owner_however_it_is_named() -> None:
     assert app.registered_groups == []
     contested = plugins.plugins["grasping"].contested
     assert [line.split(" of ")[0] for line in contested] == ["command 'play'", "command 'list'"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "from palestra import WINN",
+            "stranded.game cannot be imported: {here}game.py:1: from palestra import WINN — "
+            "ImportError: cannot import name 'WINN' from 'palestra'",
+        ),
+        ("x = [1][3]", "stranded.game cannot be imported: {here}game.py:1: x = [1][3] — IndexErr"),
+        ("def f(:", "stranded.game cannot be imported: SyntaxError: invalid syntax (game.py, line"),
+    ],
+)
+def test_a_catalogue_names_the_line_at_which_a_module_fails(
+    code: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "stranded"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "game.py").write_text(f"{code}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(PluginError) as raised:
+        build_catalogue("stranded")
+    assert str(raised.value).startswith(said.replace("{here}", f"{package}/"))
+    sys.modules.pop("stranded")
+
+
+def test_an_id_that_is_not_in_its_catalogue_yet_is_told_how_to_get_there() -> None:
+    found = Registry(Plugins())
+    found.environments["island/Old-v0"] = EnvSpec(
+        "island/Old-v0", "island:Old", (2, 2), "sequential", "zero-sum"
+    )
+    with pytest.raises(UnknownName, match=r"Is it new\? Declare it with: palestra catalogue"):
+        found.environment("island/New-v0")
 
 
 class Silent(BaseException):

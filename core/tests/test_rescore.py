@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import palestra
 import pytest
 from palestra import Decision, EpisodeRecord, read_records, write_records
-from palestra.cli import main
+from palestra.cli import main, rescoring
 from palestra.records.record import as_json
 from palestra.records.rescore import Totals, rescore, rescore_all
 
@@ -143,3 +145,32 @@ def test_the_command_writes_a_new_folder_and_never_the_old(
         with pytest.raises(SystemExit) as refused:
             main(["rescore", str(folder)])
         assert refused.value.code == 2
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_folder_is_written_wholly_or_not_at_all(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, run, written = talking("{}"), tmp_path / "run", [0]
+    write_records(run / "episode.jsonl", records)
+    monkeypatch.setattr(rescoring, "write_records", full_disk(at, written, rescoring.write_records))
+    with pytest.raises(SystemExit) as ended:
+        main(["rescore", str(run)])
+    assert ended.value.code == (2 if at <= len(records) else 0)
+    made = [path.name for path in tmp_path.iterdir() if path != run]
+    assert made == ([] if at <= len(records) else ["run-rescored"])
+    monkeypatch.undo()
+    if not made:
+        with pytest.raises(SystemExit) as ended:
+            main(["rescore", str(run)])
+        assert not ended.value.code, "the same command does it"
+
+
+def full_disk(at: int, written: list[int], write: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        written[0] += 1
+        if written[0] == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(*arguments)
+
+    return call

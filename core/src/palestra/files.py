@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, mkdtemp
 
 import msgspec
 
@@ -53,6 +53,27 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """A draft next to the folder `path` that takes its place when the block ends without an error.
+
+    `path` must be missing or an empty folder. Raises `CannotWrite`.
+    """
+    target = Path(path)
+    with writable(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+        try:
+            yield draft
+            draft.chmod(0o777 & ~_umask())
+            if target.exists():
+                target.rmdir()
+            draft.replace(target)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
             raise
 
 

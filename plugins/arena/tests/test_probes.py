@@ -192,7 +192,7 @@ def test_weights_of_scored_options_are_turned_back_to_the_item() -> None:
     assert pair[0].weights[1] > 0.5
 
 
-class Killed(BaseException):
+class Killed(KeyboardInterrupt):
     """The process ends here."""
 
 

@@ -1,8 +1,10 @@
 """Nothing that was confirmed is lost, whenever the server dies."""
 
 import asyncio
+import contextlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ from palestra.records.record import replay
 from palestra.runner.run_folder import hold_lock
 from palestra_server.client import Server
 from palestra_server.messages import OPEN, Answer, Create, Join, Move
+from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore, StoreError
 
@@ -158,3 +161,45 @@ def test_two_servers_cannot_share_a_store(tmp_path):
     assert "another process is writing to" in done.stderr
     assert "choose another --store" in " ".join(done.stderr.split())
     assert not store.exists()
+
+
+DAMAGE = [
+    "UPDATE matches SET plan = x'7b'",
+    "UPDATE matches SET plan = replace(plan, 'KuhnPoker', 'NotInstalled')",
+    "UPDATE answers SET answer = x'00'",
+    """UPDATE answers SET answer = '{"seat":9,"number":0,"action":1}'""",
+    """UPDATE answers SET answer = '{"seat":0,"number":7,"action":"x"}'""",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_match_that_cannot_be_restored_harms_no_other(tmp_path, caplog, damage):
+    async def run():
+        store = MatchStore(f"sqlite:///{tmp_path}/matches.db")
+        server = MatchServer(store)
+        await server.start()
+        tokens = []
+        for seed in range(2):
+            wanted = Create("games/KuhnPoker-v0", (OPEN, OPEN), seed=seed)
+            match = (await server.create(wanted)).match
+            tokens.append((await server.join(match, Join(0))).token)
+            await server.join(match, Join(1))
+            await server.move(server.seat(tokens[-1]), Move(action=1, number=0))
+        broken = server.seat(tokens[0]).match
+        await server.stop()
+        column = "name" if "matches" in damage else "match"
+        with contextlib.closing(sqlite3.connect(tmp_path / "matches.db")) as database:
+            database.execute(f"{damage} WHERE {column} = ?", (broken,))
+            database.commit()
+            before = database.execute("SELECT * FROM answers").fetchall()
+        again = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))
+        await again.start()
+        assert again.look(again.seat(tokens[1])).number == 1
+        with pytest.raises(RequestRefused, match=f"match {broken} cannot be restored .*restore a copy"):
+            again.look(again.seat(tokens[0]))
+        await again.stop()
+        with contextlib.closing(sqlite3.connect(tmp_path / "matches.db")) as database:
+            assert database.execute("SELECT * FROM answers").fetchall() == before
+        assert f"match={broken} is left out" in caplog.text
+
+    asyncio.run(run())

@@ -1,5 +1,6 @@
 """`palestra package`: each hub's own tools accept the folder, and play what it serves."""
 
+import errno
 import json
 import os
 import re
@@ -15,7 +16,8 @@ from clients import python_of
 from model_server import ModelServer
 from palestra import specs
 from palestra.cli import main
-from palestra_server.packages import HUBS, Packaging, package_files
+from palestra.files import CannotWrite
+from palestra_server.packages import HUBS, Packaging, package_files, write_package
 from serving import running
 
 WEREWOLF = "games/Werewolf-v0"
@@ -157,3 +159,26 @@ def test_verifiers_plays_its_package(tmp_path, free_port):
         assert row["ok"], done.stdout + done.stderr
         (trace,) = row["traces"]
         assert "palestra" in trace["rewards"], trace["rewards"]
+
+
+def test_a_package_is_written_wholly_or_not_at_all(tmp_path, monkeypatch):
+    write, written = Path.write_text, []
+
+    def full_disk(file, *arguments, **more):
+        written.append(file)
+        if len(written) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, *arguments, **more)
+
+    wanted = Packaging(
+        next(spec for spec in specs() if spec.id == "games/KuhnPoker-v0"),
+        "openenv",
+        {},
+        None,
+        "random",
+    )
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    with pytest.raises(CannotWrite, match="No space left"):
+        write_package(wanted, tmp_path / "made")
+    assert not list(tmp_path.iterdir())
+    assert write_package(wanted, tmp_path / "made")

@@ -37,6 +37,8 @@ class Field:
     `summed`.
     """
 
+    changing = ("batch", "fresh")
+
     def __init__(self, rules: ArrayGame[Any], lanes: int, seed: int, compiled: bool | None) -> None:
         if not isinstance(rules, ArrayGame):
             raise InvalidOption(f"{type(rules).__name__} is not an array game; learners need one")
@@ -78,10 +80,23 @@ class Field:
 class Memory:
     """The last `size` steps of single lanes, from which batches are drawn."""
 
+    changing = ("rows", "filled", "next")
+
     def __init__(self, size: int, generator: torch.Generator) -> None:
         self.size, self.generator = size, generator
         self.kept: dict[str, Tensor] = {}
         self.filled = self.next = 0
+
+    @property
+    def rows(self) -> dict[str, Tensor]:
+        """The rows that are filled."""
+        return {name: kept[: self.filled].clone() for name, kept in self.kept.items()}
+
+    @rows.setter
+    def rows(self, rows: Mapping[str, Tensor]) -> None:
+        for name, known in rows.items():
+            self.kept[name] = torch.zeros((self.size, *known.shape[1:]), dtype=known.dtype)
+            self.kept[name][: len(known)] = known
 
     def add(self, rows: Mapping[str, Tensor]) -> None:
         """Keep rows, one for each lane; the oldest are overwritten."""

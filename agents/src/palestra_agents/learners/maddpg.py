@@ -81,6 +81,18 @@ def network(inputs: int, outputs: int, hidden: int) -> nn.Sequential:
 class SeatLearner:
     """The networks of one seat: sub-policies, a critic of each, and inferred policies of others."""
 
+    changing = (
+        "policies",
+        "critics",
+        "inferred",
+        "target_policies",
+        "target_critics",
+        "target_inferred",
+        "policy_steps",
+        "critic_steps",
+        "inference_steps",
+    )
+
     def __init__(self, seat: int, field: Field, settings: MADDPGSettings) -> None:
         self.seat = seat
         wide, actions, hidden = field.width, field.actions, settings.hidden
@@ -119,6 +131,7 @@ class MADDPG:
     """Trains all seats; `update` plays one step in every lane and learns."""
 
     kind = MADDPGSettings
+    changing = ("steps", "plays", "generator", "field", "seats", "memory", "playing")
     algo = "maddpg"
 
     def __init__(

@@ -111,6 +111,7 @@ class Recurrent:
     """Trains the population; `update` plays a horizon and learns from it."""
 
     kind = RecurrentSettings
+    changing = ("steps", "generator", "field", "agents", "optimizer", "who", "memory")
     algo = "recurrent"
 
     def __init__(

@@ -61,8 +61,19 @@ class SwitchingSettings(Checked):
 class Table:
     """Values of actions by key; unseen keys are worth 0."""
 
+    changing = ("written",)
+
     def __init__(self, actions: int) -> None:
         self.rows: dict[bytes, Array] = defaultdict(lambda: np.zeros(actions))
+
+    @property
+    def written(self) -> dict[str, Tensor]:
+        """The rows by key in hexadecimal digits, in order."""
+        return {key.hex(): torch.from_numpy(self.rows[key].copy()) for key in sorted(self.rows)}
+
+    @written.setter
+    def written(self, rows: Mapping[str, Tensor]) -> None:
+        self.rows.update({bytes.fromhex(key): row.numpy().copy() for key, row in rows.items()})
 
     def best(self, key: bytes, legal: Array) -> int:
         """The best legal action."""
@@ -88,6 +99,17 @@ class Switching:
     """Trains the team's tables and the switcher; `calls_share` is how often it has called."""
 
     kind = SwitchingSettings
+    changing = (
+        "steps",
+        "field",
+        "independent",
+        "central",
+        "switcher",
+        "left",
+        "draws",
+        "called",
+        "decided",
+    )
     algo = "mansa"
 
     def __init__(
@@ -224,16 +246,21 @@ class Switching:
     def weights(self) -> dict[str, Any]:
         """What `load_weights` needs."""
         tables = [*self.independent, self.central, self.switcher]
-        return {"tables": [dict(sorted_rows(table)) for table in tables]}
+        return {"tables": [table.written for table in tables]}
 
     def load_weights(self, kept: Mapping[str, Any]) -> None:
         tables = [*self.independent, self.central, self.switcher]
         for table, rows in zip(tables, kept["tables"], strict=True):
-            table.rows.update({bytes.fromhex(key): row.numpy() for key, row in rows.items()})
+            table.written = rows
 
+    @property
+    def draws(self) -> int:
+        """How far its random numbers have come."""
+        return self.rng.counter
 
-def sorted_rows(table: Table) -> list[tuple[str, Tensor]]:
-    return [(key.hex(), torch.from_numpy(table.rows[key])) for key in sorted(table.rows)]
+    @draws.setter
+    def draws(self, count: int) -> None:
+        self.rng.counter = count
 
 
 def key_of(seen: Array) -> bytes:

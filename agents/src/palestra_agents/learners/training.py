@@ -5,28 +5,33 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from palestra import InvalidOption, game
-from palestra.files import write_bytes, write_text
+from palestra.files import remove_drafts, write_bytes, write_text
 from palestra.kernel.errors import cause
-from palestra.records.versions import versions_for
+from palestra.records.record import options_of
+from palestra.records.versions import check_versions, versions_for
 from palestra.runner.loggers import finite
+from palestra.runner.run_folder import sole_writer
 from palestra.runner.watching import LivePage
 from rich.console import Console
 from torch import Tensor
 
+from palestra_agents.learners.keeping import restore, state_of
 from palestra_agents.learners.maddpg import MADDPG
 from palestra_agents.learners.recurrent import Recurrent
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.values import ValueLearner
+from palestra_agents.ppo.training import interrupt_event
 
 FORMAT = "palestra.learner/1"
-FILE = "learner.pt"
+STATE_FORMAT = "palestra.team-run/1"
+FILE, STATE, CURVE = "learner.pt", "state.pt", "curve.csv"
 ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent")
 
 
@@ -62,43 +67,135 @@ def make_learner(
     raise InvalidOption(f"--algo {algo!r}; choose from: {', '.join(('ppo', 'mappo', *ALGOS))}")
 
 
-def train_team(
+@dataclass
+class TeamRun:
+    """A training run: the learner, its curve, and returns since the last report."""
+
+    algo: str
+    env: str
+    options: dict[str, Any]
+    learner: Learner
+    curve: list[list[float]] = field(default_factory=list)  # steps and mean return
+    returns: list[float] = field(default_factory=list)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return versions_for(game(self.env, **self.options), self.learner, "torch")
+
+    def save(self, folder: Path) -> None:
+        """Write what `resume_team` needs, then the learner as it plays and its curve."""
+        state = {
+            "format": STATE_FORMAT,
+            "algo": self.algo,
+            "env": self.env,
+            "options": self.options,
+            "settings": asdict(self.learner.settings),
+            "versions": self.versions,
+            "curve": self.curve,
+            "returns": self.returns,
+            "learner": state_of(self.learner),
+            "torch_rng": torch.get_rng_state(),
+        }
+        written = io.BytesIO()
+        torch.save(state, written)
+        write_bytes(folder / STATE, written.getvalue())
+        self.show(folder)
+
+    def show(self, folder: Path) -> None:
+        """Write the learner as it plays, and its curve."""
+        save_learner(self.learner, self.algo, self.env, self.options, folder)
+        rows = io.StringIO(newline="")
+        csv.writer(rows).writerows([("steps", "mean_return"), *self.curve])
+        write_text(folder / CURVE, rows.getvalue())
+
+
+def begin_team(
+    algo: str, env: str, options: Mapping[str, Any], settings: Mapping[str, Any], folder: Path
+) -> TeamRun:
+    """Start a run in a folder without one; a trained learner is never overwritten."""
+    if (folder / FILE).exists() or (folder / STATE).exists():
+        raise InvalidOption(
+            f"{folder} holds a trained learner already; continue it with --resume, or choose "
+            "another --out"
+        )
+    learner = make_learner(algo, env, options, settings)
+    return TeamRun(algo, env, dict(options), learner)
+
+
+def resume_team(
     algo: str,
     env: str,
     options: Mapping[str, Any],
     settings: Mapping[str, Any],
+    folder: Path,
+    *,
+    other_versions: bool = False,
+) -> TeamRun:
+    """Resume the run in a folder; what is given again must equal what it was started with."""
+    state = _read(folder / STATE, STATE_FORMAT)
+    rules = game(state["env"], **state["options"])
+    typed = {"algo": algo, "env": env, **settings}
+    kept = {"algo": state["algo"], "env": state["env"], **state["settings"]}
+    if env == state["env"]:
+        typed |= options_of(game(env, **{**state["options"], **options}))
+        kept |= options_of(rules)
+    for name, value in typed.items():
+        if name not in kept or kept[name] != value:
+            raise InvalidOption(
+                f"{folder} holds a run with {name}={kept.get(name)!r}, not {value!r}; resume it "
+                "with the options it was started with, or train into another --out"
+            )
+    learner = make_learner(state["algo"], state["env"], state["options"], state["settings"])
+    run = TeamRun(algo, env, state["options"], learner, state["curve"], state["returns"])
+    check_versions(folder, state["versions"], run.versions, accept=other_versions)
+    restore(learner, state["learner"])
+    torch.set_rng_state(state["torch_rng"])
+    return run
+
+
+def train_team(
+    run: TeamRun,
     *,
     steps: int,
     folder: Path,
     reports: int,
     console: Console,
     page: LivePage | None = None,
-) -> Learner:
-    """Train from the start to `steps` and write the learner and its curve into the folder.
+) -> bool:
+    """Train to `steps`, saving at every report; returns False if Ctrl-C stopped it.
 
-    page: a live page, which shows the first lanes between updates.
+    The result does not depend on how often the run was stopped, killed and resumed. page: a live
+    page, which shows the first lanes between updates.
     """
-    if (folder / FILE).exists():
-        raise InvalidOption(f"{folder} holds a trained learner already; choose another --out")
-    learner = make_learner(algo, env, options, settings)
-    every, curve, returns = max(1, steps // reports), [], list[float]()
-    while learner.steps < steps:
-        before = learner.steps
-        returns += [float(np.mean(row)) for row in learner.update(learner.steps / steps)]
-        if page is not None:
-            page.show_lanes(learner.field.batch, env)
-        if learner.steps // every > before // every or learner.steps >= steps:
-            mean = float(np.mean(returns)) if returns else float("nan")
-            curve.append((learner.steps, mean))
-            console.print(f"{learner.steps:>12,} steps  mean return {mean:.3f}")
+    learner, every = run.learner, max(1, steps // reports)
+    with sole_writer(folder), interrupt_event() as stop:
+        for name in (STATE, FILE, CURVE):
+            remove_drafts(folder / name)
+        if (folder / STATE).exists():
+            run.show(folder)  # which a killed process may have left behind
+        while learner.steps < steps:
+            before = learner.steps
+            run.returns += [float(np.mean(row)) for row in learner.update(learner.steps / steps)]
             if page is not None:
-                page.log(learner.steps, finite({"mean_return": mean}))
-            returns = []
-    save_learner(learner, algo, env, options, folder)
-    written = io.StringIO(newline="")
-    csv.writer(written).writerows([("steps", "mean_return"), *curve])
-    write_text(folder / "curve.csv", written.getvalue())
-    return learner
+                page.show_lanes(learner.field.batch, run.env)
+            if learner.steps // every > before // every or learner.steps >= steps:
+                mean = float(np.mean(run.returns)) if run.returns else float("nan")
+                run.curve.append([learner.steps, mean])
+                run.returns = []
+                console.print(f"{learner.steps:>12,} steps  mean return {mean:.3f}")
+                if page is not None:
+                    page.log(learner.steps, finite({"mean_return": mean}))
+                run.save(folder)
+            elif stop.is_set():
+                run.save(folder)
+            if stop.is_set() and learner.steps < steps:
+                console.print(
+                    f"Stopped and saved after {learner.steps:,} of {steps:,} steps. Train on with "
+                    f"--resume --out {folder}",
+                    soft_wrap=True,
+                )
+                return False
+    return True
 
 
 def save_learner(
@@ -123,7 +220,15 @@ def save_learner(
 
 def read_learner(folder: Path) -> tuple[Learner, dict[str, Any]]:
     """A learner as it was saved, and the file's other facts."""
-    path = folder / FILE if folder.is_dir() else folder
+    kept = _read(folder / FILE if folder.is_dir() else folder, FORMAT)
+    settings = kept["settings"] | {"num_envs": 1}
+    learner = make_learner(kept["algo"], kept["env"], kept["options"], settings, compiled=False)
+    learner.load_weights(kept["weights"])
+    return learner, kept
+
+
+def _read(path: Path, expected: str) -> dict[str, Any]:
+    """A file of a run, if it has the expected format."""
     if not path.exists():
         raise InvalidOption(
             f"there is no trained learner at {path}; palestra train --algo qmix makes one"
@@ -132,10 +237,7 @@ def read_learner(folder: Path) -> tuple[Learner, dict[str, Any]]:
         kept: dict[str, Any] = torch.load(path, weights_only=True)
     except Exception as error:
         raise InvalidOption(f"{path} is not a learner of palestra train: {cause(error)}") from error
-    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
+    if not isinstance(kept, dict) or kept.get("format") != expected:
         found = kept.get("format") if isinstance(kept, dict) else type(kept).__name__
-        raise InvalidOption(f"{path}: format {found!r}; this version reads {FORMAT!r}")
-    settings = kept["settings"] | {"num_envs": 1}
-    learner = make_learner(kept["algo"], kept["env"], kept["options"], settings, compiled=False)
-    learner.load_weights(kept["weights"])
-    return learner, kept
+        raise InvalidOption(f"{path}: format {found!r}; this version reads {expected!r}")
+    return kept

@@ -96,6 +96,18 @@ class ValueLearner:
     """Trains one network for all seats; `algo` says how their values make up the team's."""
 
     kind = ValueSettings
+    changing = (
+        "steps",
+        "updates",
+        "generator",
+        "field",
+        "network",
+        "mixer",
+        "target",
+        "target_mixer",
+        "optimizer",
+        "memory",
+    )
 
     def __init__(
         self,

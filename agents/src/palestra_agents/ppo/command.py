@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from palestra import InvalidOption, MissingExtra
@@ -51,12 +51,13 @@ def train_command(
     from palestra_agents.ppo import training
 
     if algo not in ("ppo", "mappo"):
-        if tasks or rewards or resume or log:
+        if tasks or rewards or log:
             raise InvalidOption(
-                f"--filter, --rewards, --resume and --log are options of ppo and mappo, not {algo}"
+                f"--filter, --rewards and --log are options of ppo and mappo, not {algo}"
             )
+        pairs = read_options(option or []), read_options(setting or [])
         with watched(watch, watch_port, f"palestra train {env}, {algo}", Console()) as page:
-            train_a_team(algo, env, option or [], setting or [], steps, out, reports, page)
+            train_a_team(algo, env, *pairs, steps, out, reports, resume, other_versions, page)
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]
@@ -85,31 +86,29 @@ def train_command(
 def train_a_team(
     algo: str,
     env: str,
-    option: list[str],
-    setting: list[str],
+    options: dict[str, Any],
+    settings: dict[str, Any],
     steps: int,
     out: Path | None,
     reports: int,
+    resume: bool,
+    other_versions: bool,
     page: LivePage | None = None,
 ) -> None:
     """Train a learner of several seats, and say how to play it."""
-    from palestra_agents.learners.training import train_team
+    from palestra_agents.learners.training import begin_team, resume_team, train_team
     from palestra_agents.ppo.training import one_thread
 
     folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
-    console, options = Console(), read_options(option)
+    console = Console()
     with one_thread():
-        train_team(
-            algo,
-            env,
-            options,
-            read_options(setting),
-            steps=steps,
-            folder=folder,
-            reports=reports,
-            console=console,
-            page=page,
+        start = partial(resume_team, other_versions=other_versions) if resume else begin_team
+        run = start(algo, env, options, settings, folder)
+        done = train_team(
+            run, steps=steps, folder=folder, reports=reports, console=console, page=page
         )
+    if not done:
+        raise typer.Exit(130)
     console.print(f"policy  {folder}", soft_wrap=True, highlight=False)
-    given = "".join(f" -o {name}={value}" for name, value in options.items())
+    given = "".join(f" -o {name}={value}" for name, value in run.options.items())
     console.print(f"play it: palestra play {env}{given} --agents marl:{folder}", soft_wrap=True)

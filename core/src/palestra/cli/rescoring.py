@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from palestra.cli.listing import table
-from palestra.files import writable
+from palestra.files import whole_folder
 from palestra.kernel.errors import InvalidOption
 from palestra.records.record import iter_records, write_records
 from palestra.records.rescore import Totals, rescore_all
@@ -38,14 +38,12 @@ def rescore_command(
     target = out or run.with_name(f"{run.name}-rescored")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidOption(f"{target} exists already; choose another folder with --out")
-    with writable(target):
-        target.mkdir(parents=True, exist_ok=True)
-        if (run / PLAN).exists():
-            shutil.copyfile(run / PLAN, target / PLAN)
     console, totals, shown = Console(), Totals(), 0
-    with writable(target), (target / CHANGES).open("wb") as changes:
+    with whole_folder(target) as draft, (draft / CHANGES).open("wb") as changes:
+        if (run / PLAN).exists():
+            shutil.copyfile(run / PLAN, draft / PLAN)
         for found in rescore_all(iter_records(source), totals, forfeit=forfeit):
-            write_records(target / FINISHED, [found.record])
+            write_records(draft / FINISHED, [found.record])
             for change in found.changes:
                 changes.write(msgspec.json.encode(change) + b"\n")
                 shown += 1

@@ -597,12 +597,16 @@ def read_records(path: str | Path) -> list[EpisodeRecord]:
     return list(iter_records(path))
 
 
-def iter_records(path: str | Path) -> Iterator[EpisodeRecord]:
-    """Records of a file one by one; a bad line raises after the good ones were yielded."""
+def iter_records(path: str | Path, *, running: bool = False) -> Iterator[EpisodeRecord]:
+    """Records of a file one by one; a bad line raises after the good ones were yielded.
+
+    running: the file is of a run that goes on or was killed, so that a last line that is cut off is
+    left out.
+    """
     good = 0
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
-            if not line.strip():
+            if not line.strip() or (running and not line.endswith(b"\n")):
                 continue
             try:
                 record = _decoder.decode(line)

@@ -73,7 +73,7 @@ def ablate_command(
             f"Play the rest with --resume --out {out}" if out else "Nothing was kept: give --out"
         )
         console.print(f"Stopped. {again}.", soft_wrap=True, highlight=False)
-        return
+        raise typer.Exit(130) from None
     found = ablation_of(records, confidence=confidence)
     print_ablation(console, found, plan.agents[0])
     if out is not None:

@@ -80,7 +80,7 @@ def probe_command(
                 f"Ask the rest with --resume --out {out}" if out else "Nothing was kept: give --out"
             )
             console.print(f"Stopped. {again}.", soft_wrap=True, highlight=False)
-            return
+            raise typer.Exit(130) from None
         results.append((agent, tables))
         console.print(Text(f"\n{asked.name}, {agent}", style="bold"))
         for table in tables:

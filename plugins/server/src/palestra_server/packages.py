@@ -16,6 +16,7 @@ import typer
 from packaging.requirements import Requirement
 from palestra import InvalidOption
 from palestra.cli.arguments import complete_id, read_options
+from palestra.files import whole_folder
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
@@ -89,10 +90,11 @@ def write_package(wanted: Packaging, folder: Path) -> list[Path]:
     if folder.exists() and any(folder.iterdir()):
         raise InvalidOption(f"{folder} has files in it already; choose another --out")
     contents = package_files(wanted)
-    for name, content in contents.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, "utf-8")
+    with whole_folder(folder) as draft:
+        for name, content in contents.items():
+            file = draft / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, "utf-8")
     return [folder / name for name in contents]
 
 

@@ -26,7 +26,7 @@ from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPl
 from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Elsewhere, Peers
 from palestra_server.refused import RequestRefused
-from palestra_server.store import MatchStore, OwnershipLost, digest
+from palestra_server.store import MatchStore, OwnershipLost, StoreError, digest
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
@@ -123,7 +123,7 @@ class MatchServer:
         """Restore every match that is not over; with peers, those whose server is dead."""
         if self.peers is None:
             for name in self.store.unfinished():
-                self._load(name)
+                self._restore(name)
         else:
             self.peers.beat()
             self._beats = asyncio.create_task(self._beat(self.peers))
@@ -513,16 +513,33 @@ class MatchServer:
             raise UnknownName("match", name, list(self._live))
         return live
 
-    def _load(self, name: str) -> Live | None:
-        """Restore a match from the journal."""
-        kept = self.store.load(name)
-        if kept is None:
+    def _restore(self, name: str) -> Live | None:
+        """Restore a match if it can be; otherwise it stays as it is, and the others go on."""
+        try:
+            return self._load(name)
+        except RequestRefused as error:
+            log.error("match=%s is left out: %s", name, error)
             return None
-        match = Match(name, kept.plan)
-        for seat, called in kept.seats.items():
-            match.take(seat, f"remote:{called}" if called else "")
-        for answer in kept.answers:
-            match.answer(answer)
+
+    def _load(self, name: str) -> Live | None:
+        """Restore a match from the journal; raises `RequestRefused` if it cannot be."""
+        try:
+            kept = self.store.load(name)
+            if kept is None:
+                return None
+            match = Match(name, kept.plan)
+            for seat, called in kept.seats.items():
+                match.take(seat, f"remote:{called}" if called else "")
+            for answer in kept.answers:
+                match.answer(answer)
+        except StoreError:
+            raise
+        except Exception as error:  # damaged, or of an environment that is not installed
+            raise RequestRefused(
+                f"match {name} cannot be restored ({cause(error)}); restore a copy of the store, "
+                "or install what it was played with",
+                409,
+            ) from error
         match.keep_journal(self.store.add)
         self._live[name] = live = self._keep(match, kept.invite)
         live.next = kept.next
@@ -620,7 +637,7 @@ class MatchServer:
     def _adopt(self, peers: Peers) -> None:
         for name in peers.orphans():
             with contextlib.suppress(Elsewhere):
-                if peers.take(name) and self._load(name) is not None:
+                if peers.take(name) and self._restore(name) is not None:
                     note("adopt", name)
 
     def drop(self, name: str) -> None:

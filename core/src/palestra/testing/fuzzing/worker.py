@@ -19,13 +19,14 @@ import msgspec
 
 from palestra.kernel.errors import cause
 from palestra.kernel.specs import EnvSpec
+from palestra.runner.time_limit import TimeUp
 from palestra.testing.fuzzing.case import TOO_LONG, Case, Verdict
 from palestra.testing.fuzzing.trying import check
 
 TRACE = 3_000  # characters of a traceback that are kept, from its end
 
 
-class TooLong(BaseException):
+class TooLong(TimeUp):
     """A case runs longer than it may; no game may catch it."""
 
 

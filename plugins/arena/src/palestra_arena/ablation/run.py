@@ -176,7 +176,7 @@ def _kept(folder: Path, n: int) -> Iterator[EpisodeRecord]:
     from palestra.runner.run_folder import FINISHED
 
     file, seen = folder / FINISHED, set()
-    for record in iter_records(file) if file.exists() else ():
+    for record in iter_records(file, running=True) if file.exists() else ():
         if record.number < n and record.number not in seen:
             seen.add(record.number)
             yield record

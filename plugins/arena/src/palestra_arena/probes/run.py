@@ -123,7 +123,7 @@ def _records(
     """The records kept before, then those of what is missing."""
     asked, seen = len(game.questions), set()
     if folder is not None and resume and (folder / FINISHED).exists():
-        for record in iter_records(folder / FINISHED):
+        for record in iter_records(folder / FINISHED, running=True):
             if record.number < asked and record.number not in seen:
                 seen.add(record.number)
                 yield record
