@@ -13,6 +13,7 @@ from palestra import Episode, Grid, InvalidAction, Turn
 from palestra.cli import main
 from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
+from palestra_renderers.public import public_scene
 from palestra_renderers.targets import with_targets
 from palestra_renderers.typed_moves import read_move
 from palestra_renderers.window_seat import WindowSeat, moves_from
@@ -314,3 +315,42 @@ def test_cells_that_may_be_clicked_next_are_marked() -> None:
     marks = {(kind, chosen.name(*cell)) for kind, cell in chosen.marks}
     assert marks == {("selected", "g1"), ("target", "f3"), ("target", "h3")}
     assert with_targets(scene, moves, "z9") == scene
+
+
+def test_black_sees_the_board_from_the_other_side_and_clicks_where_the_piece_is() -> None:
+    episode = Episode(palestra.game("games/Chess-v0"), 0)
+    episode.act({0: episode.parse(0, "e2e4")})
+    (white,) = episode.scene(0).all_parts()
+    (black,) = with_targets(episode.scene(1), episode.legal_texts(1), "g8").parts
+    assert isinstance(white, Grid)
+    assert isinstance(black, Grid)
+    assert episode.scene() == episode.scene(0)
+    assert (white.name(7, 0), white.name(4, 4)) == ("a1", "e4")
+    assert (black.name(0, 7), black.name(3, 3)) == ("a1", "e4")
+    for row in range(8):
+        for column in range(8):
+            assert black.cells[row][column] == white.cells[7 - row][7 - column]
+            assert black.name(row, column) == white.name(7 - row, 7 - column)
+    targets = {black.name(*cell) for kind, cell in black.marks if kind == "target"}
+    assert targets == {"f6", "h6"}
+    assert public_scene(episode) == episode.scene()
+    start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1"
+    first = Episode(palestra.game("games/Chess-v0", fen=start), 0)
+    (own,) = first.scene(0).all_parts()  # black moves first, and so is seat 0
+    assert isinstance(own, Grid)
+    assert own.name(0, 7) == "a1"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        (("1", "2", "3"), ("4", "5"), "You win, with 1."),
+        (("1", "2", "9"), ("4", "5", "6"), "You lose, with -1."),
+    ],
+)
+def test_a_person_is_told_how_it_ended(
+    mine: tuple[str, ...], theirs: tuple[str, ...], said: str
+) -> None:
+    person, out = at_terminal(*mine)
+    palestra.play("games/TicTacToe-v0", agents=[person, _plays(*theirs)])
+    assert out.getvalue().count(said) == 1

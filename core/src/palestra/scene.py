@@ -9,7 +9,7 @@ themes decide that. A colour is the number of a seat (-1: nobody's) or a name of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Literal
 
 Colour = int | str
@@ -73,6 +73,25 @@ class Grid:
             return self.names[row][column]
         labels = (self.column_labels[column : column + 1], self.row_labels[row : row + 1])
         return "".join(text for label in labels for text in label)
+
+
+def turned(grid: Grid) -> Grid:
+    """The grid as whoever sits on its other side sees it, with its names and labels."""
+    last = len(grid.cells) - 1
+
+    def other(cell: Cell) -> Cell:
+        return last - cell[0], len(grid.cells[cell[0]]) - 1 - cell[1]
+
+    return replace(
+        grid,
+        cells=tuple(row[::-1] for row in grid.cells[::-1]),
+        row_labels=grid.row_labels[::-1],
+        column_labels=grid.column_labels[::-1],
+        marks=tuple((kind, other(cell)) for kind, cell in grid.marks),
+        shaded=frozenset(map(other, grid.shaded)),
+        names=tuple(row[::-1] for row in grid.names[::-1]),
+        ground=tuple(row[::-1] for row in grid.ground[::-1]),
+    )
 
 
 def mark_cells(kind: MarkKind, cells: Iterable[Cell]) -> Marks:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from palestra_renderers.plain import clean
+from palestra_renderers.plain import clean, verdict
 from palestra_renderers.terminal import scene_texts
 from palestra_renderers.typed_moves import help_lines, legal_line, read_move
 
@@ -99,6 +99,7 @@ class Terminal:
 
     def end(self, turn: Turn) -> None:
         self._show(turn)
+        self._say(verdict(turn), "bold")
         self._events_shown = {
             key: n for key, n in self._events_shown.items() if key[0] != turn.episode_id
         }

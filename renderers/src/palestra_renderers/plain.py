@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from palestra import Episode, printable
+from palestra import Episode, Turn, printable
 
 LINE_LIMIT = 400
 
@@ -53,6 +53,14 @@ def status_lines(
         f"{'>' if seat in episode.to_act else ' '} {seat_title(episode, seat, names, viewer)}"
         for seat in range(len(episode.players))
     ]
+
+
+VERDICTS = {"win": "You win", "loss": "You lose", "draw": "A draw", "forfeit": "You forfeited"}
+
+
+def verdict(turn: Turn) -> str:
+    """How the episode ended for the person whose last turn this was."""
+    return f"{VERDICTS.get(turn.result, 'It is over')}, with {turn.returns:.4g}."
 
 
 def ending(episode: Episode) -> str:

@@ -22,8 +22,11 @@ def public_scene(episode: Episode) -> Scene:
     """The scene without anything that some seat cannot see.
 
     Parts are matched by their place, since a seat's own hand may be called "you"; a part that
-    differs is shown as far as all agree, and left out if nothing of it would remain.
+    differs is shown as far as all agree, and left out if nothing of it would remain. Where nothing
+    is hidden, seats may only sit on other sides of the board.
     """
+    if episode.game.perfect_information:
+        return episode.scene()
     views: list[Scene] = [episode.scene(seat) for seat in range(episode.game.num_players)]
     caption = views[0].caption if all(v.caption == views[0].caption for v in views) else ""
     shown: list[Part] = []

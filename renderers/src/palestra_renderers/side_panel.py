@@ -9,7 +9,7 @@ from typing import Any
 from palestra import Episode, Usage
 
 from palestra_renderers.drawing import pygame, words
-from palestra_renderers.layout.sheet import wrap
+from palestra_renderers.layout.sheet import letters, wrap
 from palestra_renderers.plain import clean, seat_title
 from palestra_renderers.theme import LIGHT, Rgb, ink_on, seat_colour
 
@@ -168,8 +168,3 @@ class SidePanel:
 
 def line_gap(line: int) -> int:
     return line * 2 // 3
-
-
-def letters(room: int, line: int) -> int:
-    """The approximate number of letters of this height that fit a width."""
-    return max(8, room * 5 // (2 * line))

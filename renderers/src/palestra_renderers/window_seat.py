@@ -9,7 +9,7 @@ from palestra import InvalidAction, Turn
 
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import SHOWN_EVENTS, Painter
-from palestra_renderers.plain import clean
+from palestra_renderers.plain import clean, verdict
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
 from palestra_renderers.targets import bare, with_targets
@@ -49,7 +49,7 @@ class WindowSeat:
 
     def end(self, turn: Turn) -> None:
         """Show the outcome until a key is pressed; returns at once if the window is not visible."""
-        self._helping, self._note = False, "It is over. Press a key."
+        self._helping, self._note = False, f"{verdict(turn)} Press a key."
         self.paint(turn, waiting=True)
         module = pygame()
         while self.screen.is_open and self.screen.seen:

@@ -157,6 +157,12 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
             return self._episode.returns[self.seat]
         return self._episode.paid(self.seat, self.life)
 
+    @property
+    def result(self) -> str:
+        """The seat's own result once the episode is over, such as "win"; empty before."""
+        outcome = self._episode.outcome
+        return outcome.results[self.seat] if outcome else ""
+
     def action_text(self, action: Any) -> str:
         return self._episode.action_text(self.seat, action)
 

@@ -1,4 +1,4 @@
-"""`palestra serve`, `palestra package`, what `palestra.connect` opens, and `--watch`."""
+"""`palestra serve`, `package` and `view`, what `palestra.connect` opens, and `--watch`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from palestra.kernel.hooks import hookimpl
 def palestra_commands(app: Any) -> None:
     from palestra_server.command import serve_command
     from palestra_server.packages import package_command
+    from palestra_server.viewing.command import view_command
 
     app.command("serve")(serve_command)
     app.command("package")(package_command)
+    app.command("view")(view_command)
 
 
 @hookimpl

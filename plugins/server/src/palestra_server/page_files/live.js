@@ -83,6 +83,7 @@ function showCurves(rows) {
     lines.get(line).push([step, value]);
   }
   $("curving").hidden = !charts.size;
+  $("curving").classList.toggle("many", charts.size > 4);
   $("curving").replaceChildren(...[...charts].map(([name, lines]) => chart(name, [...lines])));
 }
 function chart(name, lines) {

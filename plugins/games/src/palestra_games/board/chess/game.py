@@ -54,7 +54,7 @@ from palestra import (
 )
 from palestra.kernel.answers import stated_moves
 from palestra.rules import draw, mover, truncate, turn_to, win
-from palestra.scene import Cell, mark_cells
+from palestra.scene import Cell, mark_cells, turned
 
 from palestra_games.board.chess.fen import (
     MEN,
@@ -432,6 +432,8 @@ class Chess(ArrayGame[ChessState]):
             style="checkered",
             marks=mark_cells("changed", checked),
         )
+        if seat is not None and (self.start.seat + seat) % 2:
+            grid = turned(grid)
         caption = "" if state.over else f"{COLOURS[side]} is to move"
         return Scene(caption + (", in check" if caption and state.checked else ""), grid=grid)
 

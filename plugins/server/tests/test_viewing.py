@@ -1,0 +1,140 @@
+"""`palestra view`: what it finds under a folder, whom it shows it to, and the page in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import palestra
+import pytest
+from palestra import RecordError
+from palestra.cli import main
+from palestra_server.viewing.app import Viewer
+from palestra_server.viewing.folder import Folder, index_row, read_folder
+from serving import running
+
+KEY = "k" * 22
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two games, one with an error, a cut line, and a file of something else."""
+    home = tmp_path_factory.mktemp("runs")
+    palestra.play("games/TicTacToe-v0", agents=["first", "random"], episodes=7, out=home / "a")
+    palestra.play("games/KuhnPoker-v0", agents=["random", "first"], episodes=4, out=home / "b")
+    kept = (home / "b" / "episode.jsonl").read_bytes()
+    (home / "b" / "errors.jsonl").write_bytes(
+        kept.splitlines()[0][:-1] + b',"error":"Traceback\\nValueError: no luck"}\n'
+    )
+    with (home / "b" / "episode.jsonl").open("ab") as file:
+        file.write(b"\n" + kept[: len(kept) // 9])
+    (home / "log.jsonl").write_text('{"loss": 1.0}\n{"loss": 0.5}\n', "utf-8")
+    return home
+
+
+def test_every_record_is_found_where_it_lies(folder: Path) -> None:
+    found = read_folder(folder)
+    assert len(found.records) == 12
+    assert len(found.problems) == 1
+    assert "episode.jsonl, line 5" in found.problems[0]
+    rows = [index_row(one, folder) for one in found.records]
+    for one, row in zip(found.records, rows, strict=True):
+        record = one.read()
+        assert (row["env"], row["seed"], row["number"]) == (record.env, record.seed, record.number)
+        assert (row["steps"], row["returns"]) == (len(record.steps), record.returns)
+        assert row["results"] == (record.outcome.results if record.outcome else ())
+    assert {row["error"] for row in rows} == {"", "ValueError: no luck"}
+    assert read_folder(folder / "a" / "episode.jsonl").records == found.records[:7]
+    (folder / "gone.jsonl").write_bytes((folder / "a" / "episode.jsonl").read_bytes())
+    (late,) = [r for r in read_folder(folder).records if r.file.name == "gone.jsonl"][:1]
+    (folder / "gone.jsonl").unlink()
+    with pytest.raises(RecordError, match="it has changed"):
+        late.read()
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with running(Viewer(read_folder(folder), folder, KEY, 1).app()) as address:
+        yield address
+
+
+def test_only_the_key_opens_the_index_and_the_replays(url: str) -> None:
+    for wrong in ("", "x" * len(KEY)):
+        assert httpx.post(f"{url}/open", content=wrong).status_code == 403
+    assert httpx.get(f"{url}/replay/0").status_code == 403
+    with httpx.Client(base_url=url) as client:
+        opened = client.post("/open", content=KEY)
+        assert len(opened.json()["rows"]) == 12
+        cookie = opened.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        page = client.get("/replay/0")
+        assert page.status_code == 200
+        assert "games/TicTacToe-v0" in page.text
+        assert client.get("/replay/12").status_code == 404
+        assert client.get("/replay/../open").status_code in (404, 405)
+        assert client.get("/replay/0", headers={"Host": "evil.example"}).status_code == 403
+
+
+def test_a_folder_without_records_is_refused(tmp_path: Path, capsys: Any) -> None:
+    for name, why in (("none", "there is no folder"), (".", "holds no records")):
+        with pytest.raises(SystemExit):
+            main(["view", str(tmp_path / name)])
+        assert why in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_filters_lead_to_a_replay_in_a_browser(browser: Any, url: str, theme: str) -> None:
+    from axe_playwright_python import sync_playwright as axe
+
+    context = browser.new_context(color_scheme=theme)
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    page.goto(f"{url}/#key={KEY}")
+    page.locator("tbody tr").nth(11).wait_for()
+    page.select_option("#env", "games/KuhnPoker-v0")
+    assert page.locator("tbody tr").count() == 5
+    page.select_option("#outcome", "ended in an error")
+    assert page.locator("tbody tr").count() == 1
+    page.reload()
+    page.locator("tbody tr").first.wait_for()
+    assert page.text_content("#count") == "1 of 12 records"
+    page.select_option("#outcome", "")
+    page.fill("#text", "b/episode")
+    assert page.locator("tbody tr").count() == 4
+    page.locator("tbody a").first.click()
+    page.locator(".board svg").wait_for()
+    page.keyboard.press("End")
+    assert "win" in page.text_content(".end")
+    assert not errors
+    context.close()
+    context = browser.new_context(color_scheme=theme, bypass_csp=True)  # axe is put into the page
+    page = context.new_page()
+    page.goto(f"{url}/#key={KEY}")
+    page.locator("tbody tr").nth(11).wait_for()
+    assert not [found["id"] for found in axe.Axe().run(page).response["violations"]]
+    context.close()
+
+
+@pytest.mark.slow
+def test_a_thousand_records_are_an_index_at_once(browser: Any, tmp_path: Path) -> None:
+    import time
+
+    palestra.play("games/TicTacToe-v0", agents="random", episodes=1_000, out=tmp_path)
+    began = time.perf_counter()
+    found: Folder = read_folder(tmp_path)
+    assert time.perf_counter() - began < 1.0
+    with running(Viewer(found, tmp_path, KEY, 2).app()) as address:
+        page = browser.new_page()
+        began = time.perf_counter()
+        page.goto(f"{address}/#key={KEY}")
+        page.locator("tbody tr").nth(199).wait_for()
+        assert time.perf_counter() - began < 4.0  # half a second on a machine at rest
+        assert page.locator("tbody tr").count() == 200
+        page.click("#more")
+        assert page.locator("tbody tr").count() == 400
+        page.close()
