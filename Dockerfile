@@ -25,8 +25,8 @@ RUN python3 -m venv /opt/palestra/venv \
     && /opt/palestra/venv/bin/pip install --quiet --find-links /wheels "palestra[all${EXTRA}]" \
     && rm -rf /wheels \
     && /opt/palestra/venv/bin/palestra compile games/ConnectFour-v0 games/TicTacToe-v0 \
-    && useradd --create-home --home-dir /opt/player player && chown -R player /opt/palestra/cache
+    && useradd --create-home --home-dir /games player && chown -R player /opt/palestra/cache
 USER player
-WORKDIR /opt/player
+WORKDIR /games
 ENTRYPOINT ["/opt/palestra/venv/bin/palestra"]
 CMD ["list"]

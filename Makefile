@@ -12,7 +12,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 .PHONY: play test fast format docs release
 
 play: $(BIN)/uv
-	$(SYNC) --extra numba --extra pygame --extra local --no-dev --inexact
+	$(SYNC) --extra numba --extra pygame --extra local --no-dev --no-group docs --inexact
 	@$(BIN)/python scripts/play.py
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the

@@ -20,7 +20,6 @@ copyright = f"{author}, MIT licence"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "measured", "pictures"]
@@ -53,8 +52,6 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False
-napoleon_google_docstring = True
-maximum_signature_line_length = 88
 
 # files outside this folder that are pages of the site
 ELSEWHERE = {
@@ -111,6 +108,27 @@ def arguments_listed(lines: list[str]) -> list[str]:
     return found
 
 
+# what axe-core asks of the theme's markup: levels of headings, names of landmarks, and regions that
+# scroll and can be reached with the keyboard
+ACCESSIBLE = (
+    ('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'),
+    ('<aside class="sidebar-drawer"', '<aside aria-label="Site" class="sidebar-drawer"'),
+    ('<aside class="toc-drawer', '<aside aria-label="This page" class="toc-drawer'),
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+)
+
+
+def make_accessible(app: Sphinx, problem: Exception | None) -> None:
+    """Complete the markup of every page."""
+    for page in Path(app.outdir).rglob("*.html") if problem is None else ():
+        text = page.read_text("utf-8")
+        for found, completed in ACCESSIBLE:
+            text = text.replace(found, completed)
+        page.write_text(text, "utf-8")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("build-finished", make_accessible)
     app.connect("autodoc-process-docstring", as_rst)
     app.connect("source-read", redirect)

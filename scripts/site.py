@@ -46,7 +46,6 @@ def main() -> int:
     flags = [
         "-W",
         "--keep-going",
-        "-n",
         "-q",
         "-j",
         "auto",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,16 @@ def test_every_example_is_listed_and_tried() -> None:
     assert files == set(STEPS)
     listed = (EXAMPLES / "README.md").read_text("utf-8")
     assert all(f"`{name}`" in listed for name in files)
+
+
+def test_the_cells_of_the_notebook_run() -> None:
+    cells = json.loads((EXAMPLES / "palestra.ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code[0].startswith("%pip install")
+    names: dict[str, object] = {}
+    for cell in code[1:]:
+        exec(compile(cell, "palestra.ipynb", "exec"), names)
+    assert "record" in names
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,8 @@ Mean = tuple[float | None, float | None, float | None]
 class Score(msgspec.Struct, frozen=True):
     """What one agent reached: its mean return with a 95 % interval, and the game's own measures.
 
-    `against` says who sat in the other seats; `seconds` is the time of one episode.
+    `against` says who sat in the other seats; `seconds` is the processor
+    time of one episode.
     """
 
     agent: str
@@ -46,7 +47,7 @@ class Score(msgspec.Struct, frozen=True):
 class Reference(msgspec.Struct, frozen=True):
     """The scores of an environment with its default options, and the command that measured them.
 
-    `speed` has, by view, steps or turns a second on one core.
+    `speed` has rates a second of processor time, by what is counted.
     """
 
     env: str
@@ -78,8 +79,8 @@ def measure_reference(
 ) -> tuple[Reference, EpisodeRecord]:
     """Play every agent that needs no language model; the second value is an episode to draw.
 
-    An agent stops after `episodes`, or after `seconds` and at least two. The episode drawn is the
-    first one of the agent with the best mean.
+    An agent stops after `episodes`, or after `seconds` of processor time and at least two
+    episodes. The episode drawn is the first one of the agent with the best mean.
     """
     game = load_game(spec, {})
     scores, shown, failed = list[Score](), dict[str, EpisodeRecord](), dict[str, str]()
@@ -120,51 +121,83 @@ def _ready(agent: AgentSpec, game: Game[Any, Any]) -> bool:
     return not unmet_needs(agent, game) and all(option.default for option in agent.options)
 
 
+class LineUp(NamedTuple):
+    """Who sits where, and the seats of the agent that is measured."""
+
+    agents: list[str]
+    own: list[int]
+
+
 def _score(
     spec: EnvSpec, game: Game[Any, Any], agent: str, episodes: int, seconds: float
 ) -> tuple[Score, EpisodeRecord]:
-    alone = game.num_players == 1 or spec.payoffs != "zero-sum"
+    """Play the line-ups in turn; their first episodes, which compile the rules, are not counted."""
+    line_ups, first = _line_ups(spec, game.num_players, agent)
+    everywhere = len(line_ups[0].own) == game.num_players
     wanted = {metric.name for metric in own_metrics(spec.id)}
-    first, _ = next(_episodes(spec, game.num_players, agent, 1, alone=alone))  # compiles the rules
-    sample, measures, begun = Sample(), Measures(), time.perf_counter()
-    for record, seats in _episodes(spec, game.num_players, agent, episodes, alone=alone):
-        sample.add(sum(record.returns[seat] for seat in seats) / len(seats))
-        found = measure(record) if alone else {}
+    sample, measures, begun = Sample(), Measures(), time.process_time()
+    for record, own in _episodes(spec, line_ups, episodes):
+        sample.add(sum(record.returns[seat] for seat in own) / len(own))
+        found = measure(record) if everywhere else {}
         measures.add({n: v for n, v in found.items() if n.partition(":")[0] in wanted})
-        if sample.count > 1 and time.perf_counter() - begun > seconds:
+        if sample.count > 1 and time.process_time() - begun > seconds:
             break
     score = Score(
         agent=agent,
-        against="itself" if alone and game.num_players > 1 else "-" if alone else "random",
+        against="-" if game.num_players == 1 else "itself" if everywhere else "random",
         episodes=sample.count,
         mean=sample.interval(),
-        seconds=(time.perf_counter() - begun) / sample.count,
+        seconds=(time.process_time() - begun) / sample.count,
         measures={name: measures.interval(name) for name in sorted(measures.samples)},
     )
     return score, first
 
 
+def _line_ups(spec: EnvSpec, seats: int, agent: str) -> tuple[list[LineUp], EpisodeRecord]:
+    """Where the agent is measured, and a first episode there.
+
+    It has every seat, or in zero-sum games each seat in turn against random play. An agent that
+    takes only some seats has these, and random play the others.
+    """
+    together = LineUp([agent] * seats, list(range(seats)))
+    apart = [
+        LineUp([agent if s == own else "random" for s in range(seats)], [own])
+        for own in range(seats)
+    ]
+    if seats == 1 or spec.payoffs != "zero-sum":
+        try:
+            return [together], _play(spec, together)
+        except PalestraError:
+            if seats == 1:
+                raise
+    played: list[tuple[LineUp, EpisodeRecord]] = []
+    problem: PalestraError | None = None
+    for line_up in apart:
+        try:
+            played.append((line_up, _play(spec, line_up)))
+        except PalestraError as error:
+            problem = error
+    if not played:
+        raise problem or PalestraError(f"{agent} takes no seat")
+    return [line_up for line_up, _ in played], played[0][1]
+
+
+def _play(spec: EnvSpec, line_up: LineUp) -> EpisodeRecord:
+    return _finished(next(stream(spec, agents=line_up.agents, episodes=1, live=1)))
+
+
 def _episodes(
-    spec: EnvSpec, seats: int, agent: str, episodes: int, *, alone: bool
+    spec: EnvSpec, line_ups: list[LineUp], episodes: int
 ) -> Iterator[tuple[EpisodeRecord, list[int]]]:
-    """Episodes with the seats that the agent had: all, or one after the other against random."""
-    if alone:
-        for record in stream(spec, agents=[agent] * seats, episodes=episodes, live=1):
-            yield _finished(record), list(range(seats))
-        return
+    """Episodes of the line-ups in turn, each of its own seed, with the agent's seats."""
+    each = -(-episodes // len(line_ups))
     tables = [
-        stream(
-            spec,
-            agents=[agent if seat == own else "random" for seat in range(seats)],
-            episodes=-(-episodes // seats),
-            seed=own * episodes,
-            live=1,
-        )
-        for own in range(min(seats, episodes))
+        stream(spec, agents=line_up.agents, episodes=each, seed=number * each, live=1)
+        for number, line_up in enumerate(line_ups)
     ]
     for number in range(episodes):
-        own = number % len(tables)
-        yield _finished(next(tables[own])), [own]
+        at = number % len(tables)
+        yield _finished(next(tables[at])), line_ups[at].own
 
 
 def _finished(record: EpisodeRecord) -> EpisodeRecord:
@@ -189,10 +222,10 @@ def _step(batch: Any) -> None:
 
 
 def _rate(work: Callable[[], object]) -> float:
-    """Calls a second, after one call that is not counted."""
+    """Calls a second of processor time, after one call that is not counted."""
     work()
-    calls, begun = 0, time.perf_counter()
-    while (took := time.perf_counter() - begun) < SPEED_SECONDS:
+    calls, begun = 0, time.process_time()
+    while (took := time.process_time() - begun) < SPEED_SECONDS:
         work()
         calls += 1
     return calls / took
