@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ from palestra_rewards.episodes.turns import named_terms
 from palestra_rewards.tabular import Mdp, alike, counts_of, ground, grounding_accuracy, value_system
 from palestra_rewards.tabular.mdp import action_key
 
-CITY = ("text/CityRoutes-v0", {"rows": 3, "columns": 3, "turns": 25})
-TOWER = ("text/Firefighters-v0", {"floors": 2, "turns": 12})
+CITY: tuple[str, dict[str, Any]] = ("text/CityRoutes-v0", {"rows": 3, "columns": 3, "turns": 25})
+TOWER: tuple[str, dict[str, Any]] = ("text/Firefighters-v0", {"floors": 2, "turns": 12})
 
 
 def rollouts(case: Any, agent: str, n: int, seed: int) -> list[EpisodeRecord]:
@@ -87,3 +89,18 @@ def test_the_grounding_of_a_value_is_learnt_from_comparisons_by_it_alone() -> No
         held_out = [p for p in pairs if min(p) >= half]
         weights = ground(counts, learn)
         assert grounding_accuracy(counts, weights, held_out) > 0.85
+
+
+def test_tables_know_a_state_again_whenever_it_comes(tmp_path: Path) -> None:
+    """Eight junctions to decide at, whatever the step; the table pays what the game does."""
+    records = rollouts(CITY, "random", 60, 4)
+    mdp = Mdp.seen(records, gamma=0.95)
+    assert len(mdp.states) == 8
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps(mdp.table(mdp.rewards)))
+    env, options = CITY
+    own = rollouts(CITY, "random", 3, 4)
+    paid = palestra.rollouts(
+        env, agents="random", n=3, seed=4, rewards=[f"mamql:table={table}"], **options
+    )
+    assert [r.returns for r in paid] == [pytest.approx(r.returns) for r in own]

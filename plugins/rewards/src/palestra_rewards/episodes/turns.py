@@ -13,7 +13,7 @@ from palestra_rewards.facts import fact, of_person
 from palestra_rewards.needs import NEEDS, Lacking
 from palestra_rewards.people import Person, newcomer_seats, people_of
 
-Scores = Callable[[EpisodeRecord], Sequence[float]]
+Scores = Callable[[EpisodeRecord], Sequence[float] | Floats]
 
 
 def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats:

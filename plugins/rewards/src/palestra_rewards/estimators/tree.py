@@ -45,7 +45,7 @@ def prefix_tree(group: Group) -> Tree:
     """
     assert group.state is not None
     assert group.action is not None
-    edge = together((group.seat, group.state, group.action))
+    edge = together((group.seat, group.life, group.state, group.action))
     step = steps_of(group)
     shared = int(step.max(initial=-1)) + 1 < group.size  # some decisions were made together
     joint = _joint_edges(group, edge, step) if shared else edge
@@ -84,7 +84,7 @@ def steps_of(group: Group) -> Ints:
 
 def _joint_edges(group: Group, edge: Ints, step: Ints) -> Ints:
     """A number for every turn, equal where the decisions of all seats of the step are."""
-    order = np.lexsort((group.seat, step))
+    order = np.lexsort((group.line, step))
     slot = np.empty(group.size, np.int64)
     slot[order] = places(step[order])
     columns = np.zeros((int(slot.max(initial=0)) + 1, int(step.max(initial=-1)) + 1), np.int64)
