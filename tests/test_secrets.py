@@ -1,13 +1,16 @@
 """Pages of a seat and what a server answers it, byte for byte: no secret is in them.
 
 The kit redraws what is hidden from a seat and looks at every view of the game. Here the same is
-done to what others build from those views, and what was told in private is searched for in it.
+done to what others build from those views, and what was told in private is searched for in it. The
+time in which legal moves are found is compared as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -65,6 +68,40 @@ def test_pages_and_answers_are_the_same_whatever_is_hidden(
             view = match.view(seat, 0, SHOW, with_rules=True)
             made.append(msgspec.json.encode([page, view, in_words(view)]))
         assert made[0] == made[1], where
+
+
+def lines_executed(find: Callable[..., Any], *given: Any) -> int:
+    """How many lines of Python a call executes, which tells more exactly than its time."""
+    count, before = 0, sys.gettrace()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        find(*given)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("spec", HIDING, ids=lambda spec: spec.id)
+def test_the_time_of_finding_legal_moves_tells_no_secret(spec: palestra.EnvSpec) -> None:
+    subject = Subject(spec)
+    game, played, rng = subject.game, subject.episode(1), Rng(1)
+    for step in range(4):
+        if played.over:
+            break
+        seat, spent = played.to_act[0], set()
+        drawn = [game.determinize(played.state, seat, Rng(step + n)) for n in range(2)]
+        for state in (played.state, *drawn):
+            game.legal(state, seat)  # what is made once and kept
+            spent.add(lines_executed(game.legal, state, seat))
+        assert len(spent) == 1, f"step {step}, player {seat}: {spent} lines"
+        assert min(spent) > 0
+        played.act(random_actions(played, rng))
 
 
 def started(env: str) -> Match:
