@@ -1,20 +1,17 @@
 """What a learner plays when: a horizon that grows, and starts that are worth playing.
 
 The horizon is AgentGym-RL's (Xi et al. 2025, "ScalingInter-RL"): short episodes first, longer ones
-later. The starts are chosen by the filter of Open Ended Learning Team et al. (2021), as in
-`palestra train --filter`; see `palestra_agents.task_filter`.
+later. The starts are chosen by the filter of Open Ended Learning Team et al. (2021, "Open-Ended
+Learning Leads to Generally Capable Agents"), as in `palestra train --filter`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from msgspec.structs import asdict
 from palestra import EpisodeRecord
 from palestra.agents.agent import Agent
-from palestra_agents.task_filter import TaskFilter
 
 from palestra_training.plan import TaskChoice, TrainPlan
 
@@ -40,8 +37,6 @@ def chosen_starts(
     learners, control: an agent for each seat; the control plays each seat in turn, among learners.
     play: gives the records of line-ups and seeds, so many of each. If no seed passes, all stay.
     """
-    free = math.inf if tasks.free is None else tasks.free
-    chosen = TaskFilter(**{**asdict(tasks), "free": free, "candidates": len(seeds)})
     seats = range(len(learners))
 
     def returns(line_up: Sequence[Agent]) -> np.ndarray:
@@ -54,5 +49,16 @@ def chosen_starts(
     for seat in seats:
         line_up = [control[s] if s == seat else learners[s] for s in seats]
         base[:, :, seat] = returns(line_up)[:, :, seat]
-    kept = np.flatnonzero(np.any(chosen.accept(own, base), axis=1))
+    kept = np.flatnonzero(worth_learning(tasks, own, base).any(axis=1))
     return [seeds[place] for place in kept.tolist()] or list(seeds)
+
+
+def worth_learning(tasks: TaskChoice, own: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Which starts are kept, (starts, seats), by returns (starts, episodes, seats).
+
+    own: of the learner. base: of random play, every episode of which is compared with every one of
+    the learner's.
+    """
+    better = (own[:, :, None] > base[:, None] + tasks.margin).mean(axis=(1, 2)) > tasks.better
+    kept: np.ndarray = better & ((own > tasks.good).mean(axis=1) < tasks.solved)
+    return kept if tasks.free is None else kept & (base.mean(axis=1) < tasks.free)
