@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from msgspec.structs import replace
 from palestra import EpisodeRecord
+from palestra.records.intervals import Sample
 from palestra_rewards import Group, estimator
 from palestra_training.plan import TrainPlan, read_plan
 from palestra_training.trainer import Round, Trainer
@@ -135,9 +136,20 @@ def figures() -> None:
                 for one in runs
                 if one["game"] == game and one["credit"] == credit
             ]
-            mean = sum(ends) / len(ends) if ends else 0.0
-            cells.append(f"{mean:.3f} ({', '.join(f'{end:.3f}' for end in ends)})" if ends else "–")
+            cells.append(summary(ends))
         print(f"| {name} (`{credit}`) | {' | '.join(cells)} |")
+
+
+def summary(ends: Sequence[float]) -> str:
+    """The mean over seeds with Student's 95 % interval, and each of them."""
+    if not ends:
+        return "–"
+    sample = Sample()
+    for end in ends:
+        sample.add(end)
+    found = sample.interval()
+    each = ", ".join(f"{end:.3f}" for end in ends)
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f}): {each}"
 
 
 MEASURES = {"kuhn": "exploitability_ours", "frozen_lake": "won", "tictactoe": "worst"}

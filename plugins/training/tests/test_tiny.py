@@ -5,7 +5,7 @@ from palestra_training.tiny import make_tiny
 from transformers import AutoTokenizer
 
 BOARD = "You are X.\nXXO\n..O\nMove: 12"
-PIECES = ["You", " are", " X", ".", "\n", "X", "X", "O", "\n"]
+PIECES = ["You", " are", " X", ".", "\n", "XXO", "\n"]
 PIECES += [".", ".", "O", "\n", "Move", ":", " 1", "2"]
 
 
@@ -16,7 +16,7 @@ PIECES += [".", ".", "O", "\n", "Move", ":", " 1", "2"]
         ("pieces", PIECES),
     ],
 )
-def test_a_board_has_a_token_a_cell_or_a_token_a_row(tmp_path, tokens, found):
+def test_a_row_of_a_board_is_one_word_or_its_pieces(tmp_path, tokens, found):
     folder = make_tiny(tmp_path / "m", [BOARD], layers=1, width=8, heads=1, tokens=tokens)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     ids = tokenizer(BOARD, add_special_tokens=False)["input_ids"]

@@ -89,7 +89,7 @@ def test_the_command_writes_them_from_play(tmp_path, rows):
     palestra.write_records(tmp_path / "episode.jsonl", records)
     asked = ["export-llm", str(tmp_path / "episode.jsonl"), "--out", str(tmp_path / "rows.jsonl")]
     with pytest.raises(SystemExit) as left:
-        main([*asked, "--rows", rows, "--agents", "random"])
+        main([*asked, "--rows", rows, "--agents", "random", "--least", "0"])
     assert left.value.code in (0, None)
     lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert lines

@@ -20,7 +20,7 @@ from tokenizers.pre_tokenizers import Split
 from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedTokenizerFast
 
 PIECES = {
-    "pieces": r"\n\n|\n| ?[A-Z]?[a-z_]+| ?[A-Z]| ?[0-9]| ?[^A-Za-z0-9_\s]| ",
+    "pieces": r"\n\n|\n| ?[A-Za-z_]+| ?[0-9]| ?[^A-Za-z0-9_\s]| ",
     "words": r"\n\n|\n| ?[^ \n]+| ",
 }
 UNKNOWN, END = "<unk>", "<end>"
@@ -44,10 +44,9 @@ def make_tiny(
     texts: whatever the model is to read and write; words that are not in them become `<unk>`. kind:
     "llama", or "gpt2", whose learned positions suit texts of one layout, and which begins with all
     words alike. spread: the standard deviation of the first weights; narrow models learn sooner
-    with more than the usual 0.02. tokens: "words" (what stands between blanks: few tokens, many of
-    them unlike), or "pieces" (lower-case words; each capital, digit and sign alone, so that a board
-    of letters has as many tokens as cells). Returns the folder, which `local:FOLDER` and
-    transformers open.
+    with more than the usual 0.02. tokens: "pieces" (runs of letters; each digit and sign alone), or
+    "words" (what stands between blanks: fewer tokens, more of them unlike, and a row of a board is
+    always one). Returns the folder, which `local:FOLDER` and transformers open.
     """
     piece = PIECES[tokens]
     counted = Counter(found for text in texts for found in re.findall(piece, text))
