@@ -195,7 +195,9 @@ def test_a_match_that_cannot_be_restored_harms_no_other(tmp_path, caplog, damage
         again = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))
         await again.start()
         assert again.look(again.seat(tokens[1])).number == 1
-        with pytest.raises(RequestRefused, match=f"match {broken} cannot be restored .*restore a copy"):
+        with pytest.raises(
+            RequestRefused, match=f"match {broken} cannot be restored .*restore a copy"
+        ):
             again.look(again.seat(tokens[0]))
         await again.stop()
         with contextlib.closing(sqlite3.connect(tmp_path / "matches.db")) as database:

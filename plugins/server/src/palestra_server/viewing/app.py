@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from palestra_server.page import asset_routes, recorded
+from palestra_server.page import asset_routes, record_response
 from palestra_server.security import LOOPBACK, Guard
 from palestra_server.viewing.folder import Folder, index_row
 
@@ -72,4 +72,4 @@ class Viewer:
         return compare_digest(given.encode("utf-8", "replace"), self._key.encode())
 
     def _make_page(self, number: int) -> Any:
-        return asyncio.run(recorded(self._folder.records[number].read(), "html")).body
+        return asyncio.run(record_response(self._folder.records[number].read(), "html")).body
