@@ -449,5 +449,5 @@ def test_an_id_that_is_not_in_its_catalogue_yet_is_told_how_to_get_there() -> No
     found.environments["island/Old-v0"] = EnvSpec(
         "island/Old-v0", "island:Old", (2, 2), "sequential", "zero-sum"
     )
-    with pytest.raises(UnknownName, match="Is it new. Declare it with: palestra catalogue"):
+    with pytest.raises(UnknownName, match="Declare it with: palestra catalogue"):
         found.environment("island/New-v0")
