@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import palestra
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
@@ -344,3 +345,30 @@ def test_a_setting_that_is_none_is_refused() -> None:
         batch("next_step", max_episode_steps=0)
     with pytest.raises(LookupError, match="unknown auto-reset mode 'later'"):
         gymnasium.make_vec("palestra:text/Commons-v0", 2, autoreset_mode="later")
+
+
+WRONG = (None, "12", [0], [0, 0, 0], [0, None], [0, "1"], [0, 1.0], [0, 10**6], [-1, 0])
+
+
+@pytest.mark.parametrize("actions", WRONG, ids=repr)
+@pytest.mark.parametrize("name", ["games/TicTacToe-v0", "text/Negotiation-v0"])
+def test_no_lane_moves_if_one_action_is_outside_the_space(name: str, actions: Any) -> None:
+    envs: Any = gymnasium.make_vec(f"palestra:{name}", num_envs=2)
+    fresh: Any = gymnasium.make_vec(f"palestra:{name}", num_envs=2)
+    for one in (envs, fresh):
+        _, infos = one.reset(seed=3)
+    with pytest.raises(palestra.InvalidAction):
+        envs.step(actions)
+    moves = infos["action_mask"].argmax(1)
+    (seen, paid, *_), (other, other_paid, *_) = envs.step(moves), fresh.step(moves)
+    assert np.array_equal(seen, other)
+    assert np.array_equal(paid, other_paid)
+
+
+def test_text_views_take_texts_alone() -> None:
+    envs: Any = gymnasium.make_vec("palestra:games/TicTacToe-v0", num_envs=2, obs="text")
+    envs.reset(seed=1)
+    for actions in ([5, 5], ["5", 5], "55"):
+        with pytest.raises(palestra.InvalidAction):
+            envs.step(actions)
+    envs.step(["5", "5"])

@@ -178,7 +178,10 @@ def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Ar
         )
     wrong = ((array < 0) | (array >= choices)) & acting
     if wrong.any():
-        lane, seat = np.argwhere(wrong)[0].tolist()
-        why = f"environment {lane}, seat {seat} is out of range"
-        raise InvalidAction(int(array[lane, seat]), f"0 to {choices - 1}", why=why)
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        names = zip(("environment", "seat"), first, strict=False)  # one seat's have no second side
+        where = ", ".join(f"{name} {number}" for name, number in names)
+        raise InvalidAction(
+            int(array[first]), f"0 to {choices - 1}", why=f"{where} is out of range"
+        )
     return array

@@ -22,6 +22,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra.shaping import open_episode
 from palestra.views.opening import (
     RENDER_MODES,
+    check_member,
     check_obs,
     check_render_mode,
     check_seat,
@@ -188,6 +189,10 @@ class GymView(gymnasium.Env[Any, Any]):
         if self._named is not None:
             for name, value in self._episode.step.rewards.get(self.seat, {}).items():
                 self._named[name] = self._named.get(name, 0.0) + value
+
+    def check_action(self, action: Any) -> None:
+        """Raise `InvalidAction` for an action that is no member of `action_space`."""
+        check_member(action, self._choices)
 
     def _read(self, action: Any) -> dict[int, Any]:
         """The learning seat's action as {seat: action}, legal or not."""

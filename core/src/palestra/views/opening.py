@@ -110,16 +110,24 @@ def read_action(episode: Episode, seat: int, action: Any, choices: int) -> Any:
     Raises `InvalidAction` for an action outside the action space: that is an error in the program,
     not a move of the player.
     """
+    if type(action) is not int or not 0 <= action < choices:
+        check_member(action, choices)
+    if choices:
+        return episode.game.action_of(action if type(action) is int else _whole_number(action))
+    try:
+        return episode.parse(seat, action)
+    except InvalidAction:
+        return Unreadable(action)
+
+
+def check_member(action: Any, choices: int) -> None:
+    """Raise `InvalidAction` unless an outside action is in the space; `choices` 0 means text."""
     if not choices:
         if not isinstance(action, str):
             raise InvalidAction(action, "a string", why="this view was made with obs='text'")
-        try:
-            return episode.parse(seat, action)
-        except InvalidAction:
-            return Unreadable(action)
+        return
     number, why = action, "it is out of range"
     if type(action) is not int:
         number, why = _whole_number(action), "it is no integer"
     if not 0 <= number < choices:
         raise InvalidAction(action, f"an integer from 0 to {choices - 1}", why=why)
-    return episode.game.action_of(number)

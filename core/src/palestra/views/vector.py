@@ -16,7 +16,7 @@ from palestra.engine.lanes import check_actions
 from palestra.engine.shaped_batch import ShapedBatch, open_batch
 from palestra.kernel.array_game import RESULTS, ArrayGame
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, UnknownName, show
+from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName, show
 from palestra.kernel.game import Game
 from palestra.kernel.registry import registry, renderer
 from palestra.kernel.specs import EnvSpec, load_entry_point
@@ -326,11 +326,29 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
 
 class SyncedViews(SyncVectorEnv):
-    """Gymnasium's `SyncVectorEnv`, which leaves the options of `reset` to its wrappers too.
+    """Gymnasium's `SyncVectorEnv`; it leaves the options of `reset` to its wrappers, and checks
+    all actions before any environment moves.
 
     Gymnasium 1.4's own takes the reset mask out of the options, so that `RecordEpisodeStatistics`
     starts anew in all lanes.
     """
+
+    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        """Play one action in each environment.
+
+        Raises `InvalidAction`, before the state changes, for actions outside `action_space`.
+        """
+        legal = f"{self.num_envs} actions, one for every environment"
+        try:
+            listed = [] if isinstance(actions, str | bytes) else list(actions)
+        except TypeError as error:
+            raise InvalidAction(actions, legal) from error
+        if len(listed) != self.num_envs:
+            raise InvalidAction(actions, legal, why=f"there are {len(listed)}")
+        for env, action, idle in zip(self.envs, listed, self._autoreset_envs, strict=True):
+            if not idle:  # the environment is reset, and the action is not played
+                env.unwrapped.check_action(action)  # type: ignore[attr-defined]
+        return super().step(actions)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
