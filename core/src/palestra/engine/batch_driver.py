@@ -59,7 +59,7 @@ def choose_actions(lane: Any, shared: Any) -> None:
                 action = scripted_action(CONFIG, lane.timestep.state, seat)
             known = 0 <= action < lane.timestep.mask.shape[1]
             if not known or not lane.timestep.mask[seat, action]:
-                action = pick(lane, lane.timestep.mask[seat])
+                action = pick(lane, lane.timestep, seat)
             lane.timestep.actions[seat] = action
 
 
@@ -230,5 +230,5 @@ def act_randomly(lanes: Any, first: int, last: int) -> int:
         lane = lanes[i]
         for seat in range(len(lane.acting)):
             if lane.acting[seat]:
-                lane.timestep.actions[seat] = pick(lane, lane.timestep.mask[seat])
+                lane.timestep.actions[seat] = pick(lane, lane.timestep, seat)
     return 0

@@ -57,7 +57,7 @@ def act_randomly(lanes: Any) -> None:
         lane = lanes[i]
         for seat in range(len(lane.acting)):
             if lane.acting[seat]:
-                lane.timestep.actions[seat] = pick(lane, lane.timestep.mask[seat])
+                lane.timestep.actions[seat] = pick(lane, lane.timestep, seat)
 
 
 def take_actions(lanes: Any, actions: Any) -> None:

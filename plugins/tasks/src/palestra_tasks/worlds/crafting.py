@@ -8,6 +8,7 @@ stone needs the pickaxe. Each skill is an achievement, paid once an episode.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import msgspec
 from palestra import Rng
@@ -81,15 +82,12 @@ class Crafting:
         """0 for none, 1 for here, else the move that leads nearer."""
         if not things:
             return 0
-        side = self.config.size
-        row, column = divmod(self.here, side)
+        side, here = self.config.size, self.here
+        if len(things) == 1:
+            return way(side, here, *things)
+        row, column = divmod(here, side)
         near = min(things, key=lambda c: (abs(c // side - row) + abs(c % side - column), c))
-        down, right = near // side - row, near % side - column
-        if not (down or right):
-            return 1
-        if abs(down) >= abs(right):
-            return 2 if down < 0 else 3
-        return 4 if right < 0 else 5
+        return way(side, here, near)
 
     def act(self, action: int) -> float:
         """Carry out an action; 1 for each new achievement."""
@@ -122,6 +120,17 @@ class Crafting:
         fresh = skill not in self.done
         self.done.add(skill)
         return float(fresh)
+
+
+@cache
+def way(side: int, here: int, there: int) -> int:
+    """1 if both are one cell, else the move that leads nearer, counted from 2."""
+    down, right = there // side - here // side, there % side - here % side
+    if not (down or right):
+        return 1
+    if abs(down) >= abs(right):
+        return 2 if down < 0 else 3
+    return 4 if right < 0 else 5
 
 
 def _best(values: list[float]) -> int:

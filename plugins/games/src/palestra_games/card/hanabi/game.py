@@ -80,9 +80,9 @@ from palestra_games.card.hanabi.rules import (
     play,
     read_hint,
     total_height,
-    touches,
     write_count,
     write_hands,
+    write_hints,
     write_knowledge,
     write_last_move,
     write_table,
@@ -277,8 +277,7 @@ class Hanabi(ArrayGame[HanabiState]):
             mask[slot] = held and state.tokens < config.tokens
             mask[config.hand_size + slot] = held
         if state.tokens > 0:
-            for number in range((config.num_players - 1) * (config.colours + config.ranks)):
-                mask[2 * config.hand_size + number] = touches(config, state, seat, number)
+            write_hints(config, state, seat, mask)
 
     @staticmethod
     def write_observation(config: Hanabi, state: HanabiState, seat: int, obs: Any) -> None:

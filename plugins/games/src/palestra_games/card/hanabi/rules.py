@@ -147,14 +147,17 @@ def has_value(config: Hanabi, card: int, kind: int, value: int) -> bool:
     return own == value
 
 
-def touches(config: Hanabi, state: HanabiState, seat: int, number: int) -> bool:
-    """Whether a hint would point at any card."""
-    target, kind, value = read_hint(config, seat, number)
-    for slot in range(config.hand_size):
-        card = state.hands[target, slot]
-        if card >= 0 and has_value(config, card, kind, value):
-            return True
-    return False
+def write_hints(config: Hanabi, state: HanabiState, seat: int, mask: Any) -> None:
+    """Allow the hints that point at a card, numbered as `read_hint` reads them."""
+    others, first = config.num_players - 1, 2 * config.hand_size
+    for ahead in range(others):
+        target = (seat + 1 + ahead) % config.num_players
+        for slot in range(config.hand_size):
+            card = state.hands[target, slot]
+            if card >= 0:
+                colour, rank = card // config.ranks, card % config.ranks
+                mask[first + ahead * config.colours + colour] = 1
+                mask[first + others * config.colours + ahead * config.ranks + rank] = 1
 
 
 def total_height(config: Hanabi, state: HanabiState) -> int:
@@ -203,8 +206,8 @@ def write_table(config: Hanabi, state: HanabiState, obs: Any, at: int) -> int:
 
 def write_count(obs: Any, at: int, count: int, most: int) -> int:
     """`count` ones in the first of `most` places."""
-    for place in range(count):
-        obs[at + place] = 1
+    for place in range(most):
+        obs[at + place] = place < count
     return int(at + most)
 
 
@@ -238,19 +241,21 @@ def write_last_move(config: Hanabi, state: HanabiState, seat: int, obs: Any, at:
 
 def write_knowledge(config: Hanabi, state: HanabiState, observer: int, obs: Any, at: int) -> int:
     """What the hints so far have told every player about their own cards."""
-    kinds = config.colours * config.ranks
     for ahead in range(config.num_players):
         seat = (observer + ahead) % config.num_players
         for slot in range(config.hand_size):
             colours, ranks = state.could_colour[seat, slot], state.could_rank[seat, slot]
-            for card in range(kinds):
-                fits = colours >> card // config.ranks & ranks >> card % config.ranks & 1
-                obs[at + card] = fits
-            at += kinds
             for colour in range(config.colours):
-                obs[at + colour] = state.told_colour[seat, slot] & colours >> colour & 1
+                if colours >> colour & 1:
+                    for rank in range(config.ranks):
+                        obs[at + rank] = ranks >> rank & 1
+                at += config.ranks
+            if state.told_colour[seat, slot]:
+                for colour in range(config.colours):
+                    obs[at + colour] = colours >> colour & 1
             at += config.colours
-            for rank in range(config.ranks):
-                obs[at + rank] = state.told_rank[seat, slot] & ranks >> rank & 1
+            if state.told_rank[seat, slot]:
+                for rank in range(config.ranks):
+                    obs[at + rank] = ranks >> rank & 1
             at += config.ranks
     return int(at)
