@@ -3,8 +3,8 @@
     python scripts/release.py                 # build, check, install, play
     python scripts/release.py --python 3.13   # install under that Python, repeatable
 
-Each wheel and source distribution must satisfy twine, carry its licence, its catalogue and its type
-marker, and nothing of tests. All wheels together must install into an empty environment from
+Each wheel and source distribution must satisfy twine, carry its licence and its type marker,
+and nothing of tests. All wheels together must install into an empty environment from
 wheels alone, and play a game there. Nothing is uploaded.
 """
 
@@ -50,7 +50,7 @@ def run(*command: str) -> None:
 def contents(wheel: Path) -> list[str]:
     """What is wrong with the files of a wheel."""
     names = zipfile.ZipFile(wheel).namelist()
-    wanted = ("/__init__.py", "/catalogue.json", "/py.typed", "licenses/LICENSE")
+    wanted = ("/__init__.py", "/py.typed", "licenses/LICENSE")
     missing = [end for end in wanted if not any(name.endswith(end) for name in names)]
     strays = [name for name in names if "/tests/" in name or "__pycache__" in name]
     said = [f"{wheel.name} lacks *{end}" for end in missing]

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.slow
 def test_a_newcomer_sees_a_game_and_is_told_what_to_type(tmp_path: Path) -> None:
-    command = [sys.executable, ROOT / "scripts" / "play.py"]
+    command = [sys.executable, str(ROOT / "scripts" / "play.py")]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
