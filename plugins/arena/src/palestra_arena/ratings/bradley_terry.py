@@ -50,7 +50,8 @@ def _require_maximum(wins: Floats) -> None:
 def maximise(wins: Floats) -> Floats:
     """The maximum of the likelihood of a stack of tables at once, by Newton's method.
 
-    The likelihood is concave; where it has no maximum, this stops far out.
+    The likelihood is concave; where it has no maximum, this stops far out. choix, which fits one
+    table at a time, agrees in the tests; the bootstrap fits a thousand.
     """
     size = wins.shape[-1]
     games = wins + wins.swapaxes(-1, -2)
