@@ -88,16 +88,17 @@ def test_any_seed_and_size_equals_episodes(seed: int, num_envs: int) -> None:
                 agree(batch, row, episode)
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 63, 64, 65, 72, 130, 729])
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 256, 300, 729, 4672])
 def test_a_draw_from_a_mask_is_its_nth_legal_action(size: int) -> None:
     rng = np.random.default_rng(size)
     for share in (0.02, 0.5, 1.0):
         mask = (rng.random(size) < share).astype(np.uint8)
         mask[rng.integers(size)] = 1
         legal = mask.nonzero()[0].tolist()
+        timestep = SimpleNamespace(mask=[np.zeros(size, np.uint8), mask])
         holder, found = SimpleNamespace(random_bits=int(rng.integers(2**31))), set()
         for _ in range(40):
-            chosen = pick(holder, mask)
+            chosen = pick(holder, timestep, 1)
             assert chosen == legal[((holder.random_bits >> 8) * len(legal)) >> 23]
             found.add(chosen)
         assert len(found) > min(len(legal), 12) / 2
