@@ -151,7 +151,7 @@ NEEDS: dict[str, Need] = {
     "attacks": fact("executed", "the members who carried out an attack, as a list"),
     "cuts": fact("branched_at", "the step each continuation started from, 0 for trunks"),
     "ratings": Need(
-        lambda group, options: "ratings" in options or "ratings" in group.facts,
+        lambda group, options: options.get("ratings") is not None or "ratings" in group.facts,
         "settle talks of the agent dylan, which report it, or pass ratings=… (peers' ratings, of "
         "shape (layers - 1, agents, agents))",
     ),
