@@ -74,7 +74,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     def start_key(self) -> str:
         """A number that is the same for every episode with the same game, options and seed.
 
-        The seed cannot be recovered from it.
+        Only a program that tries seeds one by one can recover the seed from it.
         """
         start = f"{self.game!r} {self._episode.seed}"
         return blake2b(start.encode(), digest_size=8).hexdigest()
@@ -83,8 +83,8 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         """A generator for this decision alone: it is the same in every run of the episode.
 
         It depends on the agent's own `seed` and `stream`, on the episode, the seat, the step and on
-        how many answers were refused, but not on other episodes. The episode's seed cannot be
-        recovered from it.
+        how many answers were refused, but not on other episodes. Only a program that tries seeds
+        one by one can recover the episode's seed from it.
         """
         episode = self._episode
         parts = [seed, stream, episode.seed, self.seat, episode.steps_played, self.tries]
