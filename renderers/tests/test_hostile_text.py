@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,13 @@ SAID = (
 )
 OWN_SPECS = [s for s in registry().renderers.values() if "palestra_renderers" in s.entry_point]
 MODES = sorted({spec.mode for spec in OWN_SPECS} - {"human"})
-FILES = {"html": "page.html", "gif": "film.gif", "mp4": "film.mp4", "strip": "strip.png"}
+FILES = {
+    "html": "page.html",
+    "gif": "film.gif",
+    "mp4": "film.mp4",
+    "strip": "strip.png",
+    "webp": "film.webp",
+}
 # colours, and what a live picture moves its own cursor with, at the start and end of its lines
 OWN = re.compile("\x1b\\[[0-9;]*[mAK]|\x1b\\[2K|\x1b\\[\\?25[lh]|\r(?=\x1b|\n|$)")
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
@@ -46,7 +53,7 @@ def record_of(quoting: str, text: str) -> EpisodeRecord:
     return record
 
 
-PICTURES = ("gif", "mp4", "strip", "rgb_array")  # letters only: one text is enough
+PICTURES = ("gif", "mp4", "strip", "webp", "rgb_array")  # letters only: one text is enough
 CASES = [
     pytest.param(mode, text, quoting, id=f"{mode}-{text!a}-{quoting}")
     for mode in MODES
@@ -74,6 +81,12 @@ def test_nothing_that_is_said_is_obeyed(mode: str, text: str, quoting: str, tmp_
         picture = renderer(None, mode)().draw_public(episode_of(quoting, text))
         assert not OBEYED.search(str(picture))
         return
+    if mode == "notebook":  # a page in a frame, escaped once more
+        page = unescape(renderer(None, mode)(episode_of(quoting, text)))
+        assert "<script" not in page
+        assert "<img" not in page
+        assert not OBEYED.search(page)
+        return
     for shown in drawn(mode, episode_of(quoting, text)):
         assert not OBEYED.search(OWN.sub("", shown)), repr(shown)
         told = mode == "terminal"  # which shows events, and not the scene alone
@@ -96,4 +109,4 @@ def drawn(mode: str, episode: Episode) -> list[str]:
 
 
 def test_every_mode_is_tested() -> None:
-    assert set(MODES) == {"ansi", "marks", "terminal", "rgb_array", *FILES}
+    assert set(MODES) == {"ansi", "marks", "notebook", "terminal", "rgb_array", *FILES}
