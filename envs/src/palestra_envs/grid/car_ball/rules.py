@@ -5,9 +5,12 @@ Places are counted in ticks, `TICKS` to a cell, from the north-west corner; spee
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palestra import Out
+
+if TYPE_CHECKING:
+    from palestra_envs.grid.car_ball.game import CarBall, CarBallState
 
 TICKS = 8
 TOP = 10  # fastest speed of a car along an axis
@@ -17,7 +20,7 @@ GOAL, CHASE, ADVANCE, HIT = range(4)  # columns of rewards
 NOBODY = -1
 
 
-def drive(config: Any, state: Any, seat: int, south: int, east: int) -> None:
+def drive(config: CarBall, state: CarBallState, seat: int, south: int, east: int) -> None:
     """Change a car's speed by its push, slow it down without one, and move it within the walls."""
     ends = config.rows * TICKS - 1, config.columns * TICKS - 1
     for axis in range(2):
@@ -33,7 +36,7 @@ def drive(config: Any, state: Any, seat: int, south: int, east: int) -> None:
         state.place[seat, axis], state.speed[seat, axis] = place, speed
 
 
-def meets(config: Any, state: Any, seat: int) -> bool:
+def meets(config: CarBall, state: CarBallState, seat: int) -> bool:
     """Whether a car touches the ball and nears it."""
     ball = config.num_players
     nearing = 0
@@ -45,7 +48,7 @@ def meets(config: Any, state: Any, seat: int) -> bool:
     return bool(nearing <= 0)
 
 
-def bounce(config: Any, state: Any) -> None:
+def bounce(config: CarBall, state: CarBallState) -> None:
     """Bounce the ball off the cars that meet it, as off bodies of infinite mass; `hits` says which.
 
     Where several meet it at once, it gets the mean of the speeds that each would give it.
@@ -65,7 +68,7 @@ def bounce(config: Any, state: Any) -> None:
         state.speed[ball, axis] = min(BALL_TOP, max(-BALL_TOP, speed))
 
 
-def roll(config: Any, state: Any) -> int:
+def roll(config: CarBall, state: CarBallState) -> int:
     """Move the ball, which walls reflect and every fourth step slows; returns who scored."""
     ball = config.num_players
     ends = config.rows * TICKS - 1, config.columns * TICKS - 1
@@ -83,7 +86,7 @@ def roll(config: Any, state: Any) -> int:
     return team
 
 
-def in_goal(config: Any, south: int) -> bool:
+def in_goal(config: CarBall, south: int) -> bool:
     """Whether a place along the side lies between the goal's posts."""
     middle = config.rows * TICKS // 2
     return bool(abs(2 * south + 1 - 2 * middle) <= config.goal_width * TICKS)
@@ -93,12 +96,12 @@ def sign(number: int) -> int:
     return int(number > 0) - int(number < 0)
 
 
-def far(state: Any, one: int, south: int, east: int) -> int:
+def far(state: CarBallState, one: int, south: int, east: int) -> int:
     """The larger of the distances along the axes from a thing to a place, in ticks."""
     return int(max(abs(state.place[one, 0] - south), abs(state.place[one, 1] - east)))
 
 
-def pay_progress(config: Any, state: Any, seat: int, before: Any, out: Out) -> None:
+def pay_progress(config: CarBall, state: CarBallState, seat: int, before: Any, out: Out) -> None:
     """Pay a car for nearing the ball and for the ball's way towards the goal it attacks.
 
     before: ticks from the car to the ball, and the ball's place along the pitch, before the step.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from palestra import Out
 from palestra.grids.compass import EAST, NORTH
 from palestra.grids.moving import NOWHERE, neighbour
 from palestra.rules import randint, uniform
+
+if TYPE_CHECKING:
+    from palestra_envs.grid.wildfire.game import Wildfire, WildfireState
 
 BARE, TREE, WET, FIRE, BURNT, WATER, HOUSE, WET_HOUSE, RUIN = range(9)  # what is on a cell
 DROP = 5
@@ -15,7 +18,7 @@ EXTINGUISHED, PREPARED, HOUSES, SAVED = range(4)  # columns of rewards
 OPPOSITE = (0, 2, 1, 4, 3)  # by action
 
 
-def lay_out(config: Any, state: Any) -> None:
+def lay_out(config: Wildfire, state: WildfireState) -> None:
     """Draw trees, then water, houses, fires and the wind."""
     cells = config.rows * config.columns
     for cell in range(cells):
@@ -36,7 +39,7 @@ def lay_out(config: Any, state: Any) -> None:
         state.trees_at_start += state.ground[cell] == TREE or state.ground[cell] == FIRE
 
 
-def fly(config: Any, state: Any, seat: int, action: int) -> None:
+def fly(config: Wildfire, state: WildfireState, seat: int, action: int) -> None:
     """Move a plane, and fill it over water."""
     there = neighbour(config, state.cell[seat], action)
     if there != NOWHERE:
@@ -45,7 +48,7 @@ def fly(config: Any, state: Any, seat: int, action: int) -> None:
         state.loaded[seat] = 1
 
 
-def drop(config: Any, state: Any, seat: int, out: Out) -> None:
+def drop(config: Wildfire, state: WildfireState, seat: int, out: Out) -> None:
     """Empty a plane over its cell: what burns goes out, and what could burn no longer can."""
     state.loaded[seat] = 0
     cell = state.cell[seat]
@@ -58,14 +61,14 @@ def drop(config: Any, state: Any, seat: int, out: Out) -> None:
         pay(config, state, PREPARED, config.prepare_reward, out)
 
 
-def pay(config: Any, state: Any, term: int, amount: float, out: Out) -> None:
+def pay(config: Wildfire, state: WildfireState, term: int, amount: float, out: Out) -> None:
     """Pay the same to every plane."""
     for seat in range(config.num_players):
         out.rewards[seat, term] += amount
         state.earned[seat] += amount
 
 
-def burn(config: Any, state: Any, out: Out) -> None:
+def burn(config: Wildfire, state: WildfireState, out: Out) -> None:
     """Let the fire spread by one step; then what has burnt for long enough goes out."""
     for cell in range(config.rows * config.columns):
         state.catches[cell] = 0
@@ -89,7 +92,7 @@ def burn(config: Any, state: Any, out: Out) -> None:
             state.ground[cell] = BURNT
 
 
-def chance(config: Any, state: Any, way: int) -> float:
+def chance(config: Wildfire, state: WildfireState, way: int) -> float:
     """The chance, per step, that a fire spreads to the next cell this way."""
     if way == state.wind:
         return float(config.spread * (1 + config.gust))
@@ -98,12 +101,12 @@ def chance(config: Any, state: Any, way: int) -> float:
     return float(config.spread)
 
 
-def can_burn(state: Any, cell: int) -> bool:
+def can_burn(state: WildfireState, cell: int) -> bool:
     ground = state.ground[cell]
     return bool(ground in (TREE, HOUSE))
 
 
-def count(config: Any, state: Any, kind: int) -> int:
+def count(config: Wildfire, state: WildfireState, kind: int) -> int:
     """How many cells hold this."""
     found = 0
     for cell in range(config.rows * config.columns):
@@ -111,7 +114,7 @@ def count(config: Any, state: Any, kind: int) -> int:
     return found
 
 
-def nearest(config: Any, state: Any, seat: int, kind: int) -> int:
+def nearest(config: Wildfire, state: WildfireState, seat: int, kind: int) -> int:
     """The nearest cell of a kind to a plane, the first of several; -1 if there is none."""
     columns, own = config.columns, state.cell[seat]
     found, least = -1, 1 << 30

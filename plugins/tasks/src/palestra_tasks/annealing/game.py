@@ -50,7 +50,7 @@ class AnnealingState(ArrayState):
     accepted: Annotated[int, np.int32]
 
 
-def energy_of(config: Any, state: Any, place: Any, x: float, y: float) -> float:
+def energy_of(config: NeuralSA, state: AnnealingState, place: Any, x: float, y: float) -> float:
     """The energy of a solution; infinite where it breaks a constraint."""
     n = config.size
     total = 0.0
