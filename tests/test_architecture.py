@@ -183,3 +183,15 @@ def test_every_module_says_what_it_is() -> None:
     for root in PACKAGES.values():
         for path in root.rglob("*.py"):
             assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["palestra_envs", "palestra_games", "palestra_markets", "palestra_tasks", "palestra_web"],
+)
+def test_rules_know_the_classes_of_their_state_and_game(package: str) -> None:
+    for path in PACKAGES[package].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                kinds = {a.arg: ast.unparse(a.annotation) for a in node.args.args if a.annotation}
+                assert "Any" not in (kinds.get("state"), kinds.get("config")), (path, node.name)
