@@ -83,7 +83,7 @@ def test_steps_are_rewarded_for_form_kind_and_content() -> None:
     for step, text in zip(three, own, strict=True):
         step.turns[0].text = text
     three[1].turns[0].status = "retried"
-    changed.steps = three
+    changed.steps, changed.length = three, 3
     found = shape("sea", changed, expert=lambda _: [texts[0], texts[0], texts[2]])
     # the same; the same kind, with 2 * 15 of 36 letters alike, after a refusal; another kind
     assert found == pytest.approx([1.0, 0.4 + 0.5 * ratio(texts[1], texts[0]), 0.1])
