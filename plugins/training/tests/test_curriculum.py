@@ -1,11 +1,9 @@
 """When episodes may be long, and which starts are learned from."""
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 from palestra import InvalidOption, make_agent
-from palestra_agents.task_filter import TaskFilter
-from palestra_training.curriculum import chosen_starts, horizon_at, worth_learning
+from palestra_training.curriculum import chosen_starts, horizon_at
 from palestra_training.hints import hint_steps, score_of
 from palestra_training.plan import Evaluation, Hints, TaskChoice, TinyModel, TrainPlan, read_plan
 from palestra_training.trainer import Trainer
@@ -76,18 +74,6 @@ def test_starts_that_are_too_easy_too_hard_or_free_are_left_out():
     play = paid(lambda name, seed: gains.get((name, seed), 0.0))
     assert chosen_starts(tasks, [1, 2, 3, 4], [learner] * 2, [control] * 2, play) == [3]
     assert chosen_starts(tasks, [1, 2], [learner] * 2, [control] * 2, play) == [1, 2]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_filter_is_that_of_training_on_arrays(seed):
-    rng = np.random.default_rng(seed)
-    own, base = (rng.integers(-2, 3, (40, 5, 3)) / 2 for _ in range(2))
-    criteria = {"good": 0.5, "solved": 0.6, "margin": 0.5, "better": 0.3}
-    free = 0.1 if seed % 2 else None
-    found = worth_learning(TaskChoice(**criteria, free=free), own, base)
-    other = TaskFilter(**criteria, free=np.inf if free is None else free)
-    assert (found == other.accept(own, base)).all()
-    assert 0 < found.sum() < found.size
 
 
 def test_a_seat_is_compared_with_random_play_in_that_seat_alone():
