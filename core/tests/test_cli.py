@@ -165,6 +165,9 @@ def test_verbose_prints_questions_and_answers(run: Run) -> None:
     )
     assert "answers: 5" in done.out
     assert "again, because" in done.out
+    assert done.out.count("   rules: You play tic-tac-toe") == 2  # once for each seat
+    assert "   reads: " in done.out
+    assert "player_0, you may play: 1, 2, 3, 4, 5, 6, 7, 8, 9" in done.out
 
 
 def test_shaped_rewards_from_the_command_line(run: Run) -> None:

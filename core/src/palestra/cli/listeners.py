@@ -147,7 +147,7 @@ class RunTally:
 
 
 class Narrator:
-    """Prints every question and answer in full, to read what language models do.
+    """Prints the rules, every question and every answer in full, as a language model reads them.
 
     A model's text cannot move the cursor or change colours, and its lines are indented further than
     the narrator's own.
@@ -155,11 +155,19 @@ class Narrator:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._instructed: set[tuple[int, int, int]] = set()  # who has read the rules
 
     @hookimpl
     def palestra_turn_ready(self, turn: Turn) -> None:
         title = f"-- {turn.env}, turn {turn.steps_played}, {turn.game.players[turn.seat]}"
         self._say(f"{title}{f': again, because {turn.error}' if turn.error else ''}")
+        if turn.error:  # the question is the same
+            return
+        person = turn.episode_key, turn.seat, turn.life
+        if person not in self._instructed:
+            self._instructed.add(person)
+            self._say(f"   rules: {turn.game.rules_for(turn.seat)}")
+        self._say(f"   reads: {turn.text}")
 
     @hookimpl
     def palestra_action_chosen(self, turn: Turn, decision: Decision) -> None:

@@ -25,6 +25,7 @@ EnvId = Annotated[
 ]
 ADVICE = 'No environments are installed; run: pip install "palestra[all]".'
 LONGEST_VALUE = 40  # characters of a split's option that `palestra info` shows
+FIRST_NAMES = 8  # of the agents that play any game
 
 
 def table(*columns: str) -> Table:
@@ -145,7 +146,7 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         a for a in registry().agents.values() if a.can_play(spec.id) and not unmet_needs(a, game)
     ]
     facts = [
-        ("players", f"{seats_text(spec)} ({game.num_players} by default)"),
+        ("players", players_text(spec, game)),
         ("moves", spec.moves),
         ("payoffs", f"{spec.payoffs}, terms {', '.join(game.reward_terms)}"),
         ("information", "perfect" if game.perfect_information else "hidden"),
@@ -154,7 +155,7 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         ("paper", spec.paper),
         ("splits", splits_text(spec)),
         ("agents", ", ".join(sorted(a.name for a in agents if "*" not in a.plays))),
-        ("any game's", ", ".join(sorted(a.name for a in agents if "*" in a.plays))),
+        ("any game's", several(sorted(agents, key=lambda a: (a.kind == "llm", a.name)))),
         ("metrics", ", ".join(metric.name for metric in metrics_for(spec.id))),
         ("views", "gym, aec, parallel, batch, episode"),
         ("also takes", also_takes(spec)),
@@ -163,6 +164,20 @@ def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
         facts.insert(6, ("observation", str(game.observation_space(0))))
         facts.insert(7, ("actions", str(game.action_space(0))))
     return [(name, value) for name, value in facts if value]
+
+
+def players_text(spec: EnvSpec, game: Any) -> str:
+    """The numbers of players, and the default where there is a choice."""
+    low, high = spec.players
+    return str(low) if low == high else f"{low}-{high} ({game.num_players} by default)"
+
+
+def several(agents: Sequence[AgentSpec]) -> str:
+    """The first of the agents that play any game, and how many there are."""
+    names = [agent.name for agent in agents if "*" in agent.plays]
+    first = ", ".join(names[:FIRST_NAMES])
+    rest = len(names) - FIRST_NAMES
+    return f"{first} and {rest} more; see palestra agents" if rest > 0 else first
 
 
 def also_takes(spec: EnvSpec) -> str:

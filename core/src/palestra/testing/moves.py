@@ -146,15 +146,18 @@ def within_bounds(subject: Subject, episode: Episode) -> None:
     low, high = subject.game.payoff_bounds
     returns = list(episode.returns)
     worst, best = min(returns), max(returns)
+    where = f"seed {episode.seed}, after step {episode.steps_played}"
     slack = 1e-9 * max(1.0, abs(low), abs(high))
     require(
         low - slack <= worst and best <= high + slack,
-        f"returns {returns} leave the declared payoff_bounds {(low, high)}",
+        f"returns {returns} leave the declared payoff_bounds {(low, high)} ({where})",
     )
     if subject.game.payoffs == "zero-sum":
-        require(abs(sum(returns)) < 1e-6, f"declared zero-sum, but returns are {returns}")
+        require(abs(sum(returns)) < 1e-6, f"declared zero-sum, but returns are {returns} ({where})")
     if subject.game.payoffs == "common":
-        require(best - worst < 1e-6, f"declared common payoffs, but returns are {returns}")
+        require(
+            best - worst < 1e-6, f"declared common payoffs, but returns are {returns} ({where})"
+        )
 
 
 def numbers_stay_in_space(subject: Subject) -> None:
