@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import palestra
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -49,9 +50,18 @@ def test_the_animation_of_the_readme_is_light() -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` builds it."""
-    folder = tmp_path_factory.mktemp("site") / "html"
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The site, built as `make docs` builds it, by the first test process that needs it."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own if worker_id == "master" else own.parent
+    folder = shared / "site"
+    with FileLock(shared / "site.lock"):
+        if not folder.exists():
+            build(shared / "draft").rename(folder)
+    return folder
+
+
+def build(folder: Path) -> Path:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "site.py", "--out", folder],
         capture_output=True,
