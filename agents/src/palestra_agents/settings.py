@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from palestra import InvalidOption, Meta
@@ -41,8 +42,24 @@ class Checked:
 
 def read_settings(kind: type[T], chosen: Mapping[str, Any], name: str) -> T:
     """Settings of a learner; raises `InvalidOption` for one that it does not have."""
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    require_fields(kind, chosen, f"{name} has no setting")
+    return kind(**chosen)
+
+
+def require_fields(kind: type, chosen: Iterable[str], complaint: str) -> None:
+    """Raise `InvalidOption` for a name that is no field of the dataclass `kind`."""
+    known = [field.name for field in fields(kind)]
     for given in chosen:
         if given not in known:
-            raise InvalidOption(f"{name} has no setting {given!r}; choose from: {', '.join(known)}")
-    return kind(**chosen)
+            raise InvalidOption(f"{complaint} {given!r}; choose from: {', '.join(known)}")
+
+
+def require_same(folder: Path, kept: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
+    """Raise `InvalidOption` if a run is resumed with something it was not started with."""
+    for name, value in typed.items():
+        if name not in kept or kept[name] != value:
+            was = f"{name}={kept[name]!r}" if name in kept else f"no {name}"
+            raise InvalidOption(
+                f"{folder} holds a run with {was}, not {value!r}; resume it with the options it "
+                f"was started with, or train into another --out"
+            )

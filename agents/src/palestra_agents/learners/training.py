@@ -28,6 +28,7 @@ from palestra_agents.learners.recurrent import Recurrent
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.values import ValueLearner
 from palestra_agents.ppo.training import interrupt_event
+from palestra_agents.settings import require_same
 
 FORMAT = "palestra.learner/1"
 STATE_FORMAT = "palestra.team-run/1"
@@ -139,12 +140,7 @@ def resume_team(
     if env == state["env"]:
         typed |= options_of(game(env, **{**state["options"], **options}))
         kept |= options_of(rules)
-    for name, value in typed.items():
-        if name not in kept or kept[name] != value:
-            raise InvalidOption(
-                f"{folder} holds a run with {name}={kept.get(name)!r}, not {value!r}; resume it "
-                "with the options it was started with, or train into another --out"
-            )
+    require_same(folder, kept, typed)
     learner = make_learner(state["algo"], state["env"], state["options"], state["settings"])
     run = TeamRun(algo, env, state["options"], learner, state["curve"], state["returns"])
     check_versions(folder, state["versions"], run.versions, accept=other_versions)

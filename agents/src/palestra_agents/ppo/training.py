@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -30,6 +30,7 @@ from rich.progress import Progress
 
 from palestra_agents.ppo.network import PolicyValue
 from palestra_agents.ppo.trainer import CHECKPOINT, Settings, Trainer
+from palestra_agents.settings import require_fields, require_same
 
 CURVE = "curve.csv"
 COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")
@@ -53,10 +54,7 @@ def read_tasks(pairs: list[str]) -> TaskFilter | None:
 def _read_fields(pairs: list[str], kind: type, complaint: str) -> dict[str, Any]:
     """Parse options by name, each a field of the dataclass `kind`."""
     chosen = read_options(pairs)
-    known = [field.name for field in fields(kind)]
-    for name in chosen:
-        if name not in known:
-            raise InvalidOption(f"{complaint} {name!r}; choose from: {', '.join(known)}")
+    require_fields(kind, chosen, complaint)
     return chosen
 
 
@@ -89,26 +87,16 @@ def resume(
 ) -> Trainer:
     """Resume the run in a folder; options given again must equal those it was started with."""
     trainer = Trainer.load(folder, other_versions=other_versions)
-    _same(folder, {"environment": trainer.env}, {"environment": env})
+    require_same(folder, {"environment": trainer.env}, {"environment": env})
     typed = trainer.options | read_options(options)
-    _same(folder, options_of(trainer.game), options_of(game(env, **typed)))
+    require_same(folder, options_of(trainer.game), options_of(game(env, **typed)))
     changed = _read_fields(settings, Settings, "ppo has no setting")
-    _same(folder, asdict(trainer.settings), asdict(replace(trainer.settings, **changed)))
+    require_same(folder, asdict(trainer.settings), asdict(replace(trainer.settings, **changed)))
     chosen = _read_fields(tasks, TaskFilter, "--filter has no")
-    _same(folder, asdict(trainer.tasks) if trainer.tasks else {}, chosen)
+    require_same(folder, asdict(trainer.tasks) if trainer.tasks else {}, chosen)
     if rewards:
-        _same(folder, {"rewards": trainer.rewards}, {"rewards": tuple(rewards)})
+        require_same(folder, {"rewards": trainer.rewards}, {"rewards": tuple(rewards)})
     return trainer
-
-
-def _same(folder: Path, kept: dict[str, Any], typed: dict[str, Any]) -> None:
-    for name, value in typed.items():
-        if name not in kept or kept[name] != value:
-            was = f"{name}={kept[name]!r}" if name in kept else f"no {name}"
-            raise InvalidOption(
-                f"{folder} holds a run with {was}, not {value!r}; resume it with the options it "
-                f"was started with, or train into another --out"
-            )
 
 
 def train(

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord
@@ -84,12 +83,12 @@ async def record_response(record: EpisodeRecord, form: str) -> Response:
     """
     if form != "html":
         return Response(msgspec.json.encode(record), media_type="application/json")
+    return Response(await asyncio.to_thread(replay_page, record), media_type="text/html")
+
+
+def replay_page(record: EpisodeRecord) -> bytes:
+    """A page to replay a record; raises `MissingExtra` if no renderer writes pages."""
     write = renderer(registry().environments.get(record.env), "html")
-    page = await asyncio.to_thread(_written_bytes, write, record)
-    return Response(page, media_type="text/html")
-
-
-def _written_bytes(write: Any, record: EpisodeRecord) -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "replay.html"
         write([record], path, None, None)

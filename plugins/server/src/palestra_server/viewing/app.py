@@ -6,7 +6,6 @@ import asyncio
 from functools import lru_cache
 from hmac import compare_digest
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from palestra import PalestraError
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from palestra_server.page import asset_routes, record_response
+from palestra_server.page import asset_routes, replay_page
 from palestra_server.security import LOOPBACK, Guard
 from palestra_server.viewing.folder import Folder, index_row
 
@@ -71,5 +70,5 @@ class Viewer:
     def _knows(self, given: str) -> bool:
         return compare_digest(given.encode("utf-8", "replace"), self._key.encode())
 
-    def _make_page(self, number: int) -> Any:
-        return asyncio.run(record_response(self._folder.records[number].read(), "html")).body
+    def _make_page(self, number: int) -> bytes:
+        return replay_page(self._folder.records[number].read())
