@@ -16,7 +16,7 @@ from palestra.catalogue.declare import agent, environment, metric, renderer, rew
 from palestra.catalogue.find import specs
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
-from palestra.kernel.array_game import ArrayGame, Out, constant
+from palestra.kernel.array_game import ArrayGame, Channel, Out, constant
 from palestra.kernel.episode import Episode, Snapshot
 from palestra.kernel.errors import (
     BudgetSpent,
@@ -70,6 +70,7 @@ from palestra.shaping import Transition
 from palestra.startup import warn_of_failures
 from palestra.talk import Talking
 from palestra.version import __version__
+from palestra.views.channels import read_channels
 from palestra.views.registration import push
 from palestra.views.remote import connect
 
@@ -100,6 +101,7 @@ __all__ = [
     "Bar",
     "Budget",
     "BudgetSpent",
+    "Channel",
     "Decision",
     "Divergence",
     "EnvSpec",
@@ -170,6 +172,7 @@ __all__ = [
     "printable",
     "quote",
     "read_catalogue",
+    "read_channels",
     "read_records",
     "record_episode",
     "renderer",

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from palestra.catalogue.describe import describe_options, described_parameters
 from palestra.cli.arguments import complete_name
-from palestra.cli.listing import facts_of, options_table
+from palestra.cli.listing import facts_of, options_table, table
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import load_game, registry, where_from
 from palestra.kernel.specs import (
@@ -23,6 +23,7 @@ from palestra.kernel.specs import (
     RewardSpec,
     load_entry_point,
 )
+from palestra.views.channels import entries, layouts
 
 Explained = Annotated[
     str,
@@ -57,6 +58,13 @@ def info(name: Explained) -> None:
 def _environment(spec: EnvSpec) -> None:
     game = load_game(spec, {})
     _explain(spec.id, game.rules_for(0), facts_of(spec, game), describe_options(type(game)))
+    for owners, channels in layouts(game).items():
+        rows = table("entries", "channel", "meaning")
+        for where, channel in entries(channels):
+            rows.add_row(where, channel.name, channel.meaning)
+        console = Console()
+        console.print(f"\nobservation of {owners}", style="bold", markup=False)
+        console.print(rows)
 
 
 def _agent(spec: AgentSpec) -> None:

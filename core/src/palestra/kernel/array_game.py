@@ -51,6 +51,14 @@ class Out(NamedTuple):
     costs: NDArray[np.float64]
 
 
+class Channel(NamedTuple):
+    """A named part of an observation: `size` entries in a row along its axis of channels."""
+
+    name: str
+    size: int
+    meaning: str
+
+
 class MoveTexts(dict[int, str]):
     """The text of a seat's actions in a game with `fixed_moves`, each written once."""
 
@@ -76,6 +84,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     observation_shape: Any  # tuple of int
     observation_dtype: ClassVar[type[np.generic]] = np.int8
     observation_bounds: ClassVar[tuple[float, float]] = (0, 1)
+    channel_axis: ClassVar[int] = 0  # the axis of an observation along which channels follow
     fixed_moves: ClassVar[bool] = False  # whether `action_text` makes no use of the state
 
     # What a subclass writes
@@ -117,6 +126,10 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     @staticmethod
     @abstractmethod
     def write_observation(config: Any, state: Any, seat: int, view: Any) -> None: ...
+
+    def observation_channels(self, seat: int) -> Sequence[Channel]:
+        """What a seat's observation consists of, in order; pages of environments list it."""
+        return ()
 
     @staticmethod
     def scripted_action(config: Any, state: Any, seat: int) -> int:

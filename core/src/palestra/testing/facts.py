@@ -14,6 +14,7 @@ from typing import Any
 from palestra.catalogue.build import stale_environment
 from palestra.catalogue.declare import declared_ids
 from palestra.catalogue.describe import describe_options
+from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.game import Game
 from palestra.kernel.registry import load_game
@@ -41,7 +42,26 @@ def facts_are_true(subject: Subject) -> None:
     require(frozen, "the game is not a frozen dataclass, so it is no value")
     require(load_game(spec, subject.options) == game, "two games with the same options differ")
     _no_option_is_taken(game)
+    _channels_add_up(game)
     _every_declared_size(subject, game)
+
+
+def _channels_add_up(game: Game[Any, Any]) -> None:
+    """The channels of every seat have names of their own and fill the observation."""
+    if not isinstance(game, ArrayGame):
+        return
+    for seat in range(game.num_players):
+        channels = game.observation_channels(seat)
+        names = [channel.name for channel in channels]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        require(not twice, f"observation_channels({seat}) has {', '.join(twice)} more than once")
+        entries = game.observation_shape[game.channel_axis]
+        total = sum(channel.size for channel in channels)
+        require(
+            not channels or total == entries,
+            f"observation_channels({seat}) describes {total} entries of the {entries} along axis "
+            f"{game.channel_axis} of an observation of shape {tuple(game.observation_shape)}",
+        )
 
 
 def _no_option_is_taken(game: Game[Any, Any]) -> None:

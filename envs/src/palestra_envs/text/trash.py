@@ -11,6 +11,9 @@ each player 10 points in every one of 12 rounds, and leaves 60; clearing nearly 
 little later costs 36, and leaves 144. A player who does nothing while the others do enough is paid
 best, so it is a dilemma. The tests check the least effort, found by dynamic programming, with
 shortest paths in networkx.
+
+Checked: runs in closed form; the least effort against shortest paths by networkx; whoever does
+nothing while others do enough is paid best.
 """
 
 from __future__ import annotations

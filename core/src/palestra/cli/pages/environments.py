@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection
 from pathlib import Path
 from shutil import copyfile
@@ -25,11 +26,13 @@ from palestra.kernel.rng import Rng
 from palestra.kernel.specs import EnvSpec, load_entry_point
 from palestra.kernel.text_game import TextGame
 from palestra.records.metrics import metrics_for
+from palestra.views.channels import entries, layouts
 
 TURNS = 6  # turns of the conversation that are shown
 LONGEST = 3_000  # characters of it that are shown
 MOST_ACTIONS = 12  # actions by number that are listed
 # facts that have a section, or that are the same for every environment
+CHECKED = re.compile(r"(?<![\w`(] )\bChecked\b")  # at the start of a sentence
 ELSEWHERE = ("paper", "splits", "observation", "actions", "metrics", "views", "any game's")
 
 
@@ -82,6 +85,7 @@ def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
 def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") -> str:
     """One environment: what it is, its facts, how it is played, how well, and how to use it."""
     game = load_game(spec, {})
+    prose, checked = about(spec)
     picture = [f"![An episode of {spec.id}]({animation})", ""] if animation else []
     facts = [(name, plain(value)) for name, value in facts_of(spec, game) if name not in ELSEWHERE]
     return "\n".join(
@@ -89,7 +93,7 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             f"# {spec.id}",
             "",
             *picture,
-            _about(spec),
+            prose,
             "",
             *section("Rules as a player reads them", _fenced(game.rules_for(0))),
             *section("Facts", table(("fact", "value"), facts)),
@@ -101,17 +105,29 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             *section("Reference scores", _scores(measured) if measured else []),
             *section("Speed", _speed(measured) if measured else []),
             *section("Source", [plain(spec.paper)] if spec.paper else []),
+            *section("What its rules are checked against", [checked] if checked else []),
             *section("Use it", snippets(spec, game)),
             *section("A conversation", _transcript(spec)),
         ]
     )
 
 
-def _about(spec: EnvSpec) -> str:
+def about(spec: EnvSpec) -> tuple[str, str]:
+    """The docstrings of a game's module and class, and what they say its rules are checked against.
+
+    That is the text from a sentence that begins with "Checked" to the end of its paragraph. The
+    class's summary is left out, since the module's begins the page.
+    """
     kind = load_entry_point(spec.entry_point)
     module, own = inspect.getdoc(inspect.getmodule(kind)) or "", inspect.getdoc(kind) or ""
-    first, _, rest = own.partition("\n\n")
-    return f"{module}\n\n{rest if module.startswith(first) else own}".strip()
+    rest = own.partition("\n\n")[2] if module else own
+    prose, checked = list[str](), list[str]()
+    for paragraph in f"{module}\n\n{rest}".split("\n\n"):
+        if found := CHECKED.search(paragraph):
+            checked.append(paragraph[found.start() :].strip())
+            paragraph = paragraph[: found.start()].rstrip()
+        prose.append(paragraph)
+    return "\n\n".join(part for part in prose if part), "\n\n".join(checked)
 
 
 def _fenced(text: str) -> list[str]:
@@ -127,6 +143,7 @@ def _spaces(spec: EnvSpec, game: Game[Any, Any]) -> list[str]:
             ("action", *_space_row(game.action_space(0))),
         ]
         lines += table(("space", "shape", "type", "values"), rows)
+        lines += channel_tables(game)
     if isinstance(game, ArrayGame) and game.num_actions <= MOST_ACTIONS:
         named = [(code(str(number)), plain(text)) for number, text in _first_actions(game)]
         lines += ["", "Legal at the first move:", "", *table(("action", "in words"), named)]
@@ -134,6 +151,22 @@ def _spaces(spec: EnvSpec, game: Game[Any, Any]) -> list[str]:
         kinds = [(code(_signature(kind)), _first_line(kind)) for kind in game.action_types]
         lines += ["", *table(("action in words", "what it does"), kinds)]
     return lines
+
+
+def channel_tables(game: Game[Any, Any]) -> list[str]:
+    """The channels of an observation with their entries, once for all seats that share them."""
+    lines = list[str]()
+    for owners, channels in layouts(game).items():
+        rows = [(code(where), code(c.name), plain(c.meaning)) for where, c in entries(channels)]
+        lines += ["", f"Channels of an observation{_along(game)}, for {owners}:", ""]
+        lines += table(("entries", "channel", "meaning"), rows)
+    return lines
+
+
+def _along(game: Game[Any, Any]) -> str:
+    if not isinstance(game, ArrayGame) or len(game.observation_shape) == 1:
+        return ""
+    return f" along axis {game.channel_axis}"
 
 
 def _signature(kind: type[Any]) -> str:

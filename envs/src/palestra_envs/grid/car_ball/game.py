@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -212,6 +213,16 @@ class CarBall(ArrayGame[CarBallState]):
     def write_legal_mask(config: CarBall, state: CarBallState, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        mates = self.num_players // 2 - 1
+        motion = "south and east in ticks, then speed south and east"
+        return (
+            Channel("own", 4, f"the player: {motion}, as they attack from west to east"),
+            Channel("ball", 4, f"the ball: {motion}"),
+            Channel("team", 4 * mates, f"each other member of the team by seat: {motion}"),
+            Channel("opponents", 4 * (mates + 1), f"each opponent by seat: {motion}"),
+        )
 
     @staticmethod
     def write_observation(config: CarBall, state: CarBallState, seat: int, obs: Any) -> None:

@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayState,
+    Channel,
     InvalidOption,
     Meta,
     Out,
@@ -290,6 +291,19 @@ class Delivery(Walkers[DeliveryState]):
         for action in range(len(ACTIONS)):
             there = neighbour(config, state.cell[seat], heading(action))
             mask[action] = there != NOWHERE and state.walls[there] != BUILDING
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        cells = self.side**2
+        return (
+            Channel("own", 2, "the robot's row and column"),
+            Channel("address", 2, "row and column of its address"),
+            Channel("due", 1, "steps left"),
+            Channel("damage", 1, "how often the cargo was shaken"),
+            Channel("obstacles", cells, "window: 1 buildings and beyond the map, 2 bins"),
+            Channel("pedestrians", cells, "window: 1 for a pedestrian"),
+            Channel("robots", cells, "window: 1 for another robot"),
+            Channel("distances", cells, "window: steps to the address plus 1; 0 for no path"),
+        )
 
     @staticmethod
     def write_observation(config: Delivery, state: DeliveryState, seat: int, obs: Any) -> None:

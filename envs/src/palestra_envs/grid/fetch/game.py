@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayState,
     Bar,
+    Channel,
     InvalidOption,
     Meta,
     Out,
@@ -264,6 +265,24 @@ class Fetch(Walkers[FetchState]):
         mask[TAKE] = here != NOWHERE and mug_at(config, state, here) != NOWHERE
         for spot in range(config.num_spots):
             mask[GO + spot] = spot != here
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("own", 2, "the robot's row and column"),
+            Channel(
+                "spots",
+                3 * self.num_spots,
+                "each spot: row, column, 0 unknown, 1 empty or the mug's number (from 1) plus 1",
+            ),
+            Channel(
+                "mugs",
+                (ASPECTS + 1) * self.num_mugs,
+                "each mug: colour, size and material plus 1, the spot remembered plus 1 or 0",
+            ),
+            Channel("wanted", ASPECTS, "what the user has named: the value plus 1, or 0"),
+            Channel("questions", 1, "questions asked"),
+            Channel("others", 2 * (self.num_players - 1), "row and column of each other robot"),
+        )
 
     @staticmethod
     def write_observation(config: Fetch, state: FetchState, seat: int, obs: Any) -> None:

@@ -26,6 +26,9 @@ missed:
 
 One thing differs: here nobody sees further than `sight` cells, diagonals included. In the public
 implementation, players near the north or west edge see other players (not food) up to twice as far.
+
+Checked: every step against the public implementation, `lbforaging`; positions worked out by hand;
+collecting everything pays 1.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Bar,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -298,6 +302,14 @@ class Foraging(ArrayGame[ForagingState]):
             if is_beside(state, seat, food):
                 mask[LOAD] = 1
                 mask[toward(state.food_row[food] - row, state.food_column[food] - column)] = 0
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        others = self.num_players - 1
+        return (
+            Channel("foods", 3 * self.max_food, "each food in sight: row, column, level; -1 -1 0"),
+            Channel("own", 3, "the player's row, column and level"),
+            Channel("others", 3 * others, "each player in sight: row, column, level; -1 -1 0"),
+        )
 
     @staticmethod
     def write_observation(config: Foraging, state: ForagingState, seat: int, obs: Any) -> None:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayState,
     Bar,
+    Channel,
     InvalidOption,
     Meta,
     Out,
@@ -184,6 +185,14 @@ class Fruit(Walkers[FruitState]):
     def write_legal_mask(config: Fruit, state: FruitState, seat: int, mask: Any) -> None:
         for action in range(len(MOVES)):
             mask[action] = neighbour(config, state.cell[seat], action) != NOWHERE
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        others = self.num_players - 1
+        return (
+            Channel("own", 2, "the player's row and column"),
+            Channel("fruit", 2 * self.num_fruits, "row and column of each fruit; -1 -1 if gone"),
+            Channel("others", 2 * others, "row and column of each other player; -1 -1 if unseen"),
+        )
 
     @staticmethod
     def write_observation(config: Fruit, state: FruitState, seat: int, obs: Any) -> None:

@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from palestra import (
+    Channel,
     Event,
     Grid,
     Out,
@@ -165,6 +166,7 @@ class Kitchen(KitchenOptions):
     deterministic = True
     num_actions = len(ACTIONS)
     reward_terms = ("soup", "onion", "dish", "plate")
+    channel_axis = -1
 
     @property
     def perfect_information(self) -> bool:  # type: ignore[override]
@@ -223,6 +225,25 @@ class Kitchen(KitchenOptions):
     def write_legal_mask(config: Kitchen, state: KitchenState, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        n = self.num_players
+        return (
+            Channel("players", n, "1 where each player is, the own first"),
+            Channel("facing", 4 * n, "the same by direction: north, south, east, west of each"),
+            Channel("pots", 1, "1 for a pot"),
+            Channel("counters", 1, "1 for a counter"),
+            Channel("onion_dispensers", 1, "1 for an onion dispenser"),
+            Channel("dish_dispensers", 1, "1 for a dish dispenser"),
+            Channel("serving", 1, "1 for a serving station"),
+            Channel("pot_onions", 1, "onions in a pot that does not cook yet"),
+            Channel("soup_onions", 1, "onions in any other soup"),
+            Channel("cooking", 1, "steps until the soup in a pot is ready"),
+            Channel("ready", 1, "1 for a soup that is ready"),
+            Channel("dishes", 1, "1 for a dish, held or on a counter"),
+            Channel("onions", 1, "1 for an onion, held or on a counter"),
+            Channel("urgent", 1, "1 everywhere in the last 39 steps"),
+        )
 
     @staticmethod
     def write_observation(config: Kitchen, state: KitchenState, seat: int, obs: Any) -> None:

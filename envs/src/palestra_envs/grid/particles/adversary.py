@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import check_ranges, constant
+from palestra import Channel, check_ranges, constant
 
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.particles.options import MAX_SEATS, ParticlesState, Role, Scenario
@@ -66,6 +66,9 @@ class Adversary(Particles):
         drift(config, state, actions)
         pay(config, state, out)
         end_step(config, state, out)
+
+    def own_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (Channel("goal", 2, "the goal, relative to the player"),) if seat > 0 else ()
 
     @staticmethod
     def write_observation(config: Particles, state: ParticlesState, seat: int, obs: Any) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from palestra import (
+    Channel,
     Event,
     InvalidOption,
     Outcome,
@@ -188,6 +189,36 @@ class Particles(ParticlesOptions):
     def write_legal_mask(config: Particles, state: ParticlesState, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        found = (*self.own_channels(seat), *self.place_channels(seat))
+        unused = self.observation_shape[0] - sum(channel.size for channel in found)
+        return (*found, Channel("unused", unused, "zeros")) if unused else found
+
+    def own_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("velocity", 2, "own velocity: east, north"),
+            Channel("place", 2, "own place: east, north"),
+        )
+
+    def place_channels(self, seat: int) -> tuple[Channel, ...]:
+        """Where landmarks and players are, and which of them are in sight, if sight is limited."""
+        others = self.num_players - 1 if self.sees_players else 0
+        seen = (
+            Channel("landmarks_seen", self.landmarks, "1 for each landmark in sight"),
+            Channel("others_seen", others, "1 for each other player in sight"),
+        )
+        found = (
+            Channel("landmarks", 2 * self.landmarks, "each landmark, relative to the player"),
+            Channel("others", 2 * others, "each other player by seat, relative to the player"),
+            *self.more_channels(seat),
+            *(seen if self.sight else ()),
+        )
+        return tuple(channel for channel in found if channel.size)
+
+    def more_channels(self, seat: int) -> tuple[Channel, ...]:
+        """What a scenario shows after the places."""
+        return ()
 
     @staticmethod
     def write_observation(config: Particles, state: ParticlesState, seat: int, obs: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import InvalidOption, Rng, Scene, constant
+from palestra import Channel, InvalidOption, Rng, Scene, constant
 from palestra.scene import Part, Saying, Talk
 
 from palestra_envs.grid.particles.game import ACTIONS, Particles, random_coordinate
@@ -89,6 +89,17 @@ class SpeakerListener(Particles):
     def write_legal_mask(config: Particles, state: ParticlesState, seat: int, mask: Any) -> None:
         for action in range(len(ACTIONS)):
             mask[action] = seat == LISTENER or action < len(WORDS)
+
+    def own_channels(self, seat: int) -> tuple[Channel, ...]:
+        if seat == SPEAKER:
+            return (Channel("goal", self.landmarks, "0.65 for the goal, 0.15 for the others"),)
+        return (Channel("velocity", 2, "own velocity: east, north"),)
+
+    def place_channels(self, seat: int) -> tuple[Channel, ...]:
+        return () if seat == SPEAKER else super().place_channels(seat)
+
+    def more_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (Channel("heard", len(WORDS), "the word heard, one-hot; zeros before the first"),)
 
     @staticmethod
     def write_observation(config: Particles, state: ParticlesState, seat: int, obs: Any) -> None:

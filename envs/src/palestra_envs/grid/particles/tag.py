@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import check_ranges, constant
+from palestra import Channel, check_ranges, constant
 
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.particles.options import MAX_SEATS, ParticlesState, Role, Scenario
@@ -81,6 +81,10 @@ class Tag(Particles):
         drift(config, state, actions)
         pay(config, state, out)
         end_step(config, state, out)
+
+    def more_channels(self, seat: int) -> tuple[Channel, ...]:
+        prey = self.num_prey - (self.roles[seat] is PREY)
+        return (Channel("prey", 2 * prey, "velocity of each other prey: east, north"),)
 
     @staticmethod
     def write_observation(config: Particles, state: ParticlesState, seat: int, obs: Any) -> None:

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayState,
     Bar,
+    Channel,
     InvalidOption,
     Meta,
     Out,
@@ -262,6 +263,16 @@ class PathFinding(Walkers[PathFindingState]):
         for action in range(len(MOVES)):
             there = neighbour(config, state.cell[seat], action)
             mask[action] = there != NOWHERE and state.walls[there] == 0
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        cells = self.side**2
+        return (
+            Channel("own", 2, "the player's row and column"),
+            Channel("goal", 2, "row and column of the goal"),
+            Channel("obstacles", cells, "window: 1 for obstacles and beyond the map"),
+            Channel("others", cells, "window: 1 for another player"),
+            Channel("distances", cells, "window: steps to the goal plus 1; 0 for no path"),
+        )
 
     @staticmethod
     def write_observation(

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -349,6 +350,13 @@ class Pursuit(ArrayGame[PursuitState]):
             row = state.row[seat] + SOUTHWARD[action]
             column = state.column[seat] + EASTWARD[action]
             mask[action] = is_open(config, state, row, column)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("walls", 1, "1 for walls and what lies beyond the map"),
+            Channel("pursuers", 1, "how many pursuers are on the cell, the player among them"),
+            Channel("evaders", 1, "how many evaders are on the cell"),
+        )
 
     @staticmethod
     def write_observation(config: Pursuit, state: PursuitState, seat: int, obs: Any) -> None:

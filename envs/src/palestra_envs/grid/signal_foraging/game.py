@@ -13,7 +13,10 @@ hear a step later. Players do not block one another. Food on which all stand is 
 From "From Grunts to Grammar: Emergent Language from Cooperative Foraging", 2025 (ScoreG and
 TemporalG). `palestra_envs.grid.language` has the paper's measures of compositionality and
 interchangeability. A protocol that spells place and value, the agent `speller`, needs exactly as
-many steps as its message and then the longest way: checked against that sum.
+many steps as its message and then the longest way.
+
+Checked: the steps of a speller against that sum; measures of language on languages whose values
+are known.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import (
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -214,6 +218,18 @@ class SignalForaging(Walkers[SignalForagingState]):
     ) -> None:
         for action in range(config.num_actions):
             mask[action] = neighbour(config, state.cell[seat], action % len(MOVES)) != NOWHERE
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        others = self.num_players - 1
+        return (
+            Channel("own", 2, "the player's row and column"),
+            Channel("foods", 3 * self.num_foods, "each food: row, column, value or order; -1 -1 0"),
+            Channel(
+                "others",
+                3 * others,
+                "each other player: row, column (-1 -1 if unseen), last token plus 1",
+            ),
+        )
 
     @staticmethod
     def write_observation(

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import Event, Grid, Outcome, Piece, Rng, Scene, only
+from palestra import Channel, Event, Grid, Outcome, Piece, Rng, Scene, only
 from palestra.grids.compass import FACINGS, RELATIVE_FACINGS
 from palestra.grids.windows import (
     FAR,
@@ -129,6 +129,24 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
     def payoff_bounds(self) -> tuple[float, float]:
         worst = (self.num_players - 1) * self.fine + self.fine_cost
         return (0.0 - self.max_steps * worst, float(self.max_steps))
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        river = (
+            Channel("water", 1, "1 for water without waste"),
+            Channel("waste", 1, "1 for waste"),
+            Channel("cleaning", 1, "1 where a cleaning beam passed in the last step"),
+        )
+        return (
+            Channel("walls", 1, "1 for walls and what lies beyond the map"),
+            Channel("apples", 1, "1 where an apple hangs"),
+            Channel("fining", 1, "1 where a fining beam passed in the last step"),
+            Channel(
+                "others",
+                4,
+                "seat + 1 of another player, by facing: ahead, right, back, left of the player",
+            ),
+            *(river if self.planes > 7 else ()),
+        )
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayState,
     Bar,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -261,6 +262,17 @@ class Wildfire(Walkers[WildfireState]):
         for action in range(len(MOVES)):
             mask[action] = neighbour(config, state.cell[seat], action) != NOWHERE
         mask[DROP] = state.loaded[seat]
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel(
+                "ground",
+                1,
+                "0 bare, 1 tree, 2 wet tree, 3 fire, 4 burnt, 5 water, 6 house, 7 wet, 8 ruin",
+            ),
+            Channel("planes", 1, "1 another plane, 2 the player's own; 2 more with a full tank"),
+            Channel("wind", 1, "where the wind blows, the same everywhere: 1 to 4, as the actions"),
+        )
 
     @staticmethod
     def write_observation(config: Wildfire, state: WildfireState, seat: int, obs: Any) -> None:

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from palestra import InvalidOption, Piece, Rng, Scene, Vocabulary, environment
+from palestra import Channel, InvalidOption, Piece, Rng, Scene, Vocabulary, environment
 from palestra.grids.compass import EAST, MOVES, NORTH, STAY
 from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
 from palestra.grids.windows import cells_in, on_map
@@ -209,6 +209,24 @@ class XLand(XLandOptions):
         for item in range(config.num_objects):
             if state.held_by[item] == FREE and state.lies[item] == state.cell[seat]:
                 mask[GRAB] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        cells = self.side**2
+        return (
+            Channel("own", 2, "the player's row and column"),
+            Channel("held", 1, "the object held plus 1, or 0"),
+            Channel("met", 1, "1 if the player's goal is true"),
+            Channel("opposite", 1, "1 if the goal is the opposite of what is written"),
+            Channel(
+                "goal",
+                OPTIONS * TERMS * PARTS,
+                "for each option and term: relation, thing, thing or floor, denied",
+            ),
+            Channel("walls", cells, "window: 1 for walls and beyond the map"),
+            Channel("floor", cells, "window: colour of the floor plus 1"),
+            Channel("players", cells, "window: seat of a player plus 1"),
+            Channel("objects", cells, "window: the objects on the cell, a bit each"),
+        )
 
     @staticmethod
     def write_observation(config: XLand, state: XLandState, seat: int, obs: Any) -> None:

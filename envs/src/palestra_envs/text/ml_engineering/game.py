@@ -15,6 +15,9 @@ From "Reinforcement Learning for Machine Learning Engineering Agents", 2025, who
 programs for Kaggle's tasks; there a second language model writes the milestones. The tables are
 drawn from the seed: whole numbers from 0 to 9, and a label that says whether the sum of two of the
 columns is at least nine, flipped with the chance `noise`.
+
+Checked: milestones and times by hand; a clean table is learnt whole and scored above the majority;
+labels stay hidden.
 """
 
 from __future__ import annotations

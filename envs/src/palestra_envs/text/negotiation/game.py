@@ -8,6 +8,9 @@ away. A deal pays each player the value of what they get; walking away or runnin
 nobody. Rules after Lewis, Yarats, Dauphin, Parikh and Batra, "Deal or No Deal? End-to-End Learning
 of Negotiation Dialogues", EMNLP 2017. As there, `closing="split"` ends with a split that each
 player submits in secret, and pays nobody if the two do not fit; by default a proposal is accepted.
+
+Checked: the number of pairs of values by brute force; the published example pays what its shares
+are worth; the expert aims at the split of the greatest product.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Two players take turns placing a mark on an empty cell of a 3x3 board. Whoever f
 marks in a row, column or diagonal wins; a full board without such a line is a draw. With best
 play by both it is a draw. There are 255,168 games and 5,478 positions (both counts include the
 empty board's continuations up to the end of each game; Schaefer, MathRec Solutions, 2002).
+
+Checked: there are 255,168 games and 5,478 positions; random games against OpenSpiel's.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Grid, Piece, Scene, Shape, Vocabulary, environment
+from palestra import (
+    ArrayGame,
+    ArrayState,
+    Channel,
+    Grid,
+    Piece,
+    Scene,
+    Shape,
+    Vocabulary,
+    environment,
+)
 from palestra.rules import draw, mover, pass_turn, turn_to, win
 
 from palestra_games.board.marks import MARKS, disc_cells, mark_lines
@@ -81,6 +93,12 @@ class TicTacToe(ArrayGame[TicTacToeState]):
     def write_legal_mask(config: TicTacToe, state: TicTacToeState, seat: int, mask: Any) -> None:
         for cell in range(9):
             mask[cell] = state.board[cell] == 0
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("own", 1, "1 where the player has a mark"),
+            Channel("other", 1, "1 where the opponent has a mark"),
+        )
 
     @staticmethod
     def write_observation(config: TicTacToe, state: TicTacToeState, seat: int, obs: Any) -> None:

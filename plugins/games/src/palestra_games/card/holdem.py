@@ -13,6 +13,9 @@ the first winners from the small blind on.
 The ranking of hands is checked with the published counts of all 2,598,960 hands of five cards, and
 betting and payment, move by move, with OpenSpiel's `universal_poker`, whose limit game is the one
 solved by Bowling, Burch, Johanson and Tammelin, "Heads-up limit hold'em poker is solved", 2015.
+
+Checked: the ranking against the published counts of all 2,598,960 hands; betting and payment
+against OpenSpiel's `universal_poker`; unequal stacks and side pots against `pokerkit`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -329,6 +333,33 @@ class Holdem(ArrayGame[HoldemState]):
         else:
             for to in range(min(most, high + state.step), most + 1):
                 mask[1 + to] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        seats = self.num_players
+        rounds = [
+            Channel(f"bets_{name}", seats, f"chips put in {when}, by seat")
+            for name, when in (
+                ("preflop", "before the flop"),
+                ("flop", "on the flop"),
+                ("turn", "on the turn"),
+                ("river", "on the river"),
+            )
+        ]
+        match = (
+            Channel("stacks", seats, "chips that each seat has left, by seat"),
+            Channel("small_blind", seats, "who pays the small blind, one-hot"),
+            Channel("hand", 1, "hands played before this one"),
+        )
+        return (
+            Channel("hole", DECK, "1 for each of the player's two cards"),
+            Channel("board", DECK, "1 for each card of the board that is open"),
+            Channel("round", 4, "preflop, flop, turn or river, one-hot"),
+            Channel("seat", seats, "the player's own seat, one-hot"),
+            Channel("to_move", seats, "1 for the seat that is to move"),
+            Channel("folded", seats, "1 for each seat that has folded"),
+            *rounds,
+            *(match if self.is_match else ()),
+        )
 
     @staticmethod
     def write_observation(config: Holdem, state: HoldemState, seat: int, obs: Any) -> None:

@@ -9,10 +9,12 @@ In the game of one round the loser of the call pays the others 1, shared equally
 and with the highest face wild this is OpenSpiel's `liars_dice`, and with one six-sided die each it
 is Bluff(1,1), or 1-die Dudo (Neller and Lanctot, "An Introduction to Counterfactual Regret
 Minimization", 2013). Its value to the first player is -7/258, the -0.0271317829457364 that
-Lanctot's solver for Bluff has as the known answer. The tests check both.
+Lanctot's solver for Bluff has as the known answer.
 
 In the game to the last player the loser loses a die, all dice are rolled again, and the loser bids
 first, or the next player if that was their last die; nobody may bid more dice than are in play.
+
+Checked: random games against OpenSpiel's; that value, by solving the game.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -188,6 +191,16 @@ class LiarsDice(ArrayGame[LiarsDiceState]):
         for bid in range(state.standing + 1, in_play * config.faces):
             mask[bid] = 1
         mask[config.num_bids] = state.standing != NOTHING
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        seats = self.num_players
+        return (
+            Channel("seat", seats, "the player's own seat, one-hot"),
+            Channel("to_move", seats, "1 for the seat that is to move"),
+            Channel("dice", seats, "dice left, by seat"),
+            Channel("own_dice", self.faces, "how many of the player's dice show each face"),
+            Channel("bids", seats * self.num_bids, "by seat: 1 for each bid made in this round"),
+        )
 
     @staticmethod
     def write_observation(config: LiarsDice, state: LiarsDiceState, seat: int, obs: Any) -> None:

@@ -14,6 +14,9 @@ If everybody always gives the share f, both sides of the population are multipli
 ((1 - f, 0), (2f, 1)) and ((1, 2f), (0, 1 - f)) in turn: with f = 0 nothing changes, and with f = 1
 the side that gave last has nothing, and each player of the other has 3 * 2^(rounds - 1) times the
 initial resources.
+
+Checked: totals of equal givers by powers of a matrix, of givers who give everything by hand, and of
+a generation by adding up what was given.
 """
 
 from __future__ import annotations

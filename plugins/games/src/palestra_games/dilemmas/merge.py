@@ -7,7 +7,7 @@ costs much more and ends the game. Merging traffic is one of the domains of "A
 Game-Theoretic Framework for Managing Risk in Multi-Agent Systems", 2023, which counts crashes in a
 driving simulator; this is the smallest form of it, a game of chicken spread over time.
 
-Known answers checked: on a road of n cells the first is out after ceil(n / 2) steps and the other
+Checked: on a road of n cells the first is out after ceil(n / 2) steps and the other
 one step later, where n is even the best pair by exhaustive search; two who yield with probability y
 whenever both could enter, and else go, crash with probability (1 - y) / (1 + y).
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -150,6 +151,14 @@ class Merge(ArrayGame[MergeState]):
     def write_legal_mask(config: Merge, state: MergeState, seat: int, mask: Any) -> None:
         for speed in range(len(SPEEDS)):
             mask[speed] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("cells", 2, "cells from the start: own car, the other"),
+            Channel("speeds", 2, "cells driven in the last step: own car, the other"),
+            Channel("gone", 2, "1 if the car has left the road: own car, the other"),
+            Channel("steps", 1, "steps played"),
+        )
 
     @staticmethod
     def write_observation(config: Merge, state: MergeState, seat: int, obs: Any) -> None:

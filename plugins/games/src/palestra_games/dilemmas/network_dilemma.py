@@ -9,7 +9,7 @@ speaks of a prisoner's dilemma and also of dilemmas in which all cooperating is 
 split "stag-hunt" is one of those. Graphs are drawn by networkx from `graph_seed` and stay the same
 in all episodes.
 
-Known answers checked: with C cooperating and D defecting all together are paid 2R an edge within C,
+Checked: with C cooperating and D defecting all together are paid 2R an edge within C,
 2P an edge within D and S + T an edge of the cut, on networkx's own count of edges; Zachary's
 karate club, 1977; tit-for-tat with noise on two nodes is paid (R + S + T + P) / 4 in the long run.
 
@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -216,6 +217,21 @@ class NetworkDilemma(ArrayGame[NetworkState]):
     def write_legal_mask(config: NetworkDilemma, state: NetworkState, seat: int, mask: Any) -> None:
         mask[COOPERATE] = 1
         mask[DEFECT] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("own_move", 2, "last move, one-hot: cooperated, defected; zeros at first"),
+            Channel("neighbours", 1, "how many neighbours the player has"),
+            Channel("cooperators", 1, "how many of them cooperated in the last round"),
+            Channel("payoff", 1, "payoff of the last round"),
+            Channel("total", 1, "payoffs so far"),
+            Channel("rounds", 1, "rounds played"),
+            Channel(
+                "moves",
+                self.width,
+                "last move of each neighbour by seat: 1 cooperated, -1 defected, 0 none",
+            ),
+        )
 
     @staticmethod
     def write_observation(config: NetworkDilemma, state: NetworkState, seat: int, obs: Any) -> None:

@@ -18,7 +18,7 @@ model may judge the texts of a record afterwards (`judged_alignment`). With `off
 newcomers do not write: their strategy has sentences of both parents, each with the chance
 `mutation` replaced by another.
 
-Known answer checked: with drift="random" a norm is what it was g generations before with
+Checked: with drift="random" a norm is what it was g generations before with
 probability 1/3 + 2/3 (1 - 3/2 change)^g, which is how often somebody who keeps the old norms
 follows the new ones; where temptations are worth less than norms, a society that inherits
 strategies ends up with conformists only.

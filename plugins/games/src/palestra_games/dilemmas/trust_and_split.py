@@ -10,6 +10,8 @@ Language Models", 2025.
 The average payoffs per round and player form a prisoner's dilemma: 50 if both tell the truth and
 leave all coins to the winner, 27.5 if both claim everything, and 52.5 against 25 if one claims
 everything and the other yields.
+
+Checked: the published averages of pairs of styles; claims are met in proportion, by hand.
 """
 
 from __future__ import annotations

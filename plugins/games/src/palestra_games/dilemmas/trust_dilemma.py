@@ -8,7 +8,7 @@ in Multi-Agent Systems", 2023; the rules follow the Monster-Hunt of Tang et al.,
 Diverse Multi-Agent Strategic Behavior via Reward Randomization", ICLR 2021, but with a stag that
 does not move.
 
-Known answers checked: two who always hunt together take a stag every (m + n) / 3 steps in the
+Checked: two who always hunt together take a stag every (m + n) / 3 steps in the
 long run on m x n cells without plants, the mean distance of the grid graph; and of hunting and
 picking, hunting together pays most, but hunting has the worse worst case.
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -182,6 +183,15 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
     ) -> None:
         for move in range(5):
             mask[move] = neighbour(config, state.hunters[seat], move) != NOWHERE
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("own", 2, "row and column of the player"),
+            Channel("other", 2, "row and column of the other hunter"),
+            Channel("stag", 2, "row and column of the stag"),
+            Channel("plants", 2 * self.plants, "row and column of each plant"),
+            Channel("steps", 1, "steps played"),
+        )
 
     @staticmethod
     def write_observation(

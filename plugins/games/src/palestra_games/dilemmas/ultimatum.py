@@ -9,7 +9,7 @@ way, and the second returns part of what arrived (J. Berg, J. Dickhaut and K. Mc
 reciprocity, and social history", 1995, who also paid the second player a fixed 10 that no move
 touches).
 
-Known answers checked: backward induction gives offers of 0 or 1 in the ultimatum game, 0 in the
+Checked: backward induction gives offers of 0 or 1 in the ultimatum game, 0 in the
 dictator game, and nothing sent or returned in the trust game; what is divided always adds up.
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Meta,
     Outcome,
@@ -79,6 +80,13 @@ class Division(ArrayGame[DivisionState]):
     def init_state(config: Division, state: DivisionState) -> None:
         state.first, state.second = UNKNOWN, UNKNOWN
         turn_to(state, 0)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("seat", 2, "the player's own seat, one-hot"),
+            Channel("first", 1, "the move of player_0, in units; -1 before it"),
+            Channel("second", 1, "the move of player_1; -1 before it"),
+        )
 
     @staticmethod
     def write_observation(config: Division, state: DivisionState, seat: int, obs: Any) -> None:

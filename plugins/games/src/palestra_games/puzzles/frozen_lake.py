@@ -5,6 +5,8 @@ east. On slippery ice they go in the chosen direction with probability 1/3, and 
 with 1/3 each; a step off the edge leaves them where they are. A hole ends the episode and pays
 nothing, the goal ends it and pays 1. Maps and rules are those of Gymnasium's FrozenLake, whose
 transition tables the tests compare cell by cell.
+
+Checked: every transition and the maps against Gymnasium's; random maps can be crossed, by networkx.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -217,6 +220,13 @@ class FrozenLake(ArrayGame[FrozenLakeState]):
     def write_legal_mask(config: FrozenLake, state: FrozenLakeState, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("player", 1, "1 where the player stands"),
+            Channel("holes", 1, "1 where the ice has a hole"),
+            Channel("goals", 1, "1 where a goal is"),
+        )
 
     @staticmethod
     def write_observation(config: FrozenLake, state: FrozenLakeState, seat: int, obs: Any) -> None:

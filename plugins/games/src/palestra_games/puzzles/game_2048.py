@@ -6,6 +6,9 @@ same move. After every move that changed something a 2 (nine times in ten) or a 
 empty cell. The game is over when nothing can move. The rules are those of Gabriele Cirulli,
 "2048", 2014; there is no published value to compare with, so the tests use merges worked out by
 hand and an independent implementation of sliding.
+
+Checked: sliding against another implementation; the sum of all tiles and the symmetries of the
+board; new tiles are twos nine times in ten.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -126,6 +130,9 @@ class Game2048(ArrayGame[State2048]):
     def write_legal_mask(config: Game2048, state: State2048, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = can_slide(config, state, action)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (Channel("tiles", self.rows, "exponent of the tile, by row and column; 0 for none"),)
 
     @staticmethod
     def write_observation(config: Game2048, state: State2048, seat: int, obs: Any) -> None:

@@ -8,7 +8,7 @@ the walker stands, and the episode ends after `turns` plans. It is the planning 
 with its 10x10 cells, 22 % walls and rewards: with two players one drafts, by reasoning or by
 running code, and the other sees the draft and decides on the plan.
 
-Known answer checked: shortest ways are those that networkx finds, and a planner who plays them is
+Checked: shortest ways are those that networkx finds, and a planner who plays them is
 always paid 1.5.
 """
 

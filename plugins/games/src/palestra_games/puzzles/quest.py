@@ -16,7 +16,7 @@ is one of 1 + 2 * chests subgoals. The share `density` of those before the last,
 paid on reaching it; the others are paid together with the next paid one. All subgoals together pay
 1.
 
-Known answer checked: the shortest solution, by a search over all states that knows the hidden
+Checked: the shortest solution, by a search over all states that knows the hidden
 rooms, has `length` steps.
 """
 

@@ -9,7 +9,7 @@ Abdulhai et al., "LMRL Gym: Benchmarks for Multi-Turn Reinforcement Learning wit
 2023, whose guessing games ArCHer plays; there a model plays the buyer and the dealer is paid the
 price, here both are players.
 
-Known answer checked: where wishes are told truly, backward induction (I. Ståhl, "Bargaining
+Checked: where wishes are told truly, backward induction (I. Ståhl, "Bargaining
 Theory", 1972) sells the car with the greatest surplus s at once, and leaves the dealer of n offers
 in all s (1 - (-d)^n) / (1 + d) of it, d being the discount.
 """

@@ -12,7 +12,7 @@ have several operatives: before each touch the others advise in turn, openly, an
 another one after every clue. The words, and the associations by which the scripted players play,
 are Palestra's own.
 
-Known answers checked: the counts of the key and the rulebook's turns, and for operatives who touch
+Checked: the counts of the key and the rulebook's turns, and for operatives who touch
 words at random, one a turn or until they miss, how often the team that begins wins, by an exact
 recursion over the words left.
 """

@@ -12,7 +12,7 @@ instruction, that a population plays in "Dynamic population-based meta-learning 
 communication with natural language" (Gupta, Lanctot and Lazaridou, 2021). Objects are worded, not
 photographs; `games/Referential-v0` has the same with symbols instead of words.
 
-Known answers checked: if the speaker says nothing useful, a listener who guesses is right in 1 /
+Checked: if the speaker says nothing useful, a listener who guesses is right in 1 /
 candidates of the rounds and builds 1 / colours of a row correctly; a speaker who names what it sees
 is always understood.
 """

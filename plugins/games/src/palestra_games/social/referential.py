@@ -10,7 +10,7 @@ meta-learning for multi-agent communication with natural language", 2021, in sym
 different codes, or others from episode to episode, for a dynamic one, as in
 `examples/growing_population.py`.
 
-Known answers checked: with m messages for n objects, all of them candidates, no code is understood
+Checked: with m messages for n objects, all of them candidates, no code is understood
 more often than in min(1, m / n) of the rounds; with c candidates and n / m objects a message, the
 mean of 1 / (1 + H) for H other candidates of the same message, which are hypergeometric; and the
 urn learners of Argiento, Pemantle, Skyrms and Volkov, "Learning to signal", 2009, end up
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -252,6 +253,23 @@ class Referential(ArrayGame[ReferentialState]):
         else:
             for thing in range(config.objects):
                 mask[thing] = state.open_to[seat, thing]
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        a, n = self.attributes, self.length
+        return (
+            Channel("phase", 1, "0 while speakers speak, 1 while listeners choose"),
+            Channel("role", 1, "0 for a speaker, 1 for a listener, -1 for neither"),
+            Channel("partner", 1, "the partner's seat, -1 for none"),
+            Channel("rounds", 1, "rounds played"),
+            Channel("points", 1, "objects found so far"),
+            Channel("object", a, "the object meant, one value an attribute; -1 if hidden"),
+            Channel("message", n, "the message of this round; -1 if there is none"),
+            Channel("last_role", 1, "role in the last round, -1 for none"),
+            Channel("last_object", a, "the object meant in the last round"),
+            Channel("last_message", n, "the message of the last round"),
+            Channel("last_choice", a, "the object chosen in the last round"),
+            Channel("candidates", self.objects, "for listeners, 1 for each object in question"),
+        )
 
     @staticmethod
     def write_observation(

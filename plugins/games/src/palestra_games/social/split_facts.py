@@ -11,7 +11,7 @@ where is drawn anew.
 Facts are dealt at random, half to each. Those that the answer needs are dealt in turn if
 `alternate`, so that no part of the chain can be followed alone.
 
-Known answer checked: what can be inferred without any message agrees with a count over all worlds;
+Checked: what can be inferred without any message agrees with a count over all worlds;
 two players who tell each other the next link in turn need one message per link, and one more if the
 second has to begin.
 """

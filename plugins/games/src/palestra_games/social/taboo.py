@@ -8,7 +8,7 @@ Hersh's game, 1989, without its sand-glass and second team: tries are counted in
 Words, associations and cards are Palestra's own: forbidden are the words that share most hints with
 the word.
 
-Known answers checked: guessing at random finds a card with probability 1 - (1 - 1/n)^tries among n
+Checked: guessing at random finds a card with probability 1 - (1 - 1/n)^tries among n
 words; with one hint for every m words, the scripted players find one of m.
 """
 

@@ -5,6 +5,8 @@ letter that is not costs a life. They win when every letter is shown and lose wi
 A player who guesses letters at random wins a word of k different letters with m lives if all k
 come among the first k + m - 1 letters of a random order of the alphabet: with probability
 C(26 - k, m - 1) / C(26, k + m - 1), which the tests compare with played games.
+
+Checked: random letters win as often as a closed form says; known games.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ the page maximises virtual value, and so the expected revenue for uniformly draw
 bids and the page are announced.
 
 The setting is that of "Position Auctions in AI-Generated Content", 2025, with its two kinds of
-readers. Known answers checked by the tests: best pages by brute force; no deviation from truth pays
+readers. Checked: best pages by brute force; no deviation from truth pays
 with `vcg` and `myerson`, by enumeration; one position is a second-price auction, with Myerson's
 reserve of half the highest value.
 """

@@ -8,11 +8,12 @@ clicks, 0 if there is none. With `vcg` they pay for the clicks they take from th
 valued at those advertisers' bids. Then all bids are announced.
 
 The rules are those of B. Edelman, M. Ostrovsky and M. Schwarz, "Internet Advertising and the
-Generalized Second-Price Auction", American Economic Review 97, 2007. Known answers checked by the
-tests: their example with values 10, 4 and 2 and 200 and 100 clicks, where truthful bidders pay 800
-and 200 with second prices and 600 and 200 with VCG; bidding truthfully is dominant under VCG but
-not under second prices; every locally envy-free equilibrium of the example pays the seller at least
-what VCG does.
+Generalized Second-Price Auction", American Economic Review 97, 2007.
+
+Checked: their example with values 10, 4 and 2 and 200 and 100 clicks, where truthful bidders pay
+800 and 200 with second prices and 600 and 200 with VCG; bidding truthfully is dominant under VCG
+but not under second prices; every locally envy-free equilibrium of the example pays the seller at
+least what VCG does.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 from palestra import (
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -211,6 +213,18 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             finish(state)
             return
         draw_lots(state)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("value", 1, "the player's value of a click"),
+            Channel("round", 2, "rounds played; rounds in all"),
+            Channel("earned", 1, "the player's earnings so far"),
+            Channel("position", 1, "the player's last position, from 1; 0 for none"),
+            Channel("payment", 1, "the player's last payment"),
+            Channel("payments", 1, "all payments of the last round together"),
+            Channel("bids", self.num_players, "bids of the last round, own first; -1 for none yet"),
+            Channel("rates", self.positions, "clicks that each position gets"),
+        )
 
     @staticmethod
     def write_observation(

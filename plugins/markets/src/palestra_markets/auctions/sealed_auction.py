@@ -6,7 +6,7 @@ is below the reserve price; ties are broken at random. The winner pays their bid
 the higher of the reserve price and the next bid (`second-price`, Vickrey 1961); in `all-pay`
 everybody who bids at least the reserve price pays their bid. Then all bids are announced.
 
-Known answers checked by the tests: with two bidders and random tie-breaking, bidding half the
+Checked: with two bidders and random tie-breaking, bidding half the
 value, rounded down, is an exact equilibrium of the first-price auction where the number of values
 is even; bidding truthfully is dominant under second prices; the seller's best reserve price and
 revenue are those of R. Myerson, "Optimal Auction Design", Mathematics of Operations Research 6,
@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 from palestra import (
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -172,6 +173,18 @@ class SealedAuction(SealedBids[SealedAuctionState]):
             return
         draw_values(config, state)
         draw_lots(state)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("value", 1, "what the item is worth to the player"),
+            Channel("reserve", 1, "the lowest bid that can win"),
+            Channel("round", 2, "rounds played; rounds in all"),
+            Channel("earned", 1, "the player's earnings so far"),
+            Channel("winner", 1, "last winner, counted from the own seat; -1 for nobody"),
+            Channel("price", 1, "price that the last winner paid"),
+            Channel("sales", 1, "rounds with a sale so far"),
+            Channel("bids", self.num_players, "bids of the last round, own first; -1 for none yet"),
+        )
 
     @staticmethod
     def write_observation(

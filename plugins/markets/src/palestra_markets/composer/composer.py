@@ -9,7 +9,7 @@ bought; money left over is worth nothing.
 
 The setting is that of "Automated Composition of Agents: A Knapsack Approach for Agentic Component
 Selection", 2025: an online knapsack whose ratios of value to price lie between `low` and `high`.
-Known answers checked by the tests: the best composition against mixed-integer programming; the
+Checked: the best composition against mixed-integer programming; the
 threshold rule of Zhou, Chakrabarty and Lokose, WINE 2008, gets no less than 1 / (ln(high / low) +
 1) of it, in any order where components are small, and no more than that in the worst order.
 """

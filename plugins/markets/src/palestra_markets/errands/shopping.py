@@ -11,7 +11,7 @@ announced after the trip.
 
 The setting is that of "Of Models and Tin Men: A Behavioural Economics Study of Principal-Agent
 Problems in AI Alignment using Large-Language Models", 2023; greenness is an attribute an assistant
-may care about. Known answers checked by the tests: an assistant of leaning l overrides a goal that
+may care about. Checked: an assistant of leaning l overrides a goal that
 ignores greenness, at a bonus b and n products, with chance P(M - G > b / l), where M is the largest
 of n - 1 uniform draws and G one more; a principal who sees everything loses nothing.
 """

@@ -13,7 +13,7 @@ that expert and to the principal. Without `known` only the expert knows them, an
 cannot offer `Optimal`, has to learn.
 
 The game is that of F. Cacciamani, M. Castiglioni and N. Gatti, "Online Information Acquisition:
-Hiring Multiple Agents", 2023. Known answers checked by the tests: the least payment that makes one
+Hiring Multiple Agents", 2023. Checked: the least payment that makes one
 expert work, in closed form; under a proper rule truth is the best report at every signal; under the
 linear program's payments no deviation pays, by enumeration; correlating efforts beats every single
 profile where luck is shared; the program's optimum agrees with another solver's.

@@ -9,12 +9,12 @@ ties are broken at random. Afterwards the bids are announced. In a `dutch` aucti
 step by step until somebody takes the house. When all houses are sold, everybody names the attribute
 that each rival likes best, and is paid `profiling` for every right answer.
 
-The setting is that of "HARBOR: Exploring Persona Dynamics in Multi-Agent Competition", 2025. Known
-answers checked by the tests: an English auction among bidders who stay up to their value ends,
-within one step, where Vickrey's does; truth is a dominant bid in the latter, by enumeration; a
-Dutch auction ends for every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1)
-where values are uniform and plans in equilibrium; houses go to the bidder with the highest value
-where budgets do not bind.
+The setting is that of "HARBOR: Exploring Persona Dynamics in Multi-Agent Competition", 2025.
+
+Checked: an English auction among bidders who stay up to their value ends, within one step, where
+Vickrey's does; truth is a dominant bid in the latter, by enumeration; a Dutch auction ends for
+every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1) where values are uniform
+and plans in equilibrium; houses go to the bidder with the highest value where budgets do not bind.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ With `complete` information both players know both discounts; otherwise each kno
 
 The game is that of A. Rubinstein, "Perfect equilibrium in a bargaining model", Econometrica 50,
 1982; its parameters are those of the bargaining family of E. Shapira et al., "GLEE: A Unified
-Framework and Benchmark for Language-based Economic Environments", 2024. Known answers checked by
-the tests: the opener's share (1 - d1) / (1 - d0 d1) with infinitely many rounds, and backward
+Framework and Benchmark for Language-based Economic Environments", 2024.
+
+Checked: the opener's share (1 - d1) / (1 - d0 d1) with infinitely many rounds, and backward
 induction with finitely many.
 """
 

@@ -9,7 +9,7 @@ products, of good ones, of bad ones that were recommended, and of sales. The las
 with `continuation` below 1 the game may also end after any round.
 
 The game is the persuasion family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
-for Language-based Economic Environments", 2024. Known answers checked by the tests: the sales of a
+for Language-based Economic Environments", 2024. Checked: the sales of a
 seller who can commit to a policy, by E. Kamenica and M. Gentzkow, "Bayesian Persuasion", American
 Economic Review 101, 2011; talk has no effect in a single round; and the honest equilibrium of the
 repeated game, which a buyer who never forgives sustains where p >= (1 - c) / c.

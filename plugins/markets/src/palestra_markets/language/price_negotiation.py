@@ -9,7 +9,7 @@ both players know both values; otherwise each knows only their own.
 
 The game is the negotiation family of E. Shapira et al., "GLEE: A Unified Framework and Benchmark
 for Language-based Economic Environments", 2024, whose outside option is to deal with someone else
-at one's own value, here 0. Known answers checked by the tests: backward induction over the whole
+at one's own value, here 0. Checked: backward induction over the whole
 tree, and with one round and a hidden value the optimal take-it-or-leave-it price.
 """
 

@@ -10,8 +10,10 @@ the value of the items to them, and they are paid that less all their payments. 
 its revenue.
 
 The design is that of G. Bansal et al., "Magentic Marketplace: An Open-Source Environment for
-Studying Agentic Markets", 2025. Known answer checked: the optimum of an assignment solver, which
-customers who read everything and take the best proposal reach exactly.
+Studying Agentic Markets", 2025.
+
+Checked: the optimum of an assignment solver, which customers who read everything and take the best
+proposal reach exactly.
 """
 
 from __future__ import annotations

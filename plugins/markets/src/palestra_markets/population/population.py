@@ -10,9 +10,10 @@ times the share of them that falls ill; the government is paid the same for all 
 cost of the stimulus.
 
 The design is that of A. Chopra et al., "On the limits of agency in agent-based models", 2024
-(AgentTorch): one agent answers for each archetype, and people act by draws from its answer. Known
-answers checked: compartments always sum to the population; without places the epidemic's final size
-solves 1 - z = exp(-R z); asking groups and asking every person agree in the mean; a fit recovers a
+(AgentTorch): one agent answers for each archetype, and people act by draws from its answer.
+
+Checked: compartments always sum to the population; without places the epidemic's final size solves
+1 - z = exp(-R z); asking groups and asking every person agree in the mean; a fit recovers a
 transmission from the cases it led to; on given contacts the epidemic travels by shortest paths, and
 on the complete graph it is that of a town without places.
 """

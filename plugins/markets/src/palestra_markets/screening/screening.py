@@ -8,7 +8,7 @@ with `bias` the notes of one group of people are sometimes one too low. `theme` 
 prices: with `hire` a missed hire costs 40,000, an interview 2,500 and a phone screen 150.
 
 The desk is that of "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential
-Decision-Making", 2025, whose prices these are. Known answers checked: the least expected cost by
+Decision-Making", 2025, whose prices these are. Checked: the least expected cost by
 dynamic programming, against an enumeration of all policies; the cost of the optimal policy in play.
 """
 

@@ -11,7 +11,7 @@ The design is that of Y. Chen et al., "StockBench: Can LLM Agents Trade Stocks P
 Real-world Markets?", 2025, with the questions of "AlphaQuanter: An End-to-End Tool-Orchestrated
 Agentic Reinforcement Learning Framework for Stock Trading", 2025. Prices are drawn from the seed
 (see `synthetic`), or come from the user's files (see `files`), of which the seed picks the days.
-Known answers checked: observations and rewards up to a day do not depend on later days;
+Checked: observations and rewards up to a day do not depend on later days;
 indicators and performance measures against pandas; buy-and-hold against the ratio of prices.
 """
 

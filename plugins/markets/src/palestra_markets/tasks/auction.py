@@ -8,8 +8,9 @@ the score to beat. The winner is paid their price, or with `second` the highest 
 would have won; they pay for the plan's steps, and the plan succeeds or fails. Then all plans are
 published, as in the paper's shared memory.
 
-The auction is that of "Scaling Small Agents Through Strategy Auctions", 2025. Known answers
-checked: with second scores, no bid beats asking the cost of one's best plan, by enumeration, and
+The auction is that of "Scaling Small Agents Through Strategy Auctions", 2025.
+
+Checked: with second scores, no bid beats asking the cost of one's best plan, by enumeration, and
 the task goes where worth less cost is largest; without rebids the first bids decide; among equal
 scores the cheaper wins.
 """

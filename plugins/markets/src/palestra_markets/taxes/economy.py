@@ -9,7 +9,7 @@ seat: before every year all workers speak and then vote. The worker with the mos
 rates; ties are broken at random.
 
 The design is that of S. Karten et al., "LLM Economist: Large Population Models and Mechanism Design
-in Multi-Agent Generative Simulacra", 2025. Known answers checked: taxes equal rebates to the cent;
+in Multi-Agent Generative Simulacra", 2025. Checked: taxes equal rebates to the cent;
 without taxes, hours match the closed form; Saez's rates are in [0, 1], for a Pareto tail
 1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid give
 a higher welfare than the Stackelberg planner's.

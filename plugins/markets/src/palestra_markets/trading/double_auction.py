@@ -14,7 +14,7 @@ and with `empty_on_trade` (every trade empties the book) that of D. Gode and S. 
 Efficiency of Markets with Zero-Intelligence Traders", JPE 1993. With `improve`, an order must be
 better than the best of its side, the rule of the New York Stock Exchange.
 
-Known answers checked: the optimum against an assignment solver; the efficiency of unconstrained
+Checked: the optimum against an assignment solver; the efficiency of unconstrained
 random traders, who trade every unit, in closed form; that of constrained ones, above 97 %.
 """
 
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     Bar,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -349,6 +350,23 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         for quantity in range(1, min(config.lot, units_left(state, seat)) + 1):
             cheapest = order_action(config, low, quantity)
             mask[cheapest : cheapest + max(0, high - low + 1)] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        book = 2 * SHOWN
+        return (
+            Channel("role", 1, "0 for a buyer, 1 for a seller"),
+            Channel("values", self.most_units, "own values or costs by unit, 0 for none"),
+            Channel("traded", 1, "units that the player traded in this period"),
+            Channel("surplus", 1, "the player's surplus so far"),
+            Channel("order", 2, "price and quantity of the player's order; 0 0 for none"),
+            Channel("period", 1, "number of the period"),
+            Channel("round", 1, "rounds since the period began"),
+            Channel("trades", 1, "trades in this period"),
+            Channel("prices", RECENT, "prices of the last trades, newest first; 0 for none"),
+            Channel("bids", book, "best bids, price and quantity each; 0 0 for none"),
+            Channel("asks", book, "best asks, price and quantity each; 0 0 for none"),
+            Channel("left", 2, "units that buyers want, and sellers have, still"),
+        )
 
     @staticmethod
     def write_observation(

@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayGame, ArrayState, Meta, Out, Scene, Shape, constant, environment
+from palestra import ArrayGame, ArrayState, Channel, Meta, Out, Scene, Shape, constant, environment
 from palestra.rules import finish, turn_to, uniform
 from palestra.scene import Bar, Bars, Part, Plane, Spot, Table
 
@@ -224,6 +224,19 @@ class NeuralSA(ArrayGame[AnnealingState]):
     def write_legal_mask(config: NeuralSA, state: AnnealingState, seat: int, mask: Any) -> None:
         for action in range(config.num_actions):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        n = self.size
+        return (
+            Channel("first", n, "first datum of each item; TSP: x of the city at each place"),
+            Channel("second", n, "second datum of each item; TSP: y of the city at each place"),
+            Channel("places", n, "the place of each item in the solution"),
+            Channel("point", 2, "x and y of the point (Rosenbrock)"),
+            Channel("energy", 1, "energy of the solution"),
+            Channel("best", 1, "lowest energy so far"),
+            Channel("temperature", 1, "the annealer's temperature"),
+            Channel("left", 1, "share of the steps that are left"),
+        )
 
     @staticmethod
     def write_observation(config: NeuralSA, state: AnnealingState, seat: int, view: Any) -> None:

@@ -35,6 +35,9 @@ oldest first, a card as one of colours * ranks places:
 
 and, after all that, the turns left (one place a player) once the deck is empty, which the Hanabi
 Learning Environment leaves out.
+
+Checked: whole random games against the Hanabi Learning Environment through OpenSpiel, for all
+numbers of players.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     Bar,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -278,6 +282,33 @@ class Hanabi(ArrayGame[HanabiState]):
             mask[config.hand_size + slot] = held
         if state.tokens > 0:
             write_hints(config, state, seat, mask)
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        seats, hand, kinds = self.num_players, self.hand_size, self.full_score
+        values = self.colours + self.ranks
+        return (
+            Channel("hands", (seats - 1) * hand * kinds, "each card of the others, one-hot"),
+            Channel("short", seats, "1 for each hand that lacks a card"),
+            Channel("deck", self.talon, "cards left in the deck, as that many ones"),
+            Channel("fireworks", kinds, "height of each colour's firework, one-hot; zeros for 0"),
+            Channel("tokens", self.tokens, "information tokens left, as that many ones"),
+            Channel("lives", self.lives, "lives left, as that many ones"),
+            Channel("discards", self.deck_size, "discards of each card, as that many ones"),
+            Channel("mover", seats, "who moved last, one-hot"),
+            Channel("kind", 4, "the last move, one-hot: play, discard, hint colour, hint rank"),
+            Channel("target", seats, "who was given the hint, one-hot"),
+            Channel("hint", values, "the colour or rank of the hint, one-hot"),
+            Channel("pointed", hand, "1 for each place of a hand that the hint points at"),
+            Channel("place", hand, "the place of the card played or discarded, one-hot"),
+            Channel("card", kinds, "the card played or discarded, one-hot"),
+            Channel("effect", 2, "whether the card fitted; whether a token was gained"),
+            Channel(
+                "knowledge",
+                seats * hand * (kinds + values),
+                "for each card: the cards it can be by the hints, the colour and the rank hinted",
+            ),
+            Channel("turns_left", seats, "turns left once the deck is empty, as that many ones"),
+        )
 
     @staticmethod
     def write_observation(config: Hanabi, state: HanabiState, seat: int, obs: Any) -> None:

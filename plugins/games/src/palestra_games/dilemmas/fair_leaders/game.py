@@ -7,7 +7,7 @@ how much the smaller of both totals grows. With two players a rule names the lea
 that of "Emergence of Fair Leaders via Mediators in Multi-Agent Reinforcement Learning"; leading and
 following is due to H. von Stackelberg, "Marktform und Gleichgewicht", 1934.
 
-Known answers checked: in the linear duopoly p = a - q1 - q2 without costs the leader earns a²/8 and
+Checked: in the linear duopoly p = a - q1 - q2 without costs the leader earns a²/8 and
 the follower a²/16, where Cournot's two firms earn a²/9 each; the leader's payoffs in chicken and in
 the battle of the sexes; and alternation, which gives both the same there.
 
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Meta,
     Outcome,
@@ -188,6 +189,18 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
         choices = 2 if seat == MEDIATOR else config.num_actions
         for action in range(choices):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        n = self.num_actions
+        return (
+            Channel("seat", 3, "the player's own seat, one-hot; the mediator's is the last"),
+            Channel("phase", 3, "what is to be done, one-hot: name a leader, lead, follow"),
+            Channel("leader", 2, "who leads, one-hot; zeros before the first is named"),
+            Channel("moves", 2 * n, "last move of player_0, then of player_1, one-hot each"),
+            Channel("totals", 2, "payoffs so far, by seat"),
+            Channel("led", 2, "stages led so far, by seat"),
+            Channel("stages", 1, "stages played"),
+        )
 
     @staticmethod
     def write_observation(config: FairLeaders, state: StagesState, seat: int, obs: Any) -> None:

@@ -7,7 +7,7 @@ moves. The presets are 2x2: the prisoner's dilemma with Axelrod's payoffs 5, 3, 
 "The Evolution of Cooperation", 1984), and stag hunt, chicken and the battle of the sexes with the
 payoffs of OpenSpiel.
 
-Known answers checked: one-shot payoffs and equilibria of the presets; tit-for-tat against itself
+Checked: one-shot payoffs and equilibria of the presets; tit-for-tat against itself
 with any noise is paid (T + R + P + S) / 4 a round in the long run; the extortioner of W. Press and
 F. Dyson ("Iterated Prisoner's Dilemma contains strategies that dominate any evolutionary opponent",
 PNAS 2012) keeps s_X - P = chi (s_Y - P) against everybody.
@@ -32,6 +32,7 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Bar,
+    Channel,
     Event,
     Grid,
     Meta,
@@ -187,6 +188,18 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
     def write_legal_mask(config: MatrixGame, state: MatrixState, seat: int, mask: Any) -> None:
         for move in range(config.num_actions):
             mask[move] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        n = self.num_actions
+        return (
+            Channel("own_move", n, "the player's last move, one-hot; zeros before the first round"),
+            Channel("other_move", n, "the opponent's last move, one-hot"),
+            Channel("own_counts", n, "how often the player has played each move"),
+            Channel("other_counts", n, "how often the opponent has played each move"),
+            Channel("payoffs", 2, "payoffs of the last round: own, the opponent's"),
+            Channel("totals", 2, "payoffs so far: own, the opponent's"),
+            Channel("rounds", 1, "rounds played"),
+        )
 
     @staticmethod
     def write_observation(config: MatrixGame, state: MatrixState, seat: int, obs: Any) -> None:

@@ -9,7 +9,7 @@ as in N. Dasgupta and M. Musolesi, "Investigating the Impact of Direct Punishmen
 of Cooperation in Multi-Agent Reinforcement Learning Systems" (2023). A fee of 1 and a fine of 3 are
 those of E. Fehr and S. Gächter, "Altruistic punishment in humans" (2002).
 
-Known answers checked: among k who punish every defection a defector is paid T - fine for every
+Checked: among k who punish every defection a defector is paid T - fine for every
 encounter, twice the fine with an onlooker, and their partner S - fee, so that defection pays if and
 only if T - R is above the fines due; those who choose by reputation never choose a defector again.
 Learners with tables (`sanction-learner`) come to cooperate where fines are due, and to defect where
@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     Meta,
     Outcome,
@@ -295,6 +296,20 @@ class Sanctions(ArrayGame[SanctionsState]):
                 mask[n + 3 + other] = here and other != seat
         mask[n + COOPERATE] = mask[n + DEFECT] = state.phase == PLAY
         mask[n + 2] = state.phase >= PUNISH
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        n = self.num_players
+        return (
+            Channel("seat", n, "the player's own seat, one-hot"),
+            Channel("phase", 4, "one-hot: select, play, punish, look on"),
+            Channel("chooser", n, "who starts the encounter, one-hot"),
+            Channel("partner", n, "their partner, one-hot; zeros for none"),
+            Channel("onlooker", n, "the onlooker, one-hot; zeros for none"),
+            Channel("moves", 2, "moves of both: 1 cooperated, -1 defected, 0 unseen"),
+            Channel("known", n, "what each seat last did, as far as known: 1, -1 or 0"),
+            Channel("total", 1, "payoffs so far"),
+            Channel("rounds", 1, "rounds played"),
+        )
 
     @staticmethod
     def write_observation(config: Sanctions, state: SanctionsState, seat: int, obs: Any) -> None:

@@ -10,7 +10,7 @@ in the Presence of Unpredictable Randomisation" (2025). The default is a trust g
 that, trust that can be scaled, trust among two projects, and the ultimatum game, whose responder
 commits to the least they accept.
 
-Known answers checked, for the trust game that pays a simulator `a` for justified trust and -`l`
+Checked, for the trust game that pays a simulator `a` for justified trust and -`l`
 for betrayal, and a trustee `b` and `t`, at cost c: up to c = al / (a + l) the trustee cooperates
 with probability 1 - c / l and the trustor simulates with probability 1 - b / t and trusts blindly
 otherwise, which is worth a (1 - c / l) - c and b to them; above it nobody trusts. Simulating mixed
@@ -37,6 +37,7 @@ import numpy as np
 from palestra import (
     ArrayGame,
     ArrayState,
+    Channel,
     Event,
     InvalidOption,
     Meta,
@@ -312,6 +313,20 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
             mask[action] = 1
         if seat == SIMULATOR and state.simulated:
             mask[config.num_moves] = 0
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("seat", 2, "the player's own seat, one-hot: simulator, simulatee"),
+            Channel("committed", 1, "1 once the simulatee has committed"),
+            Channel("simulated", 1, "1 once the simulator has paid to see"),
+            Channel(
+                "commitment",
+                self.num_answers,
+                "share of each answer; zeros while this player does not know it",
+            ),
+            Channel("move", self.num_moves, "the simulator's move, one-hot; zeros before it"),
+            Channel("answer", self.num_answers, "the answer drawn, one-hot; zeros before it"),
+        )
 
     @staticmethod
     def write_observation(

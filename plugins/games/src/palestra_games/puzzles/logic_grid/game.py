@@ -8,7 +8,7 @@ needed: without it there would be a second solution. These are the logic grid pu
 Performance Prompting (Wang et al., "Unleashing Cognitive Synergy in Large Language Models", 2023),
 of which the zebra's is the best known.
 
-Known answer checked: the solver finds the published solution of the zebra puzzle, the Norwegian
+Checked: the solver finds the published solution of the zebra puzzle, the Norwegian
 drinks water and the Japanese has the zebra; a count over all arrangements shows that puzzles have
 one solution and need every clue.
 """

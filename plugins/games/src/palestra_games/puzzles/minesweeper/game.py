@@ -5,6 +5,9 @@ number of mines among its eight neighbours; with none, all its neighbours are op
 on. Opening all cells without a mine wins. By default there is no mine under the first cell opened.
 The tests compare all counts with a numpy convolution, the odds of the reference player with the
 enumeration of every placement, and its chance to win tiny boards with an exact recursion.
+
+Checked: counts against a convolution; odds and the chance of winning small boards by enumeration of
+all layouts.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Bar,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -150,6 +154,10 @@ class Minesweeper(ArrayGame[MinesweeperState]):
     ) -> None:
         for cell in range(config.rows * config.columns):
             mask[cell] = state.open[cell // config.columns, cell % config.columns] == 0
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        meaning = "by row and column: mines around an open cell, 9 for a closed cell, 10 for a mine"
+        return (Channel("cells", self.rows, meaning),)
 
     @staticmethod
     def write_observation(

@@ -6,6 +6,9 @@ goal. Levels are written in the usual characters, or drawn: a room is carved by 
 are put on its goals, and the game is played backwards, pulling boxes at random, so that playing the
 same moves forwards solves it. The tests compare the shortest solutions found by the solver with
 those of another breadth-first search over other states.
+
+Checked: published levels need their published moves and pushes; shortest solutions against a search
+by networkx.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Bar,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -226,6 +230,14 @@ class Sokoban(ArrayGame[SokobanState]):
     def write_legal_mask(config: Sokoban, state: SokobanState, seat: int, mask: Any) -> None:
         for action in range(4):
             mask[action] = 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("walls", 1, "1 where a wall is"),
+            Channel("goals", 1, "1 where a goal is"),
+            Channel("boxes", 1, "1 where a box is"),
+            Channel("keeper", 1, "1 where the keeper stands"),
+        )
 
     @staticmethod
     def write_observation(config: Sokoban, state: SokobanState, seat: int, obs: Any) -> None:

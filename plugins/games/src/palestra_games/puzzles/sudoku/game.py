@@ -6,6 +6,9 @@ eventually loses. Every puzzle has exactly one solution: puzzles are drawn by ch
 ways that leave them one solution (digits renamed; rows and columns exchanged within bands, and
 bands with each other; the square mirrored) and by revealing more digits. There are 288 complete
 squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which the tests count.
+
+Checked: there are 288 complete squares of 4 x 4; a published puzzle has its published solution;
+drawn puzzles have exactly one.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from palestra import (
     ArrayGame,
     ArrayState,
     Bar,
+    Channel,
     Event,
     Grid,
     InvalidOption,
@@ -237,6 +241,12 @@ class Sudoku(ArrayGame[SudokuState]):
                         free = ~(taken | lines >> (WIDTH * place)) >> 1
                         for digit in range(side):
                             mask[(row * side + column) * side + digit] = free >> digit & 1
+
+    def observation_channels(self, seat: int) -> tuple[Channel, ...]:
+        return (
+            Channel("digits", 1, "the digit of each cell, 0 for an empty one"),
+            Channel("given", 1, "1 where the digit was given"),
+        )
 
     @staticmethod
     def write_observation(config: Sudoku, state: SudokuState, seat: int, obs: Any) -> None:

@@ -17,6 +17,8 @@ implementation:
 There are 2 * diameter + 1 rounds, but 4 for the first three tasks with at most 16 agents. Scores
 are compared in the tests with independent ones written over networkx, and Delaunay graphs with
 scipy's.
+
+Checked: scores against independent ones written over networkx, Delaunay graphs against scipy's.
 """
 
 from __future__ import annotations

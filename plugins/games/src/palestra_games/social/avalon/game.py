@@ -9,7 +9,7 @@ names a player, and the evil win if it is Merlin. Rules, team sizes and numbers 
 those of D. Eskridge, "The Resistance: Avalon", Indie Boards & Cards, 2012; language models play it
 in Light, Cai, Shen and Hu, "AvalonBench: Evaluating LLMs Playing the Game of Avalon", 2023.
 
-Known answer: with the scripted players that approve everything, the result of every quest follows
+Checked: with the scripted players that approve everything, the result of every quest follows
 from the seats of the evil alone; the tests enumerate all deals and count the chances.
 """
 

@@ -7,7 +7,7 @@ shown. The village wins when no werewolf is left, the werewolves when they are a
 others. All ties are settled by lot. The roles of seven players are those of Xu, Yu, Fang, Wang and
 Wu, "Language Agents with Reinforcement Learning for Strategic Play in the Werewolf Game", 2023.
 
-Known answer: without seer and doctor, if everybody votes at random, the village lynches a player
+Checked: without seer and doctor, if everybody votes at random, the village lynches a player
 drawn evenly each day, and the chance of the werewolves follows the recursion of Braverman, Etesami
 and Mossel, "Mafia: A theoretical study of players and coalitions in a partial information
 environment", Annals of Applied Probability 18, 2008. The tests compare it with played games.

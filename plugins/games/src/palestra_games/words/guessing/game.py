@@ -9,6 +9,9 @@ Levine and Kumar play in "ArCHer: Training Language Model Agents via Hierarchica
 Whoever can ask for any half finds one of n things after floor(log2 n) + 2 (n - 2^floor(log2 n)) / n
 questions on average, the length of Huffman's code for n equal weights, and pays that; the tests
 hold the scripted player to it.
+
+Checked: halving asks as many questions as the best play in closed form, and never more than a
+Huffman code's.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ the word has it: first where it is in its right place, then from left to right. 
 Wardle's Wordle (2021), with guesses from the same list as the hidden words. The marks are checked
 against published comparisons of words with repeated letters, the information of a guess against
 its closed form.
+
+Checked: marks against published comparisons; the information of a guess in closed form.
 """
 
 from __future__ import annotations

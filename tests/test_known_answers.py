@@ -1,0 +1,18 @@
+"""Every environment of ours says what its rules are checked against."""
+
+from __future__ import annotations
+
+import pytest
+from palestra.cli.pages.environments import about
+from palestra.kernel.registry import registry
+
+OURS = ("games", "grid", "text", "markets", "web", "tasks")
+IDS = sorted(id for id in registry().environments if id.split("/")[0] in OURS)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_environment_names_an_answer_that_is_not_its_own(id: str) -> None:
+    prose, checked = about(registry().environment(id))
+    assert len(checked.split()) >= 6, f"{id}: its module's docstring has no sentence 'Checked: …'"
+    assert prose
+    assert "Checked" not in prose
