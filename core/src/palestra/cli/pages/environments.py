@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 from shutil import copyfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -32,7 +32,7 @@ TURNS = 6  # turns of the conversation that are shown
 LONGEST = 3_000  # characters of it that are shown
 MOST_ACTIONS = 12  # actions by number that are listed
 # facts that have a section, or that are the same for every environment
-CHECKED = re.compile(r"(?<![\w`(] )\bChecked\b")  # at the start of a sentence
+LABEL = re.compile(r"(?<![\w`(] )\b(Checked\b|Left out(?=:))")  # at the start of a sentence
 ELSEWHERE = ("paper", "splits", "observation", "actions", "metrics", "views", "any game's")
 
 
@@ -85,7 +85,7 @@ def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
 def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") -> str:
     """One environment: what it is, its facts, how it is played, how well, and how to use it."""
     game = load_game(spec, {})
-    prose, checked = about(spec)
+    said = about(spec)
     picture = [f"![An episode of {spec.id}]({animation})", ""] if animation else []
     facts = [(name, plain(value)) for name, value in facts_of(spec, game) if name not in ELSEWHERE]
     return "\n".join(
@@ -93,7 +93,7 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             f"# {spec.id}",
             "",
             *picture,
-            prose,
+            said.prose,
             "",
             *section("Rules as a player reads them", _fenced(game.rules_for(0))),
             *section("Facts", table(("fact", "value"), facts)),
@@ -104,30 +104,46 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             *section("Splits", _splits(spec)),
             *section("Reference scores", _scores(measured) if measured else []),
             *section("Speed", _speed(measured) if measured else []),
-            *section("Source", [plain(spec.paper)] if spec.paper else []),
-            *section("What its rules are checked against", [checked] if checked else []),
+            *section("Source", _source(spec, said)),
+            *section("What its rules are checked against", [said.checked] if said.checked else []),
             *section("Use it", snippets(spec, game)),
             *section("A conversation", _transcript(spec)),
         ]
     )
 
 
-def about(spec: EnvSpec) -> tuple[str, str]:
-    """The docstrings of a game's module and class, and what they say its rules are checked against.
+class About(NamedTuple):
+    """What the docstrings of a game's module and class say, by what it is about."""
 
-    That is the text from a sentence that begins with "Checked" to the end of its paragraph. The
-    class's summary is left out, since the module's begins the page.
+    prose: str
+    checked: str  # answers from elsewhere that the rules agree with
+    left_out: str  # what the source has and the game has not
+
+
+def about(spec: EnvSpec) -> About:
+    """The docstrings of a game's module and class.
+
+    `checked` and `left_out` are the texts from a sentence that begins with "Checked" or "Left out:"
+    to the end of its paragraph. The class's summary is dropped, since the module's begins the page.
     """
     kind = load_entry_point(spec.entry_point)
     module, own = inspect.getdoc(inspect.getmodule(kind)) or "", inspect.getdoc(kind) or ""
     rest = own.partition("\n\n")[2] if module else own
-    prose, checked = list[str](), list[str]()
+    found: dict[str, list[str]] = {"": [], "Checked": [], "Left out": []}
     for paragraph in f"{module}\n\n{rest}".split("\n\n"):
-        if found := CHECKED.search(paragraph):
-            checked.append(paragraph[found.start() :].strip())
-            paragraph = paragraph[: found.start()].rstrip()
-        prose.append(paragraph)
-    return "\n\n".join(part for part in prose if part), "\n\n".join(checked)
+        prose, *labelled = LABEL.split(paragraph)
+        found[""].append(prose.rstrip())
+        for label, text in zip(labelled[::2], labelled[1::2], strict=True):
+            found[label].append(f"{label}{text}".strip())
+    return About(*("\n\n".join(part for part in parts if part) for parts in found.values()))
+
+
+def _source(spec: EnvSpec, said: About) -> list[str]:
+    """The paper, and what of it is not here."""
+    return [
+        *([plain(spec.paper)] if spec.paper else []),
+        *(["", said.left_out] if said.left_out else []),
+    ]
 
 
 def _fenced(text: str) -> list[str]:
