@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from palestra.cli.pages import agents, environments, rewards
+from palestra.cli.pages import agents, commands, environments, rewards
 from palestra.cli.pages.reference import measure_reference, write_animation
 from palestra.files import write_text
 from palestra.kernel.errors import PalestraError
@@ -22,6 +22,7 @@ class Subject(StrEnum):
     environments = "environments"
     agents = "agents"
     rewards = "rewards"
+    commands = "commands"
 
 
 def pages_command(
@@ -32,12 +33,14 @@ def pages_command(
         Path | None, typer.Option(help="A folder of `palestra reference`: scores, animations.")
     ] = None,
 ) -> None:
-    """Write a page for every installed environment, agent or reward, and an index."""
+    """Write a page for every installed environment, agent, reward or command, and an index."""
     folder.mkdir(parents=True, exist_ok=True)
     if of is Subject.agents:
         pages = agents.pages()
     elif of is Subject.rewards:
         pages = rewards.pages()
+    elif of is Subject.commands:
+        pages = commands.pages()
     else:
         pages = environments.pages(_chosen(namespace), folder, reference)
     for name, text in pages.items():

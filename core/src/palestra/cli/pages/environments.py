@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from shutil import copyfile
 from typing import Any, NamedTuple
@@ -45,11 +45,11 @@ def page_name(spec: EnvSpec) -> str:
 
 
 def pages(specs: list[EnvSpec], folder: Path, reference: Path | None) -> dict[str, str]:
-    """The text of a page for each environment and of an index, by file name.
+    """The text of a page for each environment, of an index and of all results, by file name.
 
-    Animations of `reference` are copied into `folder`.
+    Animations of `reference` are copied into `folder`. Without it there is no page of results.
     """
-    found, shown = {}, set()
+    found, shown, results = {}, set(), list[tuple[EnvSpec, Reference]]()
     for spec in specs:
         animation = ""
         if reference and (reference / f"{file_stem(spec)}.webp").exists():
@@ -58,7 +58,37 @@ def pages(specs: list[EnvSpec], folder: Path, reference: Path | None) -> dict[st
             shown.add(spec.id)
         measured = read_reference(reference, file_stem(spec))
         found[page_name(spec)] = page(spec, measured, animation)
-    return {**found, "README.md": index(specs, shown)}
+        results += [(spec, measured)] if measured else []
+    more = {"RESULTS.md": results_page(results)} if results else {}
+    return {**found, **more, "README.md": index(specs, shown)}
+
+
+def results_page(results: Sequence[tuple[EnvSpec, Reference]]) -> str:
+    """The scores of every measured environment in one table a family."""
+    lines = [
+        "# Results",
+        "",
+        "Mean returns with 95 % intervals of agents that need no language model, with default "
+        "options; the page of an environment has the command that measures them again, and the "
+        "game's own measures.",
+        "",
+    ]
+    for family in sorted({spec.family for spec, _ in results}):
+        rows = [
+            (
+                f"[{spec.id}]({page_name(spec)})",
+                code(score.agent),
+                score.against,
+                _between(score.mean),
+                str(score.episodes),
+            )
+            for spec, measured in sorted(results, key=lambda result: result[0].id)
+            for score in measured.scores
+            if spec.family == family
+        ]
+        header = ("environment", "agent", "the others", "mean return", "episodes")
+        lines += section(family, table(header, rows))
+    return "\n".join(lines)
 
 
 def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
