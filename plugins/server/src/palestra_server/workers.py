@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 import uvicorn
-from palestra import InvalidOption
 from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
@@ -32,7 +31,6 @@ from palestra_server.server import Limits, MatchServer
 from palestra_server.store import MatchStore
 
 SETTINGS = "PALESTRA_WORKER"  # the environment variable by which a process gets its settings
-ALONE = ("mcp",)  # dialects whose sessions are in the memory of one process
 
 
 class Settings(msgspec.Struct):
@@ -56,9 +54,6 @@ class Settings(msgspec.Struct):
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
     """Serve with `count` processes until they are stopped; `more` are settings of uvicorn."""
-    for name in settings.dialects:
-        if name in ALONE:
-            raise InvalidOption(f"{name} keeps its sessions in one process; leave out --workers")
     os.environ[SETTINGS] = msgspec.json.encode(settings).decode()
     config = uvicorn.Config("palestra_server.workers:create", factory=True, workers=count, **more)
     Multiprocess(config, sockets=[listening]).run()
