@@ -135,3 +135,17 @@ def test_every_option_of_every_command_says_what_it_means() -> None:
         if not parameter.hidden and not parameter.help
     ]
     assert not bare
+
+
+def test_one_agent_is_measured_and_the_scores_of_others_stay(tmp_path: Path) -> None:
+    env, model = "games/KuhnPoker-v0", "llm:echo:pass"
+    run("reference", str(tmp_path), env, "--episodes", "4", "--no-speed")
+    before = read_reference(tmp_path, "games-KuhnPoker-v0")
+    assert before is not None
+    run("reference", str(tmp_path), env, "--episodes", "6", "--agent", model)
+    after = read_reference(tmp_path, "games-KuhnPoker-v0")
+    assert after is not None
+    assert after.scores[:-1] == before.scores
+    assert (after.scores[-1].agent, after.scores[-1].episodes) == (model, 6)
+    lost = CliRunner().invoke(app, ["reference", str(tmp_path / "none"), env, "--agent", model])
+    assert "leave out --agent" in str(lost.exception)
