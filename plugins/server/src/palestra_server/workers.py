@@ -50,6 +50,7 @@ class Settings(msgspec.Struct):
     inside: str = "127.0.0.1"
     limits: Limits = msgspec.field(default_factory=Limits)
     log_json: bool = False
+    other_versions: bool = False
 
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
@@ -73,7 +74,7 @@ def peer_app(settings: Settings) -> Starlette:
     host, port = inside.getsockname()[:2]
     store = MatchStore(settings.store)
     peers = Peers(store, f"http://{host}:{port}")
-    server = MatchServer(store, settings.limits, peers)
+    server = MatchServer(store, settings.limits, peers, other_versions=settings.other_versions)
     dialects: list[Dialect] = [
         open_dialect(name, server, settings.token) for name in settings.dialects
     ]
