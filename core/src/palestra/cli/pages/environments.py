@@ -289,7 +289,15 @@ def _between(found: Mean) -> str:
     mean, low, high = found
     if mean is None:
         return "-"
-    return f"{mean:.3g}" if low is None else f"{mean:.3g} ({low:.3g} to {high:.3g})"
+    written = _short(mean)
+    return (
+        written if low is None or high is None else f"{written} ({_short(low)} to {_short(high)})"
+    )
+
+
+def _short(value: float) -> str:
+    """Three digits; what is left of a sum that should be 0 is 0."""
+    return f"{value if abs(value) > 1e-9 else 0.0:.3g}"
 
 
 def _speed(measured: Reference) -> list[str]:
