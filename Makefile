@@ -9,7 +9,7 @@ SYNC := $(BIN)/uv sync --all-packages --quiet
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 
-.PHONY: play test fast format docs release
+.PHONY: play test fast format docs fuzz release
 
 play: $(BIN)/uv
 	$(SYNC) --extra numba --extra pygame --extra local --no-dev --no-group docs --inexact
@@ -41,6 +41,12 @@ docs: $(BIN)/uv
 	$(SYNC) --all-extras --group docs
 	$(BIN)/python scripts/site.py
 	@echo "open docs/_build/html/index.html"
+
+# a minute of hostile inputs for every environment; SHARD=2/8 is an eighth of them
+SHARD ?= 0/1
+fuzz: $(BIN)/uv
+	$(SYNC) --all-extras
+	$(BIN)/python scripts/fuzz_all.py --minutes 1 --shard $(SHARD)
 
 # every wheel, checked and installed from wheels alone
 release: $(BIN)/uv
