@@ -102,6 +102,12 @@ NAMES = {
     "dice": "dice-multiple",
     "hand": "hand-back-right",
     "clock": "clock-outline",
+    "fire": "fire",
+    "plane": "airplane",
+    "worker": "account-hard-hat",
+    "pickaxe": "pickaxe",
+    "workbench": "table-furniture",
+    "ruin": "home-remove",
 }
 DRAWN = {
     "peg": "M12,5A7,7 0 0,1 19,12A7,7 0 0,1 12,19A7,7 0 0,1 5,12A7,7 0 0,1 12,5Z",

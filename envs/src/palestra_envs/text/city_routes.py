@@ -23,7 +23,7 @@ Left out: the paper's road network and recorded trips.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Annotated
@@ -49,6 +49,7 @@ from palestra import (
     environment,
 )
 from palestra.grids.words import quantity
+from palestra.scene import Graph, Link, Node
 
 VALUES = ("sustainability", "comfort", "time")
 KINDS: dict[str, tuple[float, float, float]] = {
@@ -57,6 +58,7 @@ KINDS: dict[str, tuple[float, float, float]] = {
     "lane": (0.2, 0.8, 1.0),
 }
 NAMES = tuple(KINDS)
+COLOURS, WIDTHS = ("red", "blue", "green"), (3.0, 2.0, 1.0)  # in pictures, by kind
 WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 LAID = ("east", "south")  # the directions in which streets are numbered
 Place = tuple[int, int]
@@ -234,7 +236,33 @@ class CityRoutes(TextGame[City]):
         return City(Rng.seeded(0), streets, (seen[0], seen[1]))
 
     def scene(self, state: City, seat: int | None = None) -> Scene:
-        return Scene(lines=tuple(self.describe(state, 0).split("\n")))
+        """The map: junctions, and streets whose colour and width say their kind."""
+        junctions = list(np.ndindex(self.rows, self.columns))
+        across, down = max(1, self.columns - 1), max(1, self.rows - 1)
+        nodes = [
+            Node(
+                f"{row},{column}",
+                0 if (row, column) == state.at else "gold" if (row, column) == self.goal() else -1,
+                "car" if (row, column) == state.at else "goal",
+                (column / across, row / down),
+            )
+            for row, column in junctions
+        ]
+        nodes = [node if node.colour != -1 else replace(node, label="") for node in nodes]
+        links = [
+            Link(
+                junctions.index(at),
+                junctions.index(beside(at, way)),
+                str(length),
+                COLOURS[kind],
+                WIDTHS[kind],
+            )
+            for (at, way), (kind, length) in sorted(state.streets.items())
+        ]
+        key = ", ".join(f"{COLOURS[n]}: {name}" for n, name in enumerate(NAMES))
+        lines = (f"{key}; numbers are lengths.".capitalize(),)
+        caption = f"Streets driven: {state.turn} of {self.turns}."
+        return Scene(parts=(Graph(tuple(nodes), tuple(links)),), caption=caption, lines=lines)
 
 
 def beside(at: Place, way: str) -> Place:

@@ -33,10 +33,12 @@ from numpy.typing import NDArray
 from palestra import (
     Event,
     Grammar,
+    Grid,
     Meta,
     OneOf,
     Option,
     Outcome,
+    Piece,
     Rng,
     Scene,
     ScriptedAgent,
@@ -223,7 +225,26 @@ class Firefighters(TextGame[Tower]):
         return np.array([state.floor, *state.fires, *state.trapped, left], np.int16)
 
     def scene(self, state: Tower, seat: int | None = None) -> Scene:
-        return Scene(lines=(self.describe(state, 0).split("\n")[0], *self._floors(state)))
+        """The tower from the side: a row of rooms for each floor, the highest first."""
+        rows = [self._rooms(state, floor) for floor in reversed(range(self.floors))]
+        tower = Grid(
+            cells=tuple(rows),
+            row_labels=tuple(f"floor {floor}" for floor in reversed(range(self.floors))),
+            style="floor",
+            ground=(("floor",) * len(rows[0]),) * self.floors,
+        )
+        return Scene(parts=(tower,), caption=self.describe(state, 0).split("\n")[0])
+
+    def _rooms(self, state: Tower, floor: int) -> tuple[Piece | None, ...]:
+        """The firefighter, who is trapped, and the fire on a floor."""
+        here = floor == state.floor and not state.gone
+        people, fire = state.trapped[floor], state.fires[floor]
+        return (
+            Piece("@", 0, "disc", "the firefighter", sprite="worker") if here else None,
+            Piece("P", "yellow", label="a person is trapped", sprite="person") if people else None,
+            *(Piece("F", "red", label=f"fire {fire}", sprite="fire") for _ in range(fire)),
+            *(None for _ in range(FIERCEST - fire)),
+        )
 
 
 def _people(count: int) -> str:

@@ -46,6 +46,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Table
 
 NAMES = ("Ana", "Ben", "Chloe", "Dan")
 TOPICS = {
@@ -289,9 +290,17 @@ class SharedMemory(TextGame[Talk]):
         return np.array([*np.ravel(held), *remark, question, *left], np.int16)
 
     def scene(self, state: Talk, seat: int | None = None) -> Scene:
+        """The memory as a table, and what is heard or asked now."""
         seats = (0, 1) if seat is None else (seat,)
         lines = [line for one in seats for line in self.describe(state, one).split("\n")]
-        return Scene(lines=tuple(dict.fromkeys(lines)))
+        told = tuple(dict.fromkeys(line for line in lines if not line.startswith(("Memory", "-"))))
+        if seat == RETRIEVER and state.heard < self.remarks:
+            return Scene(lines=told)
+        rows = tuple(
+            (str(number), said(state.remarks[remark]) if remark >= 0 else "empty")
+            for number, remark in enumerate(state.slots, 1)
+        )
+        return Scene(parts=(Table(("slot", "what it holds"), rows, "memory"),), lines=told)
 
 
 def said(fact: Fact) -> str:

@@ -39,6 +39,7 @@ from palestra.kernel.text_game import written_state
 from palestra.scene import Lines, Part, Saying, Talk
 
 SHOWN = 600  # characters of one saying in a picture
+MOST_LINES, LINE = 3, 110  # of the task in a picture: lines, and characters of each
 REVEAL = "reveal"
 _FENCED = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 
@@ -221,7 +222,8 @@ class TaskGame(TextGame[State]):
             )
         ]
         reader = 0 if seat is None else seat
-        task = Lines(tuple(self.statement(state, reader).splitlines()[:12]))
+        shown = [line[:LINE] for line in self.statement(state, reader).splitlines()[:MOST_LINES]]
+        task = Lines(tuple(shown))
         parts: list[Part] = [*self.picture(state, seat), Talk(tuple(said_so_far)), task]
         return Scene(parts=tuple(parts), lines=self.notes(state, reader))
 

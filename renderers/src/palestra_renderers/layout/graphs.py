@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import cos, pi, sin
 
-from palestra.scene import Graph
+from palestra.scene import Graph, Link
 
 from palestra_renderers.layout.sheet import LETTER, Sheet
 from palestra_renderers.marks import Line, Rect, Words
@@ -31,7 +31,7 @@ def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
     wide, high = sheet.width - 2 * side, max(1.0, height - 2 * edge)
     spots = [(side + x, top + edge + y) for x, y in apart(places, wide, high, radius * 2.7)]
     for link in graph.links:
-        start, end = spots[link.start], spots[link.end]
+        start, end = ends(graph, link, spots, radius)
         paint = "faint" if link.colour == -1 else paint_of(link.colour)
         if link.directed:
             sheet.arrow(start, rim(start, end, radius), paint, max(1.5, 2 * link.weight))
@@ -64,7 +64,7 @@ def lay_labels(
         if link.label:
             text = clean(link.label, LABEL)
             wide = len(text) * LETTER * size + 4
-            (a, b), (c, d) = spots[link.start], spots[link.end]
+            (a, b), (c, d) = ends(graph, link, spots, radius)
             shares = (0.5, 0.35, 0.65)
             boxes = [
                 around((a + (c - a) * share, b + (d - b) * share), (wide, size)) for share in shares
@@ -72,6 +72,19 @@ def lay_labels(
             box = min(boxes, key=lambda found: hidden_area(found, taken))
             write_boxed(text, box, size, sheet)
             taken.append(box)
+
+
+def ends(graph: Graph, link: Link, spots: list[Spot], radius: float) -> tuple[Spot, Spot]:
+    """Where a link begins and ends; of two that lead both ways each keeps to its right."""
+    (x, y), (u, v) = spots[link.start], spots[link.end]
+    if not link.directed or not any(
+        other.directed and (other.start, other.end) == (link.end, link.start)
+        for other in graph.links
+    ):
+        return (x, y), (u, v)
+    far = max(1e-9, ((u - x) ** 2 + (v - y) ** 2) ** 0.5)
+    across, down = -(v - y) / far * radius * 0.5, (u - x) / far * radius * 0.5
+    return (x + across, y + down), (u + across, v + down)
 
 
 def write_boxed(text: str, box: Box, size: float, sheet: Sheet) -> None:

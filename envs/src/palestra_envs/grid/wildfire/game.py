@@ -85,13 +85,13 @@ NAMES = (
     "a ruin",
 )
 PIECES = {
-    TREE: ("T", "green"),
-    WET: ("*", "blue"),
-    FIRE: ("F", "red"),
-    BURNT: ("x", "gray"),
-    HOUSE: ("H", "yellow"),
-    WET_HOUSE: ("h", "blue"),
-    RUIN: ("o", "gray"),
+    TREE: ("T", "green", "tree"),
+    WET: ("*", "blue", "tree"),
+    FIRE: ("F", "red", "fire"),
+    BURNT: ("x", "gray", ""),
+    HOUSE: ("H", "yellow", "house"),
+    WET_HOUSE: ("h", "blue", "house"),
+    RUIN: ("o", "gray", "ruin"),
 }
 MAX_SIDE = 30
 MAX_REWARD = 1e6
@@ -391,7 +391,7 @@ class Wildfire(Walkers[WildfireState]):
         """The map with the planes over it."""
         land = dict(enumerate(state.ground.tolist()))
         pieces = {
-            cell: Piece(*PIECES[kind], label=NAMES[kind])
+            cell: Piece(*PIECES[kind][:2], label=NAMES[kind], sprite=PIECES[kind][2])
             for cell, kind in land.items()
             if kind in PIECES
         }

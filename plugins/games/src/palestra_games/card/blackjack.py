@@ -48,6 +48,7 @@ from palestra_games.card.display import word_list
 STICK, HIT = 0, 1
 RANKS = 13
 NAMES = ("ace", "2", "3", "4", "5", "6", "7", "8", "9", "10", "jack", "queen", "king")
+SUIT_NAMES = ("spades", "hearts", "clubs", "diamonds")
 GLYPHS = ("A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K")
 MOVES = ("stick", "hit")
 PLAYER, DEALER = 0, 1
@@ -230,7 +231,11 @@ class Blackjack(ArrayGame[BlackjackState]):
         rows = []
         for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
             cards = state.hands[owner, : state.held[owner]].tolist()
-            held = [Card(GLYPHS[card], label=NAMES[card]) for card in cards]
+            # suits do not matter, and are dealt in turn so that cards look like cards
+            held = [
+                Card(GLYPHS[card], SUIT_NAMES[(owner + 3 * n) % 4], label=NAMES[card])
+                for n, card in enumerate(cards)
+            ]
             if owner == DEALER and seat is not None and not is_shown(state):
                 held[1] = Card(hidden=True)
             rows.append(Cards(name, tuple(held)))

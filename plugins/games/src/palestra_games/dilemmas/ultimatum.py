@@ -36,7 +36,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import finish, turn_to
-from palestra.scene import Person, RoundTable
+from palestra.scene import Graph, Link, Node
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 
@@ -132,14 +132,28 @@ class Division(ArrayGame[DivisionState]):
         return "\n".join(lines)
 
     def scene(self, state: DivisionState, seat: int | None = None) -> Scene:
-        moves = self.describe(state, 0).splitlines()[1:]
+        """Who gives what to whom, as arrows between the two, with what each is paid so far."""
         scores = self.scores(state)
-        people = tuple(
-            Person(name, place, detail=f"{scores[place]:g}")
+        nodes = tuple(
+            Node(f"p{place}", place, f"{name}: {scores[place]:g}", (float(place), 0.5))
             for place, name in enumerate(self.players)
         )
-        words = f"{number_of(self.pie, 'unit')} to divide."
-        return Scene(lines=tuple(moves), parts=(RoundTable(people, words=words),))
+        moves = (int(state.first), int(state.second))
+        links = tuple(
+            Link(seat, 1 - seat, self.arrow_text(seat, move), seat, 1.5, directed=True)
+            for seat, move in enumerate(moves)
+            if move != UNKNOWN
+        )
+        said = self.describe(state, 0).splitlines()[1:]
+        return Scene(
+            caption=f"{number_of(self.pie, 'unit')} to divide.",
+            parts=(Graph(nodes, links),),
+            lines=tuple(said),
+        )
+
+    def arrow_text(self, seat: int, move: int) -> str:
+        """What a move gives, in two or three words."""
+        return number_of(move, "unit")
 
 
 @environment(
@@ -224,6 +238,11 @@ class Ultimatum(Division):
         if seat == 0:
             return f"player_0 offers {move} of {number_of(self.pie, 'unit')}."
         return f"player_1 {'accepts' if move == ACCEPTED else 'rejects'} the offer."
+
+    def arrow_text(self, seat: int, move: int) -> str:
+        if seat == 0:
+            return super().arrow_text(seat, move)
+        return "accepts" if move == ACCEPTED else "rejects"
 
 
 @environment(
@@ -330,3 +349,6 @@ class Trust(Division):
             return f"player_1 returns {move}."
         units, arrived = number_of(self.pie, "unit"), self.multiplier * move
         return f"player_0 sends {move} of {units}, which become {arrived}."
+
+    def arrow_text(self, seat: int, move: int) -> str:
+        return str(move) if seat == 1 else f"{move}, become {self.multiplier * move}"

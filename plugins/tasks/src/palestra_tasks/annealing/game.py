@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Channel, Meta, Out, Scene, Shape, constant, environment
 from palestra.rules import finish, turn_to, uniform
-from palestra.scene import Bar, Bars, Part, Plane, Spot, Table
+from palestra.scene import Bar, Bars, Graph, Link, Node, Part, Table
 
 TSP, KNAPSACK, BINS, ROSENBROCK = 0, 1, 2, 3
 PROBLEMS = ("tsp", "knapsack", "bin-packing", "rosenbrock")
@@ -303,11 +303,12 @@ class NeuralSA(ArrayGame[AnnealingState]):
         data, place = state["items"].tolist(), state["place"].tolist()
         parts: list[Part] = []
         if self.problem == "tsp":
-            spots = [
-                Spot(data[c][0], data[c][1], 0.02, str(at), 0, heading=self._way(data, place, at))
-                for at, c in enumerate(place)
-            ]
-            parts.append(Plane(tuple(spots)))
+            nodes = tuple(
+                Node(str(at), 0, place=(data[city][0], data[city][1]))
+                for at, city in enumerate(place)
+            )
+            tour = tuple(Link(at, (at + 1) % self.size) for at in range(self.size))
+            parts.append(Graph(nodes, tour))
         elif self.problem != "rosenbrock":
             rows = tuple(
                 (str(n), f"{data[n][0]:.2f}", f"{data[n][1]:.2f}", str(place[n]))
@@ -318,7 +319,3 @@ class NeuralSA(ArrayGame[AnnealingState]):
         parts.append(Bars((Bar("steps left", left, 1.0, 0),)))
         energy = f"Energy {float(state['energy']):.4f}, lowest {float(state['best']):.4f}."
         return Scene(parts=tuple(parts), lines=(energy,))
-
-    def _way(self, data: Any, place: Any, at: int) -> tuple[float, float]:
-        here, there = data[place[at]], data[place[(at + 1) % self.size]]
-        return (there[0] - here[0], there[1] - here[1])

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import msgspec
 from palestra import Meta, Option, Rng, ScriptedAgent, Text, TextAction, Turn, agent, environment
 from palestra.kernel.rng import check_seed
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
 from palestra_tasks.worlds.crafting import ORIGINAL, SKILLS, Config, Q, success, train
@@ -183,8 +183,14 @@ class EnvGen(TaskGame[CycleState]):
         return [*self.success(state), float(self.turns - len(state.past))]
 
     def picture(self, state: CycleState, seat: int | None) -> tuple[Part, ...]:
-        found = zip(SKILLS, self.success(state), strict=True)
-        return (Bars(tuple(Bar(skill, share, 1.0, 0) for skill, share in found)),)
+        """What is made of what, and how often the student comes that far."""
+        found, last = self.success(state), max(1, len(SKILLS) - 1)
+        nodes = tuple(
+            Node(f"{share:.0%}", "green" if share >= 0.5 else "red", skill, (at / last, 0.5))
+            for at, (skill, share) in enumerate(zip(SKILLS, found, strict=True))
+        )
+        links = tuple(Link(at, at + 1, directed=True) for at in range(len(SKILLS) - 1))
+        return (Graph(nodes, links),)
 
 
 @agent("envgen-adaptive", kind="scripted")
