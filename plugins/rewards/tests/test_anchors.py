@@ -214,8 +214,8 @@ def with_one_success(record: Any) -> None:
         (without_a_seat, "has 1 returns for 2 seats"),
         (with_a_short_tag, "the tag 'values' has 1 entries; the record has . turns"),
         (with_a_short_anchor, "the tag 'anchor' has 1 entries"),
-        (with_one_role, "the tag 'roles' has 1 entries; seat 1 has none"),
-        (with_one_success, "the tag 'success' has 1 entries; seat 1 has none"),
+        (with_one_role, "the tag 'roles' has 1 entries; there are 2 seats"),
+        (with_one_success, "the tag 'success' has 1 entries; there are 2 seats"),
     ],
 )
 def test_records_that_do_not_fit_are_named(spoil: Any, message: str) -> None:

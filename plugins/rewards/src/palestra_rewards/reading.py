@@ -18,6 +18,10 @@ from palestra_rewards.people import Person, newcomer_seats, own_people
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
 # Tags with one entry per turn; a list of any other length is an error
 OF_TURNS = ("values", "process", "ratio", "implicit", "full tokens", "confidence", "verdicts")
+# Tags that may be a list with one entry per seat, and those that belong to an episode as a whole,
+# whatever their length
+OF_SEATS = ("local", "mode", "progress")
+OF_RECORDS = ("belief", "coalition", "discussion", "evidence", "executed", "final", "ratings")
 RESERVED = ("roles", "success", "id", "parent", "anchor", "split")
 
 
@@ -139,10 +143,10 @@ def _own_tag(record: EpisodeRecord, name: str) -> Any:
 def _of_seat(record: EpisodeRecord, name: str, seat: int) -> Any:
     """The entry for a seat in a tag with one entry per seat."""
     values = record.tags[name]
-    if seat >= len(values):
+    if len(values) != len(record.players):
         raise InvalidOption(
-            f"record {record.number}: the tag {name!r} has {len(values)} entries; seat {seat} has "
-            f"none. There are {len(record.players)} seats, and each needs one"
+            f"record {record.number}: the tag {name!r} has {len(values)} entries; there are "
+            f"{len(record.players)} seats, and each needs one"
         )
     return values[seat]
 
@@ -299,20 +303,34 @@ def _facts(records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]])
     if any(record.branched_at or record.parent for record in records):
         facts["branched_at"] = [record.branched_at for record in records]
     for name in sorted(names):
-        values = [record.tags[name] for record in records]
-        lists = [isinstance(value, list | tuple) for value in values]
-        fit = [
-            is_list and len(value) in (len(record.turns), len(record.own_turns))
-            for is_list, value, record in zip(lists, values, records, strict=True)
-        ]
-        if all(fit) or (name in OF_TURNS and all(lists)):
-            facts[name] = [one for record in records for one in _own_tag(record, name)]
-        else:
-            facts[name] = values
+        facts[name] = _tag_values(records, people, name)
     for name in reported_names(records):
         if name not in facts:
             facts[name] = _reported_values(records, people, name)
     return facts
+
+
+def _tag_values(
+    records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]], name: str
+) -> list[Any]:
+    """A tag of all records: lists over turns are joined, those over seats are spread to people."""
+    values = [record.tags[name] for record in records]
+    lists = [isinstance(value, list | tuple) for value in values]
+    if name in OF_RECORDS:
+        return values
+    if name in OF_SEATS and any(lists):
+        return [
+            _of_seat(record, name, person.seat) if is_list else record.tags[name]
+            for record, is_list, there in zip(records, lists, people, strict=True)
+            for person in there
+        ]
+    fit = [
+        is_list and len(value) in (len(record.turns), len(record.own_turns))
+        for is_list, value, record in zip(lists, values, records, strict=True)
+    ]
+    if all(fit) or (name in OF_TURNS and all(lists)):
+        return [one for record in records for one in _own_tag(record, name)]
+    return values
 
 
 def _reported_values(
