@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import Any
 
 import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption
+from palestra.kernel.errors import show
 from palestra.records.record import TurnRecord
 
 from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
+from palestra_rewards.columns import numeric
 from palestra_rewards.facts import fact, of_person, reported_names, scope
 from palestra_rewards.people import Person, newcomer_seats, own_people
 
@@ -81,6 +84,25 @@ def read_columns(
     }
 
 
+def check_records(records: object) -> None:
+    """Raise `InvalidOption` for what is no list of records."""
+    if isinstance(records, EpisodeRecord):
+        raise InvalidOption("a group is made of a list of records; pass [record]")
+    if isinstance(records, str | PathLike):
+        raise InvalidOption(
+            f"a group is made of records, not {records!r}; read a file of them with "
+            "palestra.read_records"
+        )
+    if not isinstance(records, Sequence):
+        raise InvalidOption(f"a group is made of a list of records, not {show(records)}")
+    for place, record in enumerate(records):
+        if not isinstance(record, EpisodeRecord):
+            raise InvalidOption(
+                f"entry {place} is no EpisodeRecord but {show(record)}; pass what palestra.play, "
+                "palestra.rollouts or palestra.read_records return"
+            )
+
+
 def check_record(record: EpisodeRecord) -> None:
     """Raise `InvalidOption` for a record that was not played to its end."""
     name = f"record {record.number} ({record.env}, seed {record.seed})"
@@ -99,6 +121,12 @@ def check_record(record: EpisodeRecord) -> None:
         raise InvalidOption(
             f"{name} holds {len(record.steps)} of its {record.length} steps; read the whole record "
             "again, or leave it out"
+        )
+    if not 0 <= record.branched_at <= len(record.steps):
+        raise InvalidOption(
+            f"{name} says that it branched off at step {record.branched_at}, but it has "
+            f"{len(record.steps)} steps; branched_at is the number of steps it shares with its "
+            "parent, 0 for an episode played from the start"
         )
     if len(record.returns) != len(record.players):
         raise InvalidOption(
@@ -239,7 +267,8 @@ def _person_success(record: EpisodeRecord, person: Person) -> float | None:
     """
     tag, seat = record.tags.get("success"), person.seat
     if tag is not None:
-        return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
+        value = _of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag
+        return float(numeric(f"record {record.number}: the tag 'success'", value))
     if record.outcome is None:
         return 0.0
     known = SUCCESS.get(record.outcome.results[seat])
