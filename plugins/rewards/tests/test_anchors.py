@@ -9,6 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption
+from palestra.kernel.registry import registry
 from palestra.records.record import retrace
 from palestra_rewards import Group, estimate, shape
 from palestra_rewards.estimators.gigpo import step_part
@@ -129,6 +130,14 @@ def test_the_page_of_repeats_holds_what_is_measured(env: str) -> None:
 
     page = Path(__file__).parents[3] / "docs" / "repeats.md"
     assert row(measure(env)) in page.read_text("utf-8").splitlines()
+
+
+def test_the_page_of_repeats_has_every_environment() -> None:
+    from pathlib import Path
+
+    page = Path(__file__).parents[3] / "docs" / "repeats.md"
+    rows = [line.split(" | ")[0].strip("| ") for line in page.read_text("utf-8").splitlines()]
+    assert [name for name in registry().environments if name not in rows] == []
 
 
 # Input that does not fit
@@ -335,8 +344,9 @@ def test_one_seat_or_agent_must_be_in_a_list() -> None:
         Group.of(records(2), seats=one_seat)
     with pytest.raises(InvalidOption, match=r"agents is a list, as in agents=\['random'\]"):
         Group.of(records(2), agents="random")
-    with pytest.raises(InvalidOption, match="pass \\[record\\]"):
-        Group.of(records(1)[0])  # type: ignore[arg-type]
+    one_record: Any = records(1)[0]
+    with pytest.raises(InvalidOption, match=r"pass \[record\]"):
+        Group.of(one_record)
 
 
 def test_options_that_must_be_given_are_named() -> None:
