@@ -407,6 +407,39 @@ def like_histories(turns: Sequence[Played]) -> list[float]:
     return [fmean(value for _, value in held[node]) for node in nodes]
 
 
+def recursion(turns: Sequence[Played], gamma: float) -> tuple[list[float], list[float]]:
+    """Q and V of every turn: the Bellman equations of what was seen, by iterating them."""
+    following = {(t.line, t.place - 1): t for t in turns}
+    value: dict[Hashable, float] = defaultdict(float)
+    states = gathered(turns, lambda t: (t.seat, t.agent, t.state))
+
+    def ahead(turn: Played) -> float:
+        after = following.get((turn.line, turn.place))
+        return turn.paid + (gamma * value[after.seat, after.agent, after.state] if after else 0.0)
+
+    for _ in range(400):
+        for state, visits in states.items():
+            value[state] = fmean(map(ahead, visits))
+    played = gathered(turns, lambda t: (t.seat, t.agent, t.state, t.action))
+    quality = [fmean(map(ahead, played[t.seat, t.agent, t.state, t.action])) for t in turns]
+    return quality, [value[t.seat, t.agent, t.state] for t in turns]
+
+
+def critic(turns: Sequence[Played]) -> list[float]:
+    quality, value = recursion(turns, 0.9)
+    return [q - v for q, v in zip(quality, value, strict=True)]
+
+
+def generalised(turns: Sequence[Played]) -> list[float]:
+    _, value = recursion(turns, 0.9)
+    of = {(t.line, t.place): v for t, v in zip(turns, value, strict=True)}
+    surprise = [
+        t.paid + 0.9 * of.get((t.line, t.place + 1), 0.0) - v
+        for t, v in zip(turns, value, strict=True)
+    ]
+    return to_go(turns, 0.9 * 0.5, surprise)
+
+
 def ranked(turns: Sequence[Played]) -> list[float]:
     """A judge that prefers the higher return; quantiles of the places, standardised."""
     peers = gathered(lines_of(turns), lambda line: line[0].side)
@@ -498,6 +531,8 @@ FORMULAS: dict[str, tuple[Callable[[Sequence[Played]], list[float]], tuple[str, 
     "malt:threshold=0.2": (malt, SOME),
     "step-q": (best_and_worst, SOME),
     "agentprm:gamma=0.9": (like_histories, SOME),
+    "archer:critic=table,gamma=0.9": (critic, SOME),
+    "turn-critic:critic=table,gamma=0.9,lam=0.5": (generalised, SOME),
 }
 
 
