@@ -24,7 +24,8 @@ from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-GENERATED = ("environments", "agents", "credit", "api")  # folders of docs, not committed
+# folders of docs, not committed
+GENERATED = ("environments", "agents", "credit", "commands", "api")
 SOURCES = (
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("docs/tutorials/*")),
@@ -63,7 +64,8 @@ def write_pages() -> None:
     palestra("pages", "docs/environments", "--reference", "docs/measured")
     palestra("pages", "docs/agents", "--of", "agents")
     palestra("pages", "docs/credit", "--of", "rewards")
-    for folder in ("environments", "agents", "credit"):
+    palestra("pages", "docs/commands", "--of", "commands")
+    for folder in ("environments", "agents", "credit", "commands"):
         for page in (DOCS / folder).glob("*-*.md" if folder == "environments" else "[!R]*.md"):
             # hundreds of pages would make the sidebar of every page: the index leads to them
             page.write_text("---\norphan: true\n---\n\n" + page.read_text("utf-8"), "utf-8")

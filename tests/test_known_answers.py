@@ -12,7 +12,7 @@ IDS = sorted(id for id in registry().environments if id.split("/")[0] in OURS)
 
 @pytest.mark.parametrize("id", IDS)
 def test_an_environment_names_an_answer_that_is_not_its_own(id: str) -> None:
-    prose, checked = about(registry().environment(id))
-    assert len(checked.split()) >= 6, f"{id}: its module's docstring has no sentence 'Checked: …'"
-    assert prose
-    assert "Checked" not in prose
+    said = about(registry().environment(id))
+    assert len(said.checked.split()) >= 6, f"{id}: its docstring has no sentence 'Checked: …'"
+    assert said.prose
+    assert "Checked" not in said.prose

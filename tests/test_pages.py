@@ -8,7 +8,7 @@ from pathlib import Path
 import palestra
 import pytest
 from palestra.cli.app import app
-from palestra.cli.pages import page
+from palestra.cli.pages import commands, page
 from palestra.cli.pages.markdown import plain, table
 from palestra.cli.pages.reference import Reference, measure_reference, read_reference
 from palestra.kernel.registry import registry
@@ -111,3 +111,41 @@ def test_every_environment_of_the_stored_scores_is_installed() -> None:
     folder = Path(__file__).parents[1] / "docs" / "measured"
     ids = {spec.id.replace("/", "-") for spec in palestra.specs()}
     assert {path.stem for path in folder.iterdir()} <= ids
+
+
+def test_every_command_has_a_page_with_its_options(tmp_path: Path) -> None:
+    run("pages", str(tmp_path), "--of", "commands")
+    index = (tmp_path / "README.md").read_text("utf-8")
+    assert "[`palestra tournament`](palestra-tournament.md)" in index
+    assert (tmp_path / "palestra-new-plugin.md").exists()
+    text = (tmp_path / "palestra-play.md").read_text("utf-8")
+    assert "palestra play [OPTIONS] ENV" in text
+    assert "| `--episodes` | `1` | Number of episodes. |" in text
+    bare = re.findall(r"^\| (`-[^|]*) \| [^|]* \|  \|$", text, re.MULTILINE)
+    assert not bare, f"options of palestra play without a meaning: {bare}"
+
+
+def test_every_option_of_every_command_says_what_it_means() -> None:
+    bare = [
+        f"{name} {parameter.name}"
+        for name, command in sorted(
+            dict(commands.by_name("palestra", commands.installed())).items()
+        )
+        for parameter in command.params
+        if not parameter.hidden and not parameter.help
+    ]
+    assert not bare
+
+
+def test_one_agent_is_measured_and_the_scores_of_others_stay(tmp_path: Path) -> None:
+    env, model = "games/KuhnPoker-v0", "llm:echo:pass"
+    run("reference", str(tmp_path), env, "--episodes", "4", "--no-speed")
+    before = read_reference(tmp_path, "games-KuhnPoker-v0")
+    assert before is not None
+    run("reference", str(tmp_path), env, "--episodes", "6", "--agent", model)
+    after = read_reference(tmp_path, "games-KuhnPoker-v0")
+    assert after is not None
+    assert after.scores[:-1] == before.scores
+    assert (after.scores[-1].agent, after.scores[-1].episodes) == (model, 6)
+    lost = CliRunner().invoke(app, ["reference", str(tmp_path / "none"), env, "--agent", model])
+    assert "leave out --agent" in str(lost.exception)

@@ -21,7 +21,9 @@ MOST_SETS = 40
 
 
 def solve_command(
-    env: Annotated[str, typer.Argument(autocompletion=complete_id)],
+    env: Annotated[
+        str, typer.Argument(help="An id such as games/KuhnPoker-v0.", autocompletion=complete_id)
+    ],
     iterations: Annotated[int, typer.Option(min=1, help="Rounds of CFR+.")] = 1_000,
     rows: Annotated[int, typer.Option(min=1, help="How often to report.")] = 5,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,

@@ -6,6 +6,8 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
 
@@ -127,3 +129,10 @@ def _umask() -> int:
     current = os.umask(0)
     os.umask(current)
     return current
+
+
+def fresh_folder(name: str) -> Path:
+    """A folder of `runs` that does not exist yet, named after what runs in it and the time."""
+    first = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    others = (first.with_name(f"{first.name}-{number}") for number in count(2))
+    return next(folder for folder in chain([first], others) if not folder.exists())

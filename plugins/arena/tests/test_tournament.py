@@ -26,7 +26,10 @@ from arena_players import (
 )
 from palestra import Decision, InvalidOption, PalestraError, Turn, UnknownName, hookimpl
 from palestra_arena import GameResult, Settings, Store, run_tournament
+from palestra_arena.match import Match
+from palestra_arena.referee import Referee
 from palestra_arena.settings import Environment, Population
+from palestra_arena.tally import tally
 
 TICTACTOE = "games/TicTacToe-v0"
 
@@ -212,6 +215,37 @@ def test_a_game_in_which_the_environment_fails_counts_for_nobody(
     done = run_tournament(settings("random", "first"))
     assert {result.status for result in done.results} == {"error"}
     assert "a bug in the rules" in done.results[0].reason
+
+
+def test_games_that_ended_in_an_error_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Games of some seeds fail, fewer from run to run, as a bug is mended bit by bit."""
+    chosen, broken = settings("random", "first", games=6), set[int]()
+    whole = run_tournament(chosen)
+    settle = Referee._settle_match
+
+    def fragile(self: Referee, match: Match, *more: Any) -> Any:
+        if match.seed in broken:
+            raise ZeroDivisionError("a bug in the rules")
+        return settle(self, match, *more)
+
+    monkeypatch.setattr(Referee, "_settle_match", fragile)
+    left = []
+    for seeds in ({0, 2}, {0, 2}, {2}, set[int]()):
+        broken.clear()
+        broken.update(seeds)
+        done = run_tournament(chosen, store=tmp_path / "s.db")
+        with Store(tmp_path / "s.db") as store:
+            counted = store.tally()
+            assert counted == tally(list(store.results()))
+        left.append(counted.errors.total())
+    assert left == [4, 4, 2, 0]  # a seed is played from both seats
+    assert done.played == 2, "games that are over are not played again"
+    assert essence(done.results) == essence(whole.results)
+    assert counted.kinds == tally(whole.results).kinds
+    again = run_tournament(chosen, store=tmp_path / "s.db")
+    assert (again.played, essence(again.results)) == (0, essence(whole.results))
 
 
 def test_an_agent_that_cannot_be_made_forfeits() -> None:

@@ -205,3 +205,30 @@ def test_a_match_that_cannot_be_restored_harms_no_other(tmp_path, caplog, damage
         assert f"match={broken} is left out" in caplog.text
 
     asyncio.run(run())
+
+
+def test_a_match_of_other_versions_waits_until_it_is_resumed_on_purpose(tmp_path, monkeypatch):
+    async def run():
+        store = f"sqlite:///{tmp_path}/matches.db"
+        server = MatchServer(MatchStore(store))
+        await server.start()
+        wanted = Create("games/ConnectFour-v0", (OPEN, "random"), seed=4)
+        match = (await server.create(wanted)).match
+        key = server.seat((await server.join(match, Join())).token)
+        await server.move(key, Move(action=3))
+        plan = server.match(match).plan
+        assert {"palestra", "palestra_games"} <= plan.versions.keys()
+        await server.stop()
+        later = {**plan.versions, "palestra_games": "9.9"}
+        monkeypatch.setattr("palestra_server.server.versions_of", lambda plan: later)
+        server = MatchServer(MatchStore(store))
+        await server.start()
+        with pytest.raises(RequestRefused, match=r"palestra_games .* \(installed: 9.9\)"):
+            server.look(key)
+        await server.stop()
+        server = MatchServer(MatchStore(store), other_versions=True)
+        await server.start()
+        assert server.look(key).number == 1
+        await server.stop()
+
+    asyncio.run(run())

@@ -1,13 +1,11 @@
 """The MCP dialect, held against the official SDK's own client over HTTP."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import httpx
-import httpx2
 import pytest
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
+from mcp import MCPError
+from mcp_clients import mcp_call, mcp_client
 from palestra.records.record import replay
 from palestra_server.client import Server
 from palestra_server.dialects.mcp import McpDialect
@@ -21,42 +19,24 @@ def served(tmp_path_factory):
         yield running
 
 
-@asynccontextmanager
-async def connected(url, token="", mode="auto"):
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-        transport = streamable_http_client(f"{url}/mcp", http_client=http)
-        async with Client(transport, mode=mode) as client:
-            yield client
-
-
-async def call(client, tool, **arguments):
-    """A tool's text and data; raises where it answers with an error."""
-    result = await client.call_tool(tool, arguments)
-    (text,) = (part.text for part in result.content)
-    if result.is_error:
-        raise RuntimeError(text)
-    return text, result.structured_content
-
-
 def test_a_client_with_a_session_plays_a_whole_match(served):
     url, server = served
     made = Server(url)
     match = made.create("games/ConnectFour-v0", [OPEN, "random"], seed=3)
 
     async def play():
-        async with connected(url, mode="legacy") as client:
+        async with mcp_client(url, mode="legacy") as client:
             with pytest.raises(RuntimeError, match="no seat yet; join"):
-                await call(client, "look")
-            text, view = await call(client, "join", match=match, name="ada")
+                await mcp_call(client, "look")
+            text, view = await mcp_call(client, "join", match=match, name="ada")
             assert view["rules"] in text
             rules = (await client.read_resource("palestra://rules")).contents[0].text
             assert rules == view["rules"]
             while view["status"] != "over":
                 assert view["your_turn"]
-                text, _ = await call(client, "legal")
+                text, _ = await mcp_call(client, "legal")
                 last = text.splitlines()[-1]
-                text, view = await call(client, "move", text=last, number=view["number"])
+                text, view = await mcp_call(client, "move", text=last, number=view["number"])
             assert f"Your result: {view['result']}" in text
             return view
 
@@ -76,26 +56,26 @@ def test_clients_without_sessions_name_their_seats_by_token_and_talk(served):
     line = "a 'fair'\nsplit"
 
     async def talk():
-        async with connected(url) as client:
+        async with mcp_client(url) as client:
             assert "say" in {tool.name for tool in (await client.list_tools()).tools}
             tokens = []
             for seat in (0, 1):
-                text, view = await call(client, "join", match=match, seat=seat)
+                text, view = await mcp_call(client, "join", match=match, seat=seat)
                 assert view["token"] in text
                 tokens.append(view["token"])
-            due = 0 if (await call(client, "look", token=tokens[0]))[1]["your_turn"] else 1
+            due = 0 if (await mcp_call(client, "look", token=tokens[0]))[1]["your_turn"] else 1
         async with (
-            connected(url, tokens[due]) as speaker,
-            connected(url, tokens[1 - due]) as hearer,
+            mcp_client(url, tokens[due]) as speaker,
+            mcp_client(url, tokens[1 - due]) as hearer,
         ):
             with pytest.raises(RuntimeError, match="everybody hears"):
-                await call(speaker, "say", text="x", to="y")
-            text, _ = await call(speaker, "say", text=line, wait=0)
+                await mcp_call(speaker, "say", text="x", to="y")
+            text, _ = await mcp_call(speaker, "say", text=line, wait=0)
             assert "not your turn" in text
-            text, view = await call(hearer, "look", wait=20)
+            text, view = await mcp_call(hearer, "look", wait=20)
             assert view["your_turn"]
             assert "fair" in text
-            text, view = await call(hearer, "move", text="nonsense")
+            text, view = await mcp_call(hearer, "move", text="nonsense")
             assert view["error"] in text
             assert (view["number"], view["your_turn"]) == (1, True)
             rules = (await hearer.read_resource("palestra://rules")).contents[0].text
@@ -115,12 +95,12 @@ def test_a_game_without_speech_has_no_tool_for_it(served):
     seat = made.join(made.create("games/TicTacToe-v0", [OPEN, "first"]))
 
     async def tools():
-        async with connected(url, seat.token) as client:
+        async with mcp_client(url, seat.token) as client:
             listed = (await client.list_tools()).tools
             with pytest.raises(RuntimeError, match="nobody speaks"):
-                await call(client, "say", text="hello")
+                await mcp_call(client, "say", text="hello")
             with pytest.raises(RuntimeError, match="Expected `str`, got `int`"):
-                await call(client, "move", text=5)
+                await mcp_call(client, "move", text=5)
             return {tool.name: tool.input_schema for tool in listed}
 
     listed = asyncio.run(tools())
@@ -136,16 +116,16 @@ def test_no_session_opens_another_seat(served, mode):
     match = made.create("games/KuhnPoker-v0", seed=1)
 
     async def look():
-        async with connected(url, mode=mode) as one, connected(url, mode=mode) as two:
-            await call(one, "join", match=match, seat=0)
+        async with mcp_client(url, mode=mode) as one, mcp_client(url, mode=mode) as two:
+            await mcp_call(one, "join", match=match, seat=0)
             with pytest.raises(RuntimeError, match="no seat yet"):
-                await call(two, "look")
+                await mcp_call(two, "look")
             with pytest.raises(RuntimeError, match="opens no seat"):
-                await call(two, "look", token="guess")
+                await mcp_call(two, "look", token="guess")
             with pytest.raises(MCPError, match="no seat yet"):
                 await two.read_resource("palestra://rules")
             with pytest.raises(RuntimeError, match=r"seat 0 .* is not free"):
-                await call(two, "join", match=match, seat=0)
+                await mcp_call(two, "join", match=match, seat=0)
 
     asyncio.run(look())
     made.close()

@@ -1,5 +1,6 @@
 """Several servers on one database: a match is played by one, and outlives it."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from mcp_clients import mcp_call, mcp_client
 from palestra_server.client import Server
 from palestra_server.messages import OPEN
 
@@ -107,3 +109,47 @@ def test_a_process_killed_in_the_middle_of_matches_costs_no_move(tmp_path):
             for seat in pair:
                 seat.close()
             client.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
+def test_sessions_of_mcp_reach_every_match_and_seats_outlive_them(tmp_path):
+    """Sessions and matches lie on both processes; a session ends with its own, a seat does not."""
+    more = ("--workers", "2", "--dialects", "mcp")
+    with serving_processes(tmp_path, "m.db", *more) as (process, url):
+        while len(servers_of(url)) < 2:
+            time.sleep(0.1)
+        clients = [Server(url) for _ in range(8)]
+        game = ("games/MatrixGame-v0", [OPEN, "first"])
+        matches = [client.create(*game, **GAME) for client in clients]
+        asyncio.run(play_by_sessions(url, matches, process))
+        for client in clients:
+            client.close()
+
+
+async def play_by_sessions(url, matches, process):
+    tokens = {}
+    for match in matches:
+        async with mcp_client(url, mode="legacy") as client:
+            _, view = await mcp_call(client, "join", match=match, name="ada")
+            tokens[match] = view["token"]
+            rules = (await client.read_resource("palestra://rules")).contents[0].text
+            assert rules == view["rules"]
+            assert "say" not in {tool.name for tool in (await client.list_tools()).tools}
+            for number in range(3):
+                assert (await play_first(client))["number"] == number + 1
+    for child in children(process):
+        os.kill(child, signal.SIGKILL)
+        await asyncio.sleep(6)
+        for match in matches:
+            async with mcp_client(url, tokens[match], mode="legacy") as client:
+                _, view = await mcp_call(client, "look")
+                assert view["match"] == match
+                assert (await play_first(client))["number"] == view["number"] + 1
+
+
+async def play_first(client):
+    """Play the first legal move; returns the view after it."""
+    text, view = await mcp_call(client, "legal")
+    return (await mcp_call(client, "move", text=text.splitlines()[0], number=view["number"]))[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any
 
 import cvxpy
@@ -213,7 +214,25 @@ def test_the_better_program_is_right_and_faster(name: str) -> None:
 def test_lines_are_counted() -> None:
     # by hand: def, and for each of 40 numbers the loop and its body, then the loop's end, return
     code = "def solve(numbers):\n    t = 0\n    for n in numbers:\n        t += n\n    return t\n"
-    assert 80 <= lines_of(code, "pairs", 40, 1) <= 95
+    assert lines_of(code, "pairs", 40, 1) == 84
+
+
+# a line of C that takes long: no limit on lines ends it
+SLOW = "def solve(argument):\n    sum(range(10**12))\n    return 0\n"
+
+
+def test_a_program_that_takes_long_is_run_once_and_no_more() -> None:
+    begun = sum(os.times()[:4])
+    episode = palestra.Episode(FastCode(kernel="pairs", turns=2), 1)
+    episode.act({0: Program(SLOW)})
+    assert "took too long" in episode.log[-1][0].text
+    episode = palestra.Episode(COBench(problem="tsp", development=9), 1)
+    episode.act({0: Program(SLOW)})
+    said = episode.log[-1][0].text
+    assert said.count("took too long") == 9
+    assert said.count("not run") == 8
+    spent = sum(os.times()[:4]) - begun
+    assert spent < 2 * (2 + 5), "the limits on processor time are 2 and 5 seconds"
 
 
 def test_a_wrong_program_is_never_paid() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent, game
 from palestra.kernel.rng import check_seed
+from palestra.records.versions import versions_for, warn_of_versions
 
 try:
     import torch
@@ -47,6 +48,7 @@ class PPOAgent(Agent):
             raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
         kept = read_checkpoint(Path(target))
         rules: Any = game(kept["env"], **kept["options"])
+        warn_of_versions(target, kept["versions"], versions_for(rules, PPOAgent))
         self._env, self._greedy = kept["env"], greedy
         space: Any = rules.observation_space(0)
         self._space = space

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,13 +11,16 @@ import typer
 from palestra import InvalidOption, MissingExtra
 from palestra.cli.arguments import complete_id, read_options, split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.files import fresh_folder
 from palestra.runner.loggers import open_logger
 from palestra.runner.watching import LivePage
 from rich.console import Console
 
 
 def train_command(
-    env: Annotated[str, typer.Argument(autocompletion=complete_id)],
+    env: Annotated[
+        str, typer.Argument(help="An id such as games/KuhnPoker-v0.", autocompletion=complete_id)
+    ],
     algo: Annotated[
         str, typer.Option(help="ppo, mappo, iql, vdn, qmix, maddpg, mansa or recurrent.")
     ] = "ppo",
@@ -61,7 +63,7 @@ def train_command(
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]
-    folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
     console = Console()
     shapers = split_agents(rewards) if rewards else []
     start = training.begin
@@ -99,7 +101,7 @@ def train_a_team(
     from palestra_agents.learners.training import begin_team, resume_team, train_team
     from palestra_agents.ppo.training import one_thread
 
-    folder = out or Path("runs") / f"{algo}-{env.rpartition('/')[2]}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
     console = Console()
     with one_thread():
         start = partial(resume_team, other_versions=other_versions) if resume else begin_team

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from palestra.cli.listeners import Meter, Narrator, RunTally, Watcher
 from palestra.cli.listing import EnvId, table
 from palestra.cli.measuring import measures_table
 from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.files import fresh_folder
 from palestra.kernel.errors import (
     InvalidOption,
     MissingExtra,
@@ -74,7 +74,7 @@ def play_command(
     spec = registry().environment(env)
     options = read_options(option or [])
     game = load_game(spec, options, len(split_agents(agents)))
-    folder = out or _fresh_folder(spec)
+    folder = out or fresh_folder(spec.id.split("/", 1)[1])
     seated = seat_agents(agents, game.num_players)
     console = Console()
     people = _people(seated)  # people see their own view; no second picture is drawn
@@ -173,11 +173,6 @@ def _page_viewer(game: Game[Any, Any], people: list[int]) -> Viewer:
     if game.perfect_information or not people:
         return "all"
     return people[0] if len(people) == 1 else "public"
-
-
-def _fresh_folder(spec: EnvSpec) -> Path:
-    name = spec.id.split("/", 1)[1]
-    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def _artist(spec: EnvSpec, mode: str, *, asked: bool = True) -> Any:

@@ -205,24 +205,27 @@ class Plugins:
     def first(self, hook: str, **arguments: Any) -> Any:
         """Call a hook of each plugin until one returns a result; a failing one is skipped.
 
-        Raises `PluginError` if a plugin failed and no other returns a result.
+        Raises `PluginError` if a plugin failed and no other returns a result, and a plugin's
+        `UnknownName` if no other knows the name.
         """
-        broken: PluginError | None = None
+        broken: PalestraError | None = None
         for name, module in self.manager.list_name_plugin():
             implementation = getattr(module, hook, None)
             if implementation is None:
                 continue
             try:
                 answer = implementation(**arguments)
+            except UnknownName as error:
+                broken = broken or error
             except (PalestraError, ImportError, LookupError, ValueError, OSError):
                 raise  # a deliberate error: it is the plugin's answer
             except BaseException as error:
                 self.reject(name, f"answer {hook}", error)
                 broken = PluginError(f"plugin {name!r} failed to answer {hook}: {cause(error)}")
                 broken.__cause__ = error
-                continue
-            if answer is not None:
-                return answer
+            else:
+                if answer is not None:
+                    return answer
         if broken is not None:
             raise broken
         return None

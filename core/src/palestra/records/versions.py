@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -52,6 +53,16 @@ def check_versions(
             f"{where} holds a run of {', '.join(changed)}: other versions may have other rules or "
             "play otherwise. Install those versions, choose another place, or resume all the same "
             "with other_versions=True (--other-versions)"
+        )
+
+
+def warn_of_versions(what: object, was: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Warn if a trained policy is played with other versions than it was trained with."""
+    changed = differing(was, now)
+    if changed:
+        warnings.warn(
+            f"{what} was trained with {', '.join(changed)}: the rules may have changed since",
+            stacklevel=3,
         )
 
 

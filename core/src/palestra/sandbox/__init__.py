@@ -20,6 +20,15 @@ of sets of those, still differ from process to process.
 """
 
 from palestra.sandbox.check import MODULES, check_program, depth
-from palestra.sandbox.run import Limits, Ran, run_program, unguarded_system
+from palestra.sandbox.run import TOO_LONG, Limits, Ran, run_program, unguarded_system
 
-__all__ = ["MODULES", "Limits", "Ran", "check_program", "depth", "run_program", "unguarded_system"]
+__all__ = [
+    "MODULES",
+    "TOO_LONG",
+    "Limits",
+    "Ran",
+    "check_program",
+    "depth",
+    "run_program",
+    "unguarded_system",
+]

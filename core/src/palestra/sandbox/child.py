@@ -414,9 +414,11 @@ class Process:
                 function = names.get(self.order["function"])
                 if not callable(function):
                     raise NameError(f"the program defines no function {self.order['function']}")
-                values = [function(*given) for given in self.order["arguments"]]
+                for given in self.order["arguments"]:  # a comprehension's lines would count
+                    values.append(function(*given))
             if sys.gettrace() is None:  # Python stops counting where the stack ends
                 raise RecursionError("the program calls itself too deeply")
+            sys.settrace(None)
             return self.last(values)
         except BaseException as error:
             sys.settrace(None)
@@ -434,7 +436,9 @@ class Process:
         except Exception:
             values, error = [], "a value is not made of finite numbers, text, lists and tables"
         printed = self.printed.getvalue()
-        return {"type": "done", "printed": printed, "error": error, "values": values}
+        lines = self.limits["lines"] - max(self.lines, 0)
+        done = {"type": "done", "printed": printed, "error": error, "values": values}
+        return {**done, "lines": lines}
 
     def count(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":

@@ -31,6 +31,7 @@ GUARDED_MACHINES = ("x86_64", "aarch64")
 SAME_ADDRESSES = 0x0040000  # of personality: ADDR_NO_RANDOMIZE
 UNCHANGED = 0xFFFFFFFF
 ADDRESS = re.compile(r" at 0x[0-9a-f]*(?=[>,]|$)")
+TOO_LONG = "the program was stopped: it took too long"  # an error of `Ran`
 Function = Callable[..., Any]
 
 
@@ -55,6 +56,7 @@ class Limits:
 class Ran:
     """The result of a program: its output, its function's values, and why it ended early.
 
+    `lines` is how many lines it executed; 0 if the process ended before it could say.
     `guarded` says whether the kernel denied the program every system call beyond computing
     (seccomp); `isolated`, whether it also had namespaces of its own: no network, no other process
     and no files.
@@ -65,6 +67,7 @@ class Ran:
     error: str = ""
     guarded: bool = False
     isolated: bool = False
+    lines: int = 0
 
 
 class _Ready(msgspec.Struct, tag="ready", forbid_unknown_fields=True):
@@ -89,6 +92,7 @@ class _Done(msgspec.Struct, tag="done", forbid_unknown_fields=True):
     printed: str
     values: list[Any]
     error: str
+    lines: int = 0
 
 
 READY = msgspec.json.Decoder(_Ready)
@@ -229,7 +233,8 @@ class _Conversation:
             printed = ADDRESS.sub(" at 0x...", heard.printed)
             if isinstance(heard, _Done):
                 values, error = self.outcome(heard)
-                return Ran(printed, values, error, ready.guarded, ready.isolated)
+                lines = min(max(heard.lines, 0), self.limits.lines)
+                return Ran(printed, values, error, ready.guarded, ready.isolated, lines)
             self.called += 1
             if self.called > self.limits.calls:
                 error = f"the program made more than {self.limits.calls} calls"
@@ -310,5 +315,5 @@ def _silence(process: subprocess.Popen[bytes]) -> str:
     except subprocess.TimeoutExpired:
         return "the program closed its pipe"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "the program was stopped: it took too long"
+        return TOO_LONG
     return f"the program ended its process ({code})"

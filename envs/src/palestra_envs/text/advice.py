@@ -13,6 +13,8 @@ Bayesian user model (the chance of every type, given the answers) and the true t
 shaper `curiosity` reads. Attributes and plans are this package's own.
 
 Checked: the belief against Bayes' rule by enumeration of all types and answers.
+
+Left out: the paper's simulated people, who are language models.
 """
 
 from __future__ import annotations

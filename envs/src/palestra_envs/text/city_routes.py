@@ -16,6 +16,8 @@ Inverse Reinforcement Learning", 2026, which names the three values; the numbers
 own.
 
 Checked: terms by hand; the solver's ways against networkx.
+
+Left out: the paper's road network and recorded trips.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ Reinforcement Learning", 2026; the published abstract names the two values, and 
 are this package's own.
 
 Checked: terms by hand; the solver's plans against a search of all plans.
+
+Left out: the paper's own numbers.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ need is known exactly.
 
 Checked: products and offices by hand; with no price, a player who calls where there is need is
 always right, and one who never calls is right on half of the questions and on a fifth of the rest.
+
+Left out: the paper's data sets; questions are drawn.
 """
 
 from __future__ import annotations

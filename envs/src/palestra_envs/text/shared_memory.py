@@ -13,6 +13,8 @@ whose answer is in the memory; for the retriever the share of those covered that
 rightly. The remarks are drawn from the seed; the paper's come from long dialogues with a user.
 
 Checked by hand, and: a builder who keeps the first facts covers slots / facts of the questions.
+
+Left out: the paper's long conversations: remarks are single facts.
 """
 
 from __future__ import annotations

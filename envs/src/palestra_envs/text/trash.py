@@ -14,6 +14,8 @@ shortest paths in networkx.
 
 Checked: runs in closed form; the least effort against shortest paths by networkx; whoever does
 nothing while others do enough is paid best.
+
+Left out: the paper's words, which are not published; numbers are ours.
 """
 
 from __future__ import annotations

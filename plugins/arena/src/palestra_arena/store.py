@@ -38,7 +38,7 @@ from palestra_arena.tally import (
 )
 
 APPLICATION = 0x50414C41  # "PALA" in the file's header
-VERSION = 4  # 2 counts games in tables of their own, 3 counts answers, 4 keeps versions
+VERSION = 5  # 2 counts games in tables of their own, 3 answers, 4 keeps versions, 5 finds errors
 
 SCHEMA = """
 CREATE TABLE settings (
@@ -89,7 +89,8 @@ CREATE TABLE blocks (key BLOB PRIMARY KEY, kind INTEGER NOT NULL REFERENCES kind
 CREATE INDEX blocks_by_kind ON blocks (kind);  -- for the foreign key where kinds die
 CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER NOT NULL, body TEXT NOT NULL);
 """
-UPGRADES = (TALLIES, ANSWERS, VERSIONS)  # from version 1, 2, 3
+FAILED = "CREATE INDEX IF NOT EXISTS failed ON games (key) WHERE status = 'error'"
+UPGRADES = (TALLIES, ANSWERS, VERSIONS, FAILED)  # from version 1, 2, 3, 4
 APPEND_ONLY = """
 CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}
 BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
@@ -102,6 +103,9 @@ FROM games JOIN seats ON seats.game = games.number JOIN agents ON agents.number 
 WHERE games.number > ? AND games.number <= ?
 ORDER BY games.number, seat
 """
+# The attempts to play a match. A game's key is its match's, of 16 bytes; further bytes number the
+# attempts after those that ended in an error.
+ATTEMPTS = "SELECT key, status FROM games WHERE key >= ? AND key < ?"
 
 
 LAST = 2**63 - 1
@@ -109,11 +113,11 @@ CHUNK = 20_000  # games counted in one transaction
 
 
 class Spending(msgspec.Struct, array_like=True, frozen=True):
-    """Stored usage of the counted games; `void` and `errors` count games by environment."""
+    """Stored usage of the counted games; `void` counts games by environment."""
 
     rows: list[tuple[str, str, int, Usage]] = []
     void: dict[str, int] = {}
-    errors: dict[str, int] = {}  # absent in stores written before games had this status
+    errors: dict[str, int] = {}  # of older stores; not read
     answers: list[int] = []  # by row; absent in stores written before answers were counted
 
 
@@ -180,7 +184,7 @@ class Store:
             )
         if self._value("SELECT count(*) FROM sqlite_master"):
             raise StoreError(f"{self.path} is an SQLite file, but no store of Palestra")
-        self._make(SCHEMA + TALLIES)
+        self._make(f"{SCHEMA}{TALLIES}{FAILED}")
         for table in ("settings", "games", "seats", "records"):
             for verb in ("UPDATE", "DELETE"):
                 self._db.execute(APPEND_ONLY.format(table=table, verb=verb))
@@ -232,14 +236,17 @@ class Store:
             self._db.execute("INSERT INTO settings (written, body, versions) VALUES (?, ?, ?)", row)
 
     def add(self, result: GameResult, record: bytes | None = None) -> bool:
-        """Write one game permanently; False if it was already there. `record` is JSON."""
+        """Write one game permanently; False if it was already there. `record` is JSON.
+
+        A game that ended in an error can be written again, when it is played again.
+        """
         match = result.match
         with self._explain_sqlite_errors(), self._transaction():
             done = self._db.execute(
                 "INSERT INTO games (key, environment, round, seed, status, reason, steps, seconds,"
                 " written) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
                 (
-                    match.key,
+                    self._key(match),
                     self._environment(match.environment),
                     match.round,
                     match.seed,
@@ -261,6 +268,18 @@ class Store:
                 body = zlib.compress(record, 1)
                 self._db.execute("INSERT INTO records VALUES (?, ?)", (number, body))
         return True
+
+    def _key(self, match: Match) -> bytes:
+        """The key of the attempt that counts, or of the next one if all ended in an error."""
+        attempts = self._attempts(match.key)
+        for key, status in attempts:
+            if status != "error":
+                return bytes(key)
+        return match.key + (b"%d" % len(attempts) if attempts else b"")
+
+    def _attempts(self, key: bytes) -> list[tuple[bytes, str]]:
+        """The keys and statuses of all attempts to play a match."""
+        return self._db.execute(ATTEMPTS, (key, key + b"\xff")).fetchall()
 
     def _seat(self, result: GameResult, seat: int) -> tuple[Any, ...]:
         usage = result.usage[seat]
@@ -379,7 +398,8 @@ class Store:
             while self._count_more(last):
                 pass
             kinds = self._db.execute("SELECT body, times FROM kinds").fetchall()
-            spent, void, errors = self._spent()
+            spent, void = self._spent()
+            errors = self._unplayed()
             read = msgspec.json.Decoder(Kind).decode
             counted = Counter({read(body): times for body, times in kinds})
         return Tally(counted, spent, void, errors)
@@ -395,12 +415,12 @@ class Store:
             games = list(self.results(start, end))
             counted = [game for game in games if game.counts]
             self._count_blocks(by_block(counted))
-            spent, void, errors = self._spent()
+            spent, void = self._spent()
             total = add_spent(spent, spent_in(counted))
             body = Spending(
                 [(*key, seats.mistakes, seats.usage) for key, seats in total.items()],
                 void + labels_of(games, "void"),
-                errors + labels_of(games, "error"),
+                {},
                 [seats.answers for seats in total.values()],
             )
             self._db.execute(
@@ -410,8 +430,19 @@ class Store:
             )
         return True
 
-    def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str], Counter[str]]:
-        """Usage of the games counted so far, and how many of them were void or failed."""
+    def _unplayed(self) -> Counter[str]:
+        """How many matches have ended in an error alone, by environment."""
+        bodies = dict(self._rows("environments", "body"))
+        lost = self._db.execute("SELECT key, environment FROM games WHERE status = 'error'")
+        matches = {bytes(key[:16]): environment for key, environment in lost.fetchall()}
+        found = Counter[str]()
+        for key, environment in matches.items():
+            if all(status == "error" for _, status in self._attempts(key)):
+                found[msgspec.json.decode(bodies[environment], type=Environment).label] += 1
+        return found
+
+    def _spent(self) -> tuple[dict[tuple[str, str], Spent], Counter[str]]:
+        """Usage of the games counted so far, and how many of them were void."""
         row = self._db.execute("SELECT body FROM tallied").fetchone()
         kept = msgspec.json.decode(row[0], type=Spending) if row else Spending()
         answers = kept.answers or [0] * len(kept.rows)
@@ -419,7 +450,7 @@ class Store:
             (label, agent): Spent(mistakes, used, answered)
             for (label, agent, mistakes, used), answered in zip(kept.rows, answers, strict=True)
         }
-        return spent, Counter(kept.void), Counter(kept.errors)
+        return spent, Counter(kept.void)
 
     def _count_blocks(self, new: Mapping[Block, list[CountedGame]]) -> None:
         """Move every block that has new games from the kind it was to the kind it is."""

@@ -119,11 +119,13 @@ def tally(results: Iterable[GameResult]) -> Tally:
     """Count games."""
     games = list(results)
     counted = [result for result in games if result.counts]
+    done = {result.match for result in games if result.status != "error"}
+    unplayed = {result.match: result for result in games if result.match not in done}
     return Tally(
         Counter(tuple(sorted(block)) for block in by_block(counted).values()),
         spent_in(counted),
         labels_of(games, "void"),
-        labels_of(games, "error"),
+        labels_of(unplayed.values(), "error"),
     )
 
 

@@ -76,7 +76,8 @@ def _run(
     factories: Factories,
     progress: Progress | None,
 ) -> Tournament:
-    known = {result.match: result for result in store.results()}
+    # games that ended in an error are played again
+    known = {result.match: result for result in store.results() if result.status != "error"}
     engine = open_engine(settings, factories)
     done: list[GameResult] = []
     played = 0

@@ -71,6 +71,9 @@ def serve_command(
         Path | None, typer.Option(help="TLS certificate, PEM; with its key or with --key.")
     ] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
+    other_versions: Annotated[
+        bool, typer.Option("--other-versions", help="Resume matches of other versions.")
+    ] = False,
 ) -> None:
     """Serve matches: every seat has an address, which clients and people can take."""
     import uvicorn
@@ -122,14 +125,14 @@ def serve_command(
             raise InvalidOption("with --workers or --inside, open matches once it serves")
         settings = Settings(
             *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
-            *(inside or "127.0.0.1", limits, log_json),
+            *(inside or "127.0.0.1", limits, log_json, other_versions),
         )
         port_socket = listen(host, port)
         console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
         with held:
             serve_workers(settings, workers, port_socket, **UVICORN, **tls)
         return
-    server = MatchServer(MatchStore(url), limits)
+    server = MatchServer(MatchStore(url), limits, other_versions=other_versions)
     spoken = [open_dialect(word, server, token) for word in words]
     if upstream:
         from palestra_server.dialects.openai import CaptureDialect

@@ -19,7 +19,8 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     seats: for each seat an agent's name, or "open". move_seconds: how long a seat may take for one
     answer; then the answer is refused under `invalid`, as an illegal move is. public: whether the
-    match is listed, and its open seats may be taken by anybody.
+    match is listed, and its open seats may be taken by anybody. versions: of the distributions that
+    define the environment and the agents, with which it was opened.
     """
 
     env: str
@@ -31,6 +32,7 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     max_episode_steps: int | None = None
     public: bool = True
     group: str = ""
+    versions: dict[str, str] = {}
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -14,8 +14,9 @@ import time
 from dataclasses import dataclass
 
 import httpx
+from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from palestra_server.refused import RequestRefused
 from palestra_server.store import MatchStore
@@ -122,14 +123,11 @@ class Peers:
         Raises `httpx.ConnectError` if it is gone, and `RequestRefused` if the answer did not come:
         then nobody knows whether the request was carried out.
         """
-        headers = [
-            (name, value)
-            for name, value in request.headers.items()
-            if name not in ("host", "content-length", "connection", "origin")
-        ]
         url = f"{address}{request.url.path}?{request.url.query}"
         try:
-            answer = await self._http.request(request.method, url, headers=headers, content=body)
+            answer = await self._http.request(
+                request.method, url, headers=_passed(request), content=body
+            )
         except httpx.ConnectError:
             raise
         except httpx.HTTPError as error:
@@ -142,6 +140,23 @@ class Peers:
                 response.headers.append(name, value)
         return response
 
+    async def stream_on(self, request: Request, body: bytes, address: str) -> Response:
+        """Another server's answer to a request, part by part, however long it takes.
+
+        Raises `httpx.HTTPError` if it is gone.
+        """
+        passed = self._http.build_request(
+            request.method,
+            f"{address}{request.url.path}?{request.url.query}",
+            headers=_passed(request),
+            content=body,
+            timeout=httpx.Timeout(LONGEST_WAIT, read=None),
+        )
+        answer = await self._http.send(passed, stream=True)
+        shown = {n: v for n, v in answer.headers.items() if n in (*PASSED_ON, "mcp-session-id")}
+        close = BackgroundTask(answer.aclose)
+        return StreamingResponse(answer.aiter_raw(), answer.status_code, shown, background=close)
+
     async def ask_all(self, path: str) -> dict[str, bytes]:
         """What every other server that answers says at a path, by its name."""
 
@@ -153,3 +168,9 @@ class Peers:
             *(ask(self._known[name].address) for name in names), return_exceptions=True
         )
         return {n: said for n, said in zip(names, told, strict=True) if isinstance(said, bytes)}
+
+
+def _passed(request: Request) -> list[tuple[str, str]]:
+    """A request's headers without those that belong to its connection."""
+    own = ("host", "content-length", "connection", "origin")
+    return [(name, value) for name, value in request.headers.items() if name not in own]

@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Meta
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.kernel.errors import PalestraError, cause
-from palestra.kernel.registry import open_game
+from palestra.kernel.registry import open_game, registry
+from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.running import PendingTurn
 
 from palestra_server.audit import note
@@ -107,9 +108,16 @@ class MatchServer:
     """
 
     def __init__(
-        self, store: MatchStore, limits: Limits | None = None, peers: Peers | None = None
+        self,
+        store: MatchStore,
+        limits: Limits | None = None,
+        peers: Peers | None = None,
+        *,
+        other_versions: bool = False,
     ) -> None:
+        """other_versions: whether matches that were opened with other versions are resumed."""
         self.store, self.limits, self.peers = store, limits or Limits(), peers
+        self._other_versions = other_versions
         self.metrics = Metrics()
         self._live: dict[str, Live] = {}
         self._seats: dict[bytes, SeatKey] = {}
@@ -188,6 +196,7 @@ class MatchServer:
         return await self._open(plan)
 
     async def _open(self, plan: MatchPlan) -> NewMatch:
+        plan = msgspec.structs.replace(plan, versions=versions_of(plan))
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
         # in a thread: a game that is played here for the first time may compile for seconds
         match = await asyncio.to_thread(Match, name, plan, self.store.add)
@@ -527,6 +536,12 @@ class MatchServer:
             kept = self.store.load(name)
             if kept is None:
                 return None
+            check_versions(
+                f"match {name}",
+                kept.plan.versions,
+                versions_of(kept.plan),
+                accept=self._other_versions,
+            )
             match = Match(name, kept.plan)
             for seat, called in kept.seats.items():
                 match.take(seat, f"remote:{called}" if called else "")
@@ -662,6 +677,12 @@ class MatchServer:
                     live.match.close()
                     del self._live[name]
                     self.metrics.evicted += 1
+
+
+def versions_of(plan: MatchPlan) -> dict[str, str]:
+    """Versions of what a match's environment and agents are defined by."""
+    env = registry().environment(plan.env).entry_point
+    return {**versions_for(env), **versions_of_names(plan.seats)}
 
 
 def watch_word(invite: bytes) -> str:

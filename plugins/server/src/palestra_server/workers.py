@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 import uvicorn
-from palestra import InvalidOption
 from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
@@ -32,7 +31,6 @@ from palestra_server.server import Limits, MatchServer
 from palestra_server.store import MatchStore
 
 SETTINGS = "PALESTRA_WORKER"  # the environment variable by which a process gets its settings
-ALONE = ("mcp",)  # dialects whose sessions are in the memory of one process
 
 
 class Settings(msgspec.Struct):
@@ -52,13 +50,11 @@ class Settings(msgspec.Struct):
     inside: str = "127.0.0.1"
     limits: Limits = msgspec.field(default_factory=Limits)
     log_json: bool = False
+    other_versions: bool = False
 
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
     """Serve with `count` processes until they are stopped; `more` are settings of uvicorn."""
-    for name in settings.dialects:
-        if name in ALONE:
-            raise InvalidOption(f"{name} keeps its sessions in one process; leave out --workers")
     os.environ[SETTINGS] = msgspec.json.encode(settings).decode()
     config = uvicorn.Config("palestra_server.workers:create", factory=True, workers=count, **more)
     Multiprocess(config, sockets=[listening]).run()
@@ -78,7 +74,7 @@ def peer_app(settings: Settings) -> Starlette:
     host, port = inside.getsockname()[:2]
     store = MatchStore(settings.store)
     peers = Peers(store, f"http://{host}:{port}")
-    server = MatchServer(store, settings.limits, peers)
+    server = MatchServer(store, settings.limits, peers, other_versions=settings.other_versions)
     dialects: list[Dialect] = [
         open_dialect(name, server, settings.token) for name in settings.dialects
     ]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from palestra import InvalidAction, InvalidOption
-from palestra.sandbox import Limits, run_program, unguarded_system
+from palestra.sandbox import TOO_LONG, Limits, run_program, unguarded_system
 
 LONGEST_PROGRAM = 20_000  # characters
 
@@ -20,6 +20,12 @@ class Run:
     value: Any = None
     error: str = ""
     reported: Any = None  # the last value that the program passed to report()
+    lines: int = 0  # that it executed; 0 if it was stopped for its time
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it was stopped for its time, and not for what it did."""
+        return self.error == TOO_LONG
 
 
 def require_sandbox() -> None:
@@ -50,6 +56,5 @@ def _run(code: str, function: str, arguments: str, limits: Limits) -> Run:
         )
     except InvalidAction as error:
         return Run(error=f"the program is refused: {error.why}")
-    if ran.error:
-        return Run(error=ran.error, reported=reports[0])
-    return Run(value=ran.values[0], reported=reports[0])
+    value = None if ran.error else ran.values[0]
+    return Run(value, ran.error, reports[0], ran.lines)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from shutil import copyfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -32,7 +32,7 @@ TURNS = 6  # turns of the conversation that are shown
 LONGEST = 3_000  # characters of it that are shown
 MOST_ACTIONS = 12  # actions by number that are listed
 # facts that have a section, or that are the same for every environment
-CHECKED = re.compile(r"(?<![\w`(] )\bChecked\b")  # at the start of a sentence
+LABEL = re.compile(r"(?<![\w`(] )\b(Checked\b|Left out(?=:))")  # at the start of a sentence
 ELSEWHERE = ("paper", "splits", "observation", "actions", "metrics", "views", "any game's")
 
 
@@ -45,11 +45,11 @@ def page_name(spec: EnvSpec) -> str:
 
 
 def pages(specs: list[EnvSpec], folder: Path, reference: Path | None) -> dict[str, str]:
-    """The text of a page for each environment and of an index, by file name.
+    """The text of a page for each environment, of an index and of all results, by file name.
 
-    Animations of `reference` are copied into `folder`.
+    Animations of `reference` are copied into `folder`. Without it there is no page of results.
     """
-    found, shown = {}, set()
+    found, shown, results = {}, set(), list[tuple[EnvSpec, Reference]]()
     for spec in specs:
         animation = ""
         if reference and (reference / f"{file_stem(spec)}.webp").exists():
@@ -58,7 +58,37 @@ def pages(specs: list[EnvSpec], folder: Path, reference: Path | None) -> dict[st
             shown.add(spec.id)
         measured = read_reference(reference, file_stem(spec))
         found[page_name(spec)] = page(spec, measured, animation)
-    return {**found, "README.md": index(specs, shown)}
+        results += [(spec, measured)] if measured else []
+    more = {"RESULTS.md": results_page(results)} if results else {}
+    return {**found, **more, "README.md": index(specs, shown)}
+
+
+def results_page(results: Sequence[tuple[EnvSpec, Reference]]) -> str:
+    """The scores of every measured environment in one table a family."""
+    lines = [
+        "# Results",
+        "",
+        "Mean returns with 95 % intervals of agents that need no language model, with default "
+        "options; the page of an environment has the command that measures them again, and the "
+        "game's own measures.",
+        "",
+    ]
+    for family in sorted({spec.family for spec, _ in results}):
+        rows = [
+            (
+                f"[{spec.id}]({page_name(spec)})",
+                code(score.agent),
+                score.against,
+                _between(score.mean),
+                str(score.episodes),
+            )
+            for spec, measured in sorted(results, key=lambda result: result[0].id)
+            for score in measured.scores
+            if spec.family == family
+        ]
+        header = ("environment", "agent", "the others", "mean return", "episodes")
+        lines += section(family, table(header, rows))
+    return "\n".join(lines)
 
 
 def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
@@ -85,7 +115,7 @@ def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
 def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") -> str:
     """One environment: what it is, its facts, how it is played, how well, and how to use it."""
     game = load_game(spec, {})
-    prose, checked = about(spec)
+    said = about(spec)
     picture = [f"![An episode of {spec.id}]({animation})", ""] if animation else []
     facts = [(name, plain(value)) for name, value in facts_of(spec, game) if name not in ELSEWHERE]
     return "\n".join(
@@ -93,7 +123,7 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             f"# {spec.id}",
             "",
             *picture,
-            prose,
+            said.prose,
             "",
             *section("Rules as a player reads them", _fenced(game.rules_for(0))),
             *section("Facts", table(("fact", "value"), facts)),
@@ -104,30 +134,46 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             *section("Splits", _splits(spec)),
             *section("Reference scores", _scores(measured) if measured else []),
             *section("Speed", _speed(measured) if measured else []),
-            *section("Source", [plain(spec.paper)] if spec.paper else []),
-            *section("What its rules are checked against", [checked] if checked else []),
+            *section("Source", _source(spec, said)),
+            *section("What its rules are checked against", [said.checked] if said.checked else []),
             *section("Use it", snippets(spec, game)),
             *section("A conversation", _transcript(spec)),
         ]
     )
 
 
-def about(spec: EnvSpec) -> tuple[str, str]:
-    """The docstrings of a game's module and class, and what they say its rules are checked against.
+class About(NamedTuple):
+    """What the docstrings of a game's module and class say, by what it is about."""
 
-    That is the text from a sentence that begins with "Checked" to the end of its paragraph. The
-    class's summary is left out, since the module's begins the page.
+    prose: str
+    checked: str  # answers from elsewhere that the rules agree with
+    left_out: str  # what the source has and the game has not
+
+
+def about(spec: EnvSpec) -> About:
+    """The docstrings of a game's module and class.
+
+    `checked` and `left_out` are the texts from a sentence that begins with "Checked" or "Left out:"
+    to the end of its paragraph. The class's summary is dropped, since the module's begins the page.
     """
     kind = load_entry_point(spec.entry_point)
     module, own = inspect.getdoc(inspect.getmodule(kind)) or "", inspect.getdoc(kind) or ""
     rest = own.partition("\n\n")[2] if module else own
-    prose, checked = list[str](), list[str]()
+    found: dict[str, list[str]] = {"": [], "Checked": [], "Left out": []}
     for paragraph in f"{module}\n\n{rest}".split("\n\n"):
-        if found := CHECKED.search(paragraph):
-            checked.append(paragraph[found.start() :].strip())
-            paragraph = paragraph[: found.start()].rstrip()
-        prose.append(paragraph)
-    return "\n\n".join(part for part in prose if part), "\n\n".join(checked)
+        prose, *labelled = LABEL.split(paragraph)
+        found[""].append(prose.rstrip())
+        for label, text in zip(labelled[::2], labelled[1::2], strict=True):
+            found[label].append(f"{label}{text}".strip())
+    return About(*("\n\n".join(part for part in parts if part) for parts in found.values()))
+
+
+def _source(spec: EnvSpec, said: About) -> list[str]:
+    """The paper, and what of it is not here."""
+    return [
+        *([plain(spec.paper)] if spec.paper else []),
+        *(["", said.left_out] if said.left_out else []),
+    ]
 
 
 def _fenced(text: str) -> list[str]:
@@ -243,7 +289,15 @@ def _between(found: Mean) -> str:
     mean, low, high = found
     if mean is None:
         return "-"
-    return f"{mean:.3g}" if low is None else f"{mean:.3g} ({low:.3g} to {high:.3g})"
+    written = _short(mean)
+    return (
+        written if low is None or high is None else f"{written} ({_short(low)} to {_short(high)})"
+    )
+
+
+def _short(value: float) -> str:
+    """Three digits; what is left of a sum that should be 0 is 0."""
+    return f"{value if abs(value) > 1e-9 else 0.0:.3g}"
 
 
 def _speed(measured: Reference) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,6 +103,21 @@ def measure_reference(
         failed=failed,
     )
     return found, shown[best]
+
+
+def add_scores(
+    spec: EnvSpec, agents: Sequence[str], episodes: int, seconds: float, known: Reference
+) -> Reference:
+    """What is known, with the scores of these agents measured now; those of others stay."""
+    scores = {score.agent: score for score in known.scores}
+    failed = {name: why for name, why in known.failed.items() if name not in agents}
+    for agent in agents:
+        try:
+            scores[agent], _ = _score(spec, load_game(spec, {}), agent, episodes, seconds)
+        except Exception as error:  # of one agent: the others are measured all the same
+            scores.pop(agent, None)
+            failed[agent] = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return msgspec.structs.replace(known, scores=list(scores.values()), failed=failed)
 
 
 def reference_agents(spec: EnvSpec, game: Game[Any, Any]) -> list[str]:

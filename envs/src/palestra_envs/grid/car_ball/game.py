@@ -17,6 +17,8 @@ dimensions and whole numbers; so the same episode is played on every machine.
 
 Checked by hand: bounces keep the relative speed and turn it round; the pitch mirrored, with the
 teams exchanged, plays the mirrored episode.
+
+Left out: the third dimension, boost, jumps and collisions of cars of the video game.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ shortest paths.
 
 Streets are two lanes around blocks of two by two cells, each a building with probability `density`;
 a bin stands on a cell of one lane with probability `litter`.
+
+Left out: the paper's three-dimensional simulator, its camera and its city.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ also reported by kind. Here the numbers are options and the house is a grid.
 For one robot and up to four spots, as in the split "small", `palestra_envs.grid.fetch.fetchers` has
 the best plan by search over what can be known; no optimum is known for larger houses. Checked
 against cases solved by hand and its value against the mean of many episodes.
+
+Left out: the paper's robot, camera and rooms; speech is a choice of questions.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ implementation, players near the north or west edge see other players (not food)
 
 Checked: every step against the public implementation, `lbforaging`; positions worked out by hand;
 collecting everything pays 1.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

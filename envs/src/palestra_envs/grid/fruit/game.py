@@ -13,6 +13,8 @@ Learning", NIPS 2017: in these papers one advisor per fruit learns from that fru
 The optimum for one player is a shortest path through all fruit, a small travelling salesman
 problem. Checked against all orders by itertools; the agent `fruit-advisors` against the paper's
 bound on discounts under which advisors do not stall.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

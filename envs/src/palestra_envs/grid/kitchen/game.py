@@ -28,6 +28,8 @@ the players on random floor. The tests check with networkx that these kitchens c
 
 With `sight` players see no further than that many rows and columns. They may still learn of players
 out of sight, when those hold up a step, and of soups handed in there, which pay them.
+
+Left out: tomatoes and orders of several kinds, which the paper leaves out too.
 """
 
 from __future__ import annotations

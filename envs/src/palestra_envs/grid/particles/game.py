@@ -12,6 +12,9 @@ numbers of MPE2 (`simple_spread`, `simple_tag`, `simple_adversary`, `simple_spea
 softened overlap never quite ends there; here it is 0 below exp(-40). Numbers are rounded to 2**-30.
 
 Checked against recorded episodes of MPE2 1.1.1: positions, payments and observations.
+
+Left out: the paper's other scenarios (covert communication, keep-away, reference, world
+communication); continuous actions.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ random spanning tree of passages, of whose other walls each is opened with proba
 
 Checked against recorded episodes of POGEMA 1.4.0, positions and goals reached, and distances and a
 single player's arrivals against networkx.
+
+Left out: the paper's own map files; bring one as `level`.
 """
 
 from __future__ import annotations

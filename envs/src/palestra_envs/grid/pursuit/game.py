@@ -28,6 +28,8 @@ know its size, that chance, where they start on it, and the part in sight.
 
 Checked against that implementation, where installed: views, catches and payments from the same
 positions; and against positions worked out by hand. Random maps: one region, by scipy's labels.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ water. Moves are those of `palestra_envs.grid.social_dilemmas.harvest`.
 
 Checked against those closed forms: rates of apples and waste measured within binomial bounds.
 Random maps: their parts and the share of waste by scipy's labels.
+
+Left out: the map of the paper's authors, of which no exact drawing is published.
 """
 
 from __future__ import annotations

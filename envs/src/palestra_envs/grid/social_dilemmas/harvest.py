@@ -25,6 +25,8 @@ a cell whose occupant stays there, and two players cannot swap.
 Checked against that table, with rates measured within binomial bounds; a patch eaten bare stays
 bare. Random patches: their number and distances by scipy's labels, and the frequencies of layouts
 by a count.
+
+Left out: the map of the papers' authors, of which no exact drawing is published.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ in a three-dimensional simulation and a mediator now and then gives them orders 
 Checked: at a chance of 1 the fire's shape after n steps is scipy's n-fold binary dilation of its
 start within the trees; with wind, the shares of neighbours that caught fire are within binomial
 bounds of the chances.
+
+Left out: the paper's three-dimensional simulation.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ columns is at least nine, flipped with the chance `noise`.
 
 Checked: milestones and times by hand; a clean table is learnt whole and scored above the majority;
 labels stay hidden.
+
+Left out: Kaggle's tasks, and milestones written by a model.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ move. By Dan Troyka (2000), winner of the 2001 8x8 Game Design Competition. The 
 games with OpenSpiel's implementation.
 
 Checked: random games and the numbers of move sequences against OpenSpiel's.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

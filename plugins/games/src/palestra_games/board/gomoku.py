@@ -10,6 +10,8 @@ OpenSpiel's `mnk` and with a plain scan of the board.
 
 Checked: three in a line on 3 x 3 has the published numbers of games and positions; random games on
 other boards against OpenSpiel's.
+
+Left out: openings with forbidden moves (Renju).
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ and compare whole games, move by move, with OpenSpiel's `hex`.
 
 Checked: random games with and without the swap against OpenSpiel's; the first player wins small
 boards, and with the swap the second, by exhaustive search.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ Move sequences from the start of the 8x8 game: 4, 12, 56, 244, 1,396, 8,200, 55,
 
 Checked: numbers of move sequences against the published ones, random games against OpenSpiel's; the
 second player wins the board of 4 x 4.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

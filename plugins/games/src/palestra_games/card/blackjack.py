@@ -12,6 +12,8 @@ with `natural` and -0.04311 with `sab`.
 
 Checked: whole hands card by card against Gymnasium's; basic strategy is worth as much as the best
 policy by dynamic programming; the dealer is bust as often as published.
+
+Left out: splitting, doubling and insurance, which the example leaves out too.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ two-person poker", 1950).
 
 Checked: payoffs by the rule book, random games against OpenSpiel's, and the value -1/18 of the
 solved game.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

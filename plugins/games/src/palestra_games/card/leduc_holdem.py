@@ -11,6 +11,8 @@ tests compare every deal and every sequence of moves with OpenSpiel's `leduc_pok
 
 Checked: every deal and betting sequence against OpenSpiel's; its equilibrium is one here and pays
 the known value; NashConv of uniform play.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

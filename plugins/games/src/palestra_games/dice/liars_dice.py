@@ -15,6 +15,8 @@ In the game to the last player the loser loses a die, all dice are rolled again,
 first, or the next player if that was their last die; nobody may bid more dice than are in play.
 
 Checked: random games against OpenSpiel's; that value, by solving the game.
+
+Left out: "spot on" calls and other variants of the rules.
 """
 
 from __future__ import annotations

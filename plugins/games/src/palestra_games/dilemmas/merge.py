@@ -13,6 +13,8 @@ whenever both could enter, and else go, crash with probability (1 - y) / (1 + y)
 
 An observation is an int16 vector of 7 numbers: the own and the other's cell, the own and the
 other's last speed, whether each has left the road, and the steps played.
+
+Left out: the driving simulator, with continuous speeds and several lanes.
 """
 
 from __future__ import annotations

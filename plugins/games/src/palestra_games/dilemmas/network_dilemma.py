@@ -21,6 +21,8 @@ An observation is a float32 vector of w + 7 numbers, w being the largest number 
     rounds played
     last move of every neighbour          1 cooperated, -1 defected, 0 none yet or no neighbour;
                                           neighbours in order of their seats
+
+Left out: deep learners and the diagnostics of their shared features.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ leave all coins to the winner, 27.5 if both claim everything, and 52.5 against 2
 everything and the other yields.
 
 Checked: the published averages of pairs of styles; claims are met in proportion, by hand.
+
+Left out: the variant without talk whose values are public; buffers of past opponents, which are up
+to the learner.
 """
 
 from __future__ import annotations

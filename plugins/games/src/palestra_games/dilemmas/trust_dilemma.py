@@ -14,6 +14,8 @@ picking, hunting together pays most, but hunting has the worse worst case.
 
 An observation is an int16 vector of 7 + 2k numbers for k plants: row and column of the player, of
 the other, of the stag and of every plant, and the steps played.
+
+Left out: a stag that moves.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ touches).
 
 Checked: backward induction gives offers of 0 or 1 in the ultimatum game, 0 in the
 dictator game, and nothing sent or returned in the trust game; what is divided always adds up.
+
+Left out: the fixed 10 that the second player of the trust game was paid besides.
 """
 
 from __future__ import annotations

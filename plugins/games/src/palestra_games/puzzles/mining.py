@@ -5,6 +5,8 @@ stone, a stone pickaxe, iron, an iron pickaxe, a diamond. Only the diamond pays,
 rewards such as those of Auto MC-Reward (Li et al., 2024) are designed for.
 
 Checked: costs and orders of the tools by hand; every land can be solved.
+
+Left out: hunger, thirst, sleep, night and enemies of Crafter.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ running code, and the other sees the draft and decides on the plan.
 
 Checked: shortest ways are those that networkx finds, and a planner who plays them is
 always paid 1.5.
+
+Left out: the paper's other tasks, of code and mathematics.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ paid on reaching it; the others are paid together with the next paid one. All su
 
 Checked: the shortest solution, by a search over all states that knows the hidden
 rooms, has `length` steps.
+
+Left out: ALFWorld and SWE-Gym, the paper's other domains.
 """
 
 from __future__ import annotations

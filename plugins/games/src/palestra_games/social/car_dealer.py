@@ -12,6 +12,9 @@ price, here both are players.
 Checked: where wishes are told truly, backward induction (I. Ståhl, "Bargaining
 Theory", 1972) sells the car with the greatest surplus s at once, and leaves the dealer of n offers
 in all s (1 - (-d)^n) / (1 + d) of it, d being the discount.
+
+Left out: the paper's recorded conversations and the model that plays its buyer; here both are
+players.
 """
 
 from __future__ import annotations

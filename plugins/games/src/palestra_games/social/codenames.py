@@ -15,6 +15,8 @@ are Palestra's own.
 Checked: the counts of the key and the rulebook's turns, and for operatives who touch
 words at random, one a turn or until they miss, how often the team that begins wins, by an exact
 recursion over the words left.
+
+Left out: the rulebook's timer and its variants for two players.
 """
 
 from __future__ import annotations

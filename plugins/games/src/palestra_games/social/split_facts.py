@@ -14,6 +14,8 @@ Facts are dealt at random, half to each. Those that the answer needs are dealt i
 Checked: what can be inferred without any message agrees with a count over all worlds;
 two players who tell each other the next link in turn need one message per link, and one more if the
 second has to begin.
+
+Left out: the paper's question sets, which can be looked up, and its other tasks.
 """
 
 from __future__ import annotations

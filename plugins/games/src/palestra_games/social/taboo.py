@@ -10,6 +10,8 @@ the word.
 
 Checked: guessing at random finds a card with probability 1 - (1 - 1/n)^tries among n
 words; with one hint for every m words, the scripted players find one of m.
+
+Left out: the sand-glass, the second team and the printed cards.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ The setting is that of "Position Auctions in AI-Generated Content", 2025, with i
 readers. Checked: best pages by brute force; no deviation from truth pays
 with `vcg` and `myerson`, by enumeration; one position is a second-price auction, with Myerson's
 reserve of half the highest value.
+
+Left out: the text that a model writes around the advertisements: clicks follow the two models of
+readers.
 """
 
 from __future__ import annotations

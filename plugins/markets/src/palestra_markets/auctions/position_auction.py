@@ -14,6 +14,8 @@ Checked: their example with values 10, 4 and 2 and 200 and 100 clicks, where tru
 800 and 200 with second prices and 600 and 200 with VCG; bidding truthfully is dominant under VCG
 but not under second prices; every locally envy-free equilibrium of the example pays the seller at
 least what VCG does.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ value, rounded down, is an exact equilibrium of the first-price auction where th
 is even; bidding truthfully is dominant under second prices; the seller's best reserve price and
 revenue are those of R. Myerson, "Optimal Auction Design", Mathematics of Operations Research 6,
 1981; and the three formats have the same expected revenue.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

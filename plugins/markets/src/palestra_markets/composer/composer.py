@@ -12,6 +12,8 @@ Selection", 2025: an online knapsack whose ratios of value to price lie between 
 Checked: the best composition against mixed-integer programming; the
 threshold rule of Zhou, Chakrabarty and Lokose, WINE 2008, gets no less than 1 / (ln(high / low) +
 1) of it, in any order where components are small, and no more than that in the worst order.
+
+Left out: the retrieval of candidates from a large store; rules about which components fit together.
 """
 
 from __future__ import annotations

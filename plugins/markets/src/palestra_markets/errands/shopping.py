@@ -14,6 +14,8 @@ Problems in AI Alignment using Large-Language Models", 2023; greenness is an att
 may care about. Checked: an assistant of leaning l overrides a goal that
 ignores greenness, at a bonus b and n products, with chance P(M - G > b / l), where M is the largest
 of n - 1 uniform draws and G one more; a principal who sees everything loses nothing.
+
+Left out: leanings that are a model's own: here they are paid, so that they are known.
 """
 
 from __future__ import annotations

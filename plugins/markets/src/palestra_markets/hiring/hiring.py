@@ -17,6 +17,8 @@ Hiring Multiple Agents", 2023. Checked: the least payment that makes one
 expert work, in closed form; under a proper rule truth is the best report at every signal; under the
 linear program's payments no deviation pays, by enumeration; correlating efforts beats every single
 profile where luck is shared; the program's optimum agrees with another solver's.
+
+Left out: regret against the best policy, as a curve over rounds.
 """
 
 from __future__ import annotations

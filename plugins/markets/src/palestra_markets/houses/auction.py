@@ -15,6 +15,9 @@ Checked: an English auction among bidders who stay up to their value ends, withi
 Vickrey's does; truth is a dominant bid in the latter, by enumeration; a Dutch auction ends for
 every plan as first prices do, by enumeration, and earns (n - 1) / (n + 1) where values are uniform
 and plans in equilibrium; houses go to the bidder with the highest value where budgets do not bind.
+
+Left out: personas in free words: they are weights, told in words; predictions of when others drop
+out.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ Framework and Benchmark for Language-based Economic Environments", 2024.
 
 Checked: the opener's share (1 - d1) / (1 - d0 d1) with infinitely many rounds, and backward
 induction with finitely many.
+
+Left out: the paper's records of people.
 """
 
 from __future__ import annotations

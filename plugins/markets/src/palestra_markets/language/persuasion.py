@@ -13,6 +13,8 @@ for Language-based Economic Environments", 2024. Checked: the sales of a
 seller who can commit to a policy, by E. Kamenica and M. Gentzkow, "Bayesian Persuasion", American
 Economic Review 101, 2011; talk has no effect in a single round; and the honest equilibrium of the
 repeated game, which a buyer who never forgives sustains where p >= (1 - c) / c.
+
+Left out: the paper's records of people.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ The game is the negotiation family of E. Shapira et al., "GLEE: A Unified Framew
 for Language-based Economic Environments", 2024, whose outside option is to deal with someone else
 at one's own value, here 0. Checked: backward induction over the whole
 tree, and with one round and a hidden value the optimal take-it-or-leave-it price.
+
+Left out: the paper's records of people.
 """
 
 from __future__ import annotations

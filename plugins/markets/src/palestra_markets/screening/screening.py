@@ -10,6 +10,8 @@ prices: with `hire` a missed hire costs 40,000, an interview 2,500 and a phone s
 The desk is that of "Bayesian Orchestration of Multi-LLM Agents for Cost-Aware Sequential
 Decision-Making", 2025, whose prices these are. Checked: the least expected cost by
 dynamic programming, against an enumeration of all policies; the cost of the optimal policy in play.
+
+Left out: the paper's case files; here notes are drawn.
 """
 
 from __future__ import annotations

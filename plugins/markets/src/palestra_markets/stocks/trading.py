@@ -13,6 +13,8 @@ Agentic Reinforcement Learning Framework for Stock Trading", 2025. Prices are dr
 (see `synthetic`), or come from the user's files (see `files`), of which the seed picks the days.
 Checked: observations and rewards up to a day do not depend on later days;
 indicators and performance measures against pandas; buy-and-hold against the ratio of prices.
+
+Left out: market capitalisation, dividend yield and the original prices; bring your own files.
 """
 
 from __future__ import annotations

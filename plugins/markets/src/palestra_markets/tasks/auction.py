@@ -13,6 +13,8 @@ The auction is that of "Scaling Small Agents Through Strategy Auctions", 2025.
 Checked: with second scores, no bid beats asking the cost of one's best plan, by enumeration, and
 the task goes where worth less cost is largest; without rebids the first bids decide; among equal
 scores the cheaper wins.
+
+Left out: the fitting of the weights of a jury.
 """
 
 from __future__ import annotations

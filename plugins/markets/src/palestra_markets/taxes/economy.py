@@ -13,6 +13,9 @@ in Multi-Agent Generative Simulacra", 2025. Checked: taxes equal rebates to the 
 without taxes, hours match the closed form; Saez's rates are in [0, 1], for a Pareto tail
 1 / (1 + a e), and 73 percent with the figures of Diamond and Saez (2011); no rates on the grid give
 a higher welfare than the Stackelberg planner's.
+
+Left out: personas from census data: skills follow the paper's distribution, and a persona is a
+clause.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ better than the best of its side, the rule of the New York Stock Exchange.
 
 Checked: the optimum against an assignment solver; the efficiency of unconstrained
 random traders, who trade every unit, in closed form; that of constrained ones, above 97 %.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

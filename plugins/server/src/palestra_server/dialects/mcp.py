@@ -3,6 +3,10 @@
 A session is a seat. The seat is named by its token, in the header `Authorization: Bearer TOKEN` or
 in a tool's argument `token`, or it is the one that the session took with `join`; protocol versions
 without sessions need the token. Tested with mcp 2.3.
+
+Of several servers on one database, the one that opened a session keeps it: its id begins with that
+server's name, and the others pass its requests on. A session ends with its server; the client then
+opens another, and its token still opens its seat.
 """
 
 from __future__ import annotations
@@ -13,21 +17,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, NamedTuple
 
+import httpx
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
 from palestra.kernel.actions import TextAction
 from palestra.kernel.errors import MissingExtra, PalestraError, cause
 from palestra.kernel.game import Game
+from palestra.kernel.registry import open_game
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from palestra_server.app import LONGEST_WAIT, MOST_BYTES
+from palestra_server.app import LONGEST_WAIT, MOST_BYTES, body_of
+from palestra_server.dialects.calling import Answered, Caller
 from palestra_server.messages import Join, Move, SeatView
+from palestra_server.peers import HOP, Elsewhere, Peers
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
-from palestra_server.server import MatchServer, SeatKey
+from palestra_server.server import MatchServer
 from palestra_server.words import as_data, in_words
 
 try:
@@ -40,6 +50,7 @@ except ImportError as error:
 
 log = logging.getLogger("palestra.server")
 RULES = "palestra://rules"
+SESSION = "mcp-session-id"  # a header
 MOST_SESSIONS = 10_000
 INSTRUCTIONS = (
     "You play one seat of a match. Join a match, look at what your seat knows, and move when it is "
@@ -105,10 +116,14 @@ Told = tuple[str, SeatView]
 
 
 class Asker(NamedTuple):
-    """Who sent a request: its bearer token and its session, each empty where there is none."""
+    """Who sent a request: its bearer token and its session, each empty where there is none.
+
+    `server` are the routes of the application that was asked.
+    """
 
     token: str
     session: str
+    server: Caller
 
 
 class McpDialect:
@@ -116,7 +131,7 @@ class McpDialect:
 
     def __init__(self, server: MatchServer) -> None:
         self._server = server
-        self._joined: OrderedDict[str, SeatKey] = OrderedDict()
+        self._joined: OrderedDict[str, str] = OrderedDict()  # the token of a session's seat
         self._tools: dict[str, tuple[Any, Callable[[Asker, Any], Awaitable[Told]]]] = {
             "join": (JoinTool, self._join),
             "look": (LookTool, self._look),
@@ -138,7 +153,7 @@ class McpDialect:
             max_request_body_size=MOST_BYTES,
             max_sessions=MOST_SESSIONS,
         )
-        self.routes = [Route("/mcp", _Endpoint(self._sessions))]
+        self.routes = [Route("/mcp", _Endpoint(self._sessions, server.peers))]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -148,7 +163,7 @@ class McpDialect:
     # What the protocol asks for
 
     async def _list_tools(self, context: Any, _: Any) -> types.ListToolsResult:
-        speech = self._has_speech(_asker(context))
+        speech = await self._has_speech(_asker(context))
         shown = [name for name in self._tools if name != "say" or speech]
         return types.ListToolsResult(tools=[_tool(name, self._tools[name][0]) for name in shown])
 
@@ -180,7 +195,8 @@ class McpDialect:
         try:
             if params.uri != RULES:
                 raise InvalidOption(f"no resource {params.uri[:80]!r}; there is {RULES}")
-            rules = self._server.look(self._seat(_asker(context)), with_rules=True).rules
+            asker = _asker(context)
+            rules = (await asker.server.look(self._token(asker))).rules
         except Exception as error:
             raise MCPError(types.INVALID_PARAMS, self._refuse(error)) from error
         text = types.TextResourceContents(uri=RULES, text=rules, mime_type="text/plain")
@@ -191,93 +207,136 @@ class McpDialect:
         failure, status = refusal(error)
         if status == 500:
             log.exception("a request by MCP failed: %s", cause(error))
-        self._server.refuse(error)
+        if not isinstance(error, Answered):
+            self._server.refuse(error)
         return failure.error
 
     # Tools; each gives what the client reads as text, and the view as data
 
     async def _join(self, asker: Asker, asked: JoinTool) -> Told:
-        match = asked.match or self._any_match()
-        seated = await self._server.join(match, Join(asked.seat, asked.name, asked.invite))
-        key = SeatKey(seated.match, seated.seat)
+        match = asked.match or await self._any_match(asker)
+        seated = await asker.server.join(match, Join(asked.seat, asked.name, asked.invite))
         if asker.session:
-            self._joined[asker.session] = key
+            self._joined[asker.session] = seated.token
             if len(self._joined) > MOST_SESSIONS:
                 self._joined.popitem(last=False)
-        view = self._server.look(key, with_rules=True)
+        view = await asker.server.look(seated.token)
         text = in_words(view)
         if not asker.session:
             text = f"Your seat's token, for the other tools: {seated.token}\n{text}"
         return text, JoinedView(**msgspec.structs.asdict(view), token=seated.token)
 
     async def _look(self, asker: Asker, asked: LookTool) -> Told:
-        key = self._seat(asker, asked.token)
-        if asked.wait:
-            await self._server.wait(key, asked.wait)
-        return _told(self._server.look(key, asked.since, with_rules=asked.since == 0))
+        token = self._token(asker, asked.token)
+        return _told(await asker.server.look(token, asked.since, asked.wait))
 
     async def _legal(self, asker: Asker, asked: LegalTool) -> Told:
-        key = self._seat(asker, asked.token)
-        now = self._server.look(key).cursor
-        view = self._server.look(key, now, ["legal_texts"])
+        token = self._token(asker, asked.token)
+        now = (await asker.server.look(token)).cursor
+        view = await asker.server.look(token, now, show="legal_texts")
         return "\n".join(view.legal_texts or [view.legal]) or "It is not your turn.", view
 
     async def _move(self, asker: Asker, asked: MoveTool) -> Told:
-        key = self._seat(asker, asked.token)
+        token = self._token(asker, asked.token)
         move = Move(text=asked.text, number=asked.number, thought=asked.thought)
-        return await self._answer(key, move, asked.wait)
+        return await self._answer(asker, token, move, asked.wait)
 
     async def _say(self, asker: Asker, asked: SayTool) -> Told:
-        key = self._seat(asker, asked.token)
-        speech = speech_of(self._server.match(key.match).game)
+        token = self._token(asker, asked.token)
+        speech = speech_of(self._game(self._server.seat(token).match))
         if speech is None:
             raise InvalidOption("nobody speaks in this game; use move")
         if asked.to and "to" not in speech.__struct_fields__:
             raise InvalidOption("everybody hears what is said in this game; leave 'to' out")
         said = {"text": asked.text, **({"to": asked.to} if asked.to else {})}
-        return await self._answer(key, Move(text=repr(speech(**said))), asked.wait)
+        return await self._answer(asker, token, Move(text=repr(speech(**said))), asked.wait)
 
-    async def _answer(self, key: SeatKey, move: Move, wait: float) -> Told:
-        read = self._server.look(key).cursor
-        await self._server.move(key, move)
-        if wait:
-            await self._server.wait(key, wait)
-        return _told(self._server.look(key, read))
+    async def _answer(self, asker: Asker, token: str, move: Move, wait: float) -> Told:
+        read = (await asker.server.look(token)).cursor
+        await asker.server.move(token, move)
+        return _told(await asker.server.look(token, read, wait))
 
     # Whose request it is
 
-    def _seat(self, asker: Asker, token: str = "") -> SeatKey:
-        """The seat a request speaks for; raises `RequestRefused`."""
-        given = token or asker.token
-        if given:
-            return self._server.seat(given)
-        if asker.session in self._joined:
-            return self._joined[asker.session]
-        raise RequestRefused("you have no seat yet; join a match, or send your seat's token", 401)
+    def _token(self, asker: Asker, token: str = "") -> str:
+        """The token of the seat a request speaks for; raises `RequestRefused` without one."""
+        given = token or asker.token or self._joined.get(asker.session, "")
+        if not given:
+            raise RequestRefused(
+                "you have no seat yet; join a match, or send your seat's token", 401
+            )
+        return given
 
-    def _any_match(self) -> str:
-        for listed in self._server.listed():
+    async def _any_match(self, asker: Asker) -> str:
+        for listed in await asker.server.matches():
             if listed["free"]:
                 return str(listed["match"])
         raise InvalidOption("no public match has a free seat; name a match, or make one first")
 
-    def _has_speech(self, asker: Asker) -> bool:
+    def _game(self, match: str) -> Game[Any, Any]:
+        """The rules of a match, which another server may play."""
+        try:
+            return self._server.match(match).game
+        except Elsewhere:
+            kept = self._server.store.load(match)
+            if kept is None:
+                raise
+            return open_game(kept.plan.env, kept.plan.options)[1]
+
+    async def _has_speech(self, asker: Asker) -> bool:
         """Whether the asker's game has speech; without a seat, whether any open match has."""
         try:
-            matches = [self._seat(asker).match]
+            matches = [self._server.seat(self._token(asker)).match]
         except PalestraError:
-            matches = [listed["match"] for listed in self._server.listed() if listed["free"]]
-        return any(speech_of(self._server.match(name).game) is not None for name in matches)
+            listed = await asker.server.matches()
+            matches = [str(match["match"]) for match in listed if match["free"]]
+        return any(speech_of(self._game(name)) is not None for name in matches)
 
 
 class _Endpoint:
     """The session manager as an ASGI application, which Starlette takes for every method."""
 
-    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
-        self._sessions = sessions
+    def __init__(self, sessions: StreamableHTTPSessionManager, peers: Peers | None) -> None:
+        self._sessions, self._peers = sessions, peers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sessions.handle_request(scope, receive, send)
+        if self._peers is None:
+            await self._sessions.handle_request(scope, receive, send)
+            return
+        headers = MutableHeaders(scope=scope)
+        owner, _, session = headers.get(SESSION, "").rpartition(".")
+        if owner and owner != self._peers.name:
+            await self._pass_on(owner, scope, receive, send)
+            return
+        if session:
+            headers[SESSION] = session
+        await self._sessions.handle_request(scope, receive, _named(send, self._peers.name))
+
+    async def _pass_on(self, owner: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the server that opened a session answer; without it the session is over."""
+        request = Request(scope, receive)
+        peer = self._peers.alive(owner) if self._peers and HOP not in request.headers else None
+        response: Response = PlainTextResponse("this session is over; open another", 404)
+        if self._peers is not None and peer is not None:
+            try:
+                body = await body_of(request)
+                response = await self._peers.stream_on(request, body, peer.address)
+            except httpx.HTTPError:
+                pass  # it died meanwhile
+        await response(scope, receive, send)
+
+
+def _named(send: Send, name: str) -> Send:
+    """Put a server's name before the id of a session that it opens."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if SESSION in headers:
+                headers[SESSION] = f"{name}.{headers[SESSION]}"
+        await send(message)
+
+    return sending
 
 
 def speech_of(game: Game[Any, Any]) -> type[TextAction] | None:
@@ -294,9 +353,8 @@ def _asker(context: Any) -> Asker:
     request = context.request
     assert isinstance(request, Request)
     kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return Asker(
-        token.strip() if kind.lower() == "bearer" else "", request.headers.get("mcp-session-id", "")
-    )
+    given = token.strip() if kind.lower() == "bearer" else ""
+    return Asker(given, request.headers.get(SESSION, ""), Caller(request.app))
 
 
 def _tool(name: str, kind: type[msgspec.Struct]) -> types.Tool:

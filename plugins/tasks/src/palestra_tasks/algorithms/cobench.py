@@ -171,7 +171,7 @@ class COBench(TaskGame[SearchState]):
 
     @property
     def limits(self) -> Limits:
-        return Limits(lines=self.lines, cpu=10, seconds=30.0)
+        return Limits(lines=self.lines, cpu=5, seconds=15.0)
 
     def initial_state(self, seed: int | None = None) -> SearchState:
         rng = Rng.seeded(check_seed(seed))
@@ -202,10 +202,16 @@ class COBench(TaskGame[SearchState]):
     def score_program(
         self, state: SearchState, code: str, *, stream: int, seed: int, count: int
     ) -> list[InstanceScore]:
-        """A program on `count` instances; equal programs are run once."""
+        """A program on `count` instances; equal programs are run once.
+
+        After an instance on which it takes too long it is not run on the others.
+        """
         name = state.problem
-        size, scored = self.size[name], []
+        size, scored, ran = self.size[name], list[InstanceScore](), Run()
         for number in range(count):
+            if ran.too_long:
+                scored.append(InstanceScore(0.0, None, "not run: it took too long before"))
+                continue
             instance = instance_of(name, size, seed, stream, number)
             ran = run(code, "solve", instance, limits=self.limits)
             optimum = optimum_of(name, size, seed, stream, number)

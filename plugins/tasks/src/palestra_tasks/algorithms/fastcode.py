@@ -1,10 +1,10 @@
 """MARCO: make a slow program fast, with a judge of performance who says where it stands.
 
 The player reads a correct and slow Python function and hands in faster ones. Each is first compared
-with the slow one on random arguments, then measured: the number of lines it executes, found with
-the sandbox's own limit on lines, by bisection to within a tenth. The best correct program is
-measured again on hidden arguments at the end; the reward is 1 - 1 / speed-up, where the speed-up is
-the ratio of lines, at least 1.
+with the slow one on three random arguments, then measured: the number of lines that it executes.
+The best correct program is measured again on hidden arguments at the end; the reward is 1 - 1 /
+speed-up, where the speed-up is the ratio of lines, at least 1. A run may take two seconds of
+processor time, so that no program holds the host for more than a dozen.
 
 After "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for
 High-Performance Computing", 2025, whose coder and performance judge time programs on a machine.
@@ -52,8 +52,8 @@ NAMES = Literal[
 ]
 
 
-def _limits(lines: int) -> Limits:
-    return Limits(lines=lines, cpu=10, seconds=30.0)
+LIMITS = Limits(lines=MOST_LINES, cpu=2, seconds=10.0)
+COMPARED = 3  # arguments on which a program must return what the slow one does
 
 
 @lru_cache(maxsize=512)
@@ -67,8 +67,8 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
     for number in range(count):
         # small arguments too, where slips at the ends show
         argument = argument_of(name, max(16, size >> number), seed, number)
-        wanted = run(KERNELS[name].slow, "solve", argument, limits=_limits(MOST_LINES))
-        found = run(code, "solve", argument, limits=_limits(MOST_LINES))
+        wanted = run(KERNELS[name].slow, "solve", argument, limits=LIMITS)
+        found = run(code, "solve", argument, limits=LIMITS)
         if found.error:
             return found.error
         if found.value != wanted.value:
@@ -76,22 +76,10 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
     return ""
 
 
-@lru_cache(maxsize=1024)
 def lines_of(code: str, name: str, size: int, seed: int) -> int:
-    """How many lines a program executes on one argument, to within a tenth."""
+    """How many lines a right program executes on the first argument, its definitions included."""
     argument = argument_of(name, size, seed, 0)
-    low, high = 1, 256
-    while run(code, "solve", argument, limits=_limits(high)).error:
-        low, high = high, high * 4
-        if high > MOST_LINES:
-            return MOST_LINES
-    while high > low * 1.1 + 1:
-        middle = (low + high) // 2
-        if run(code, "solve", argument, limits=_limits(middle)).error:
-            low = middle
-        else:
-            high = middle
-    return high
+    return run(code, "solve", argument, limits=LIMITS).lines
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,7 +155,7 @@ class FastCode(TaskGame[SpeedState]):
     def speed_up(self, state: SpeedState, code: str, seed: int) -> tuple[float, str]:
         """The ratio of lines, and why the program does not count; empty if it does."""
         name = state.kernel
-        wrong = difference(code, name, self.size, seed, 3)
+        wrong = difference(code, name, self.size, seed, COMPARED)
         if wrong:
             return 0.0, wrong
         slow = lines_of(KERNELS[name].slow, name, self.size, seed)

@@ -5,6 +5,8 @@ organisation and rewards are those of `web/CRMDesk-v0` (see `desk.py`). The pape
 work with either queries or functions (Huang et al., 2025).
 
 Checked: an agent that only calls tools and compares in Python always earns 1.
+
+Left out: the authors' organisation and its records.
 """
 
 from __future__ import annotations

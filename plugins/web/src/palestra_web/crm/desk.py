@@ -15,6 +15,8 @@ K.-H. Huang et al., "CRMArena: Understanding the Capacity of LLM Agents to Perfo
 Tasks in Realistic Environments", NAACL 2025. Checked: every answer against a computation in plain
 Python; the answers about policies against the policies broken on purpose; an agent that writes the
 right query always earns 1.
+
+Left out: the authors' organisation and its records.
 """
 
 from __future__ import annotations

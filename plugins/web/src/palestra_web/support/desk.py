@@ -14,6 +14,8 @@ day ends when the support agent stops, or when everybody who writes to the desk 
 After the user simulations of S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User
 Interaction in Real-World Domains", 2024. Checked: scripted people who follow the policy reach the
 one right end state, and a support agent who never asks for codes serves every impostor.
+
+Left out: the benchmark's airline and its fixed tasks.
 """
 
 from __future__ import annotations

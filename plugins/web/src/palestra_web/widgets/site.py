@@ -14,6 +14,8 @@ T. Shi et al., "World of Bits: An Open-Domain Platform for Web-Based Agents", IC
 et al., "Reinforcement Learning on Web Interfaces Using Workflow-Guided Exploration", ICLR 2018.
 Checked: an agent that reads the page solves every task, and a deliberately wrong script for each
 task fails.
+
+Left out: tasks that need a picture or the drag of a mouse.
 """
 
 from __future__ import annotations

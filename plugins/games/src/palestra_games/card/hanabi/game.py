@@ -38,6 +38,8 @@ Learning Environment leaves out.
 
 Checked: whole random games against the Hanabi Learning Environment through OpenSpiel, for all
 numbers of players.
+
+Left out: the sixth, multicoloured suit of the printed game.
 """
 
 from __future__ import annotations

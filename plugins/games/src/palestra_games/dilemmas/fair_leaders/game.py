@@ -20,6 +20,8 @@ the first three:
     moves of this stage, or of the last    one of n each, zero before
     totals, stages led                     of both players
     stages played
+
+Left out: the paper's grid worlds; other indices of fairness than the smaller total.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ An observation is a float32 vector of 5n + 8 numbers for n players:
     their moves in this encounter          chooser's, partner's: 1 cooperated, -1 defected, 0 unseen
     what each player last did              as far as known: 1, -1, 0
     own total, rounds played
+
+Left out: deep Q-learners and the paper's ranking of the mechanisms by them.
 """
 
 from __future__ import annotations

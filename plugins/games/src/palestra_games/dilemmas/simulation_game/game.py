@@ -22,6 +22,8 @@ An observation is a float32 vector of 2a + m + 4 numbers for a answers and m mov
     committed yet, simulated              flags
     shares of the commitment              one an answer, zeros while unknown to this player
     the move, the answer drawn            one of m and of a, zeros before
+
+Left out: simulators that learn something private on the way.
 """
 
 from __future__ import annotations

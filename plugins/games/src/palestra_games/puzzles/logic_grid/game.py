@@ -11,6 +11,8 @@ of which the zebra's is the best known.
 Checked: the solver finds the published solution of the zebra puzzle, the Norwegian
 drinks water and the Japanese has the zebra; a count over all arrangements shows that puzzles have
 one solution and need every clue.
+
+Left out: the authors' puzzles, which come from a public collection; here they are drawn.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ in Light, Cai, Shen and Hu, "AvalonBench: Evaluating LLMs Playing the Game of Av
 
 Checked: with the scripted players that approve everything, the result of every quest follows
 from the seats of the evil alone; the tests enumerate all deals and count the chances.
+
+Left out: the Lady of the Lake.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ hold the scripted player to it.
 
 Checked: halving asks as many questions as the best play in closed form, and never more than a
 Huffman code's.
+
+Left out: the paper's lists of things and its host, a language model that may err.
 """
 
 from __future__ import annotations
