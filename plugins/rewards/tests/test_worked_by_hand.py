@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations, permutations
 from math import exp
 from statistics import fmean, pstdev, stdev
 from typing import Any
@@ -569,3 +570,53 @@ def test_ranks_of_a_tournament_are_those_of_the_returns(run: str, form: str) -> 
     ).values():
         best = max(line, key=lambda one: one[2])
         assert best[1] == pytest.approx(max(one[1] for one in line))
+
+
+@cache
+def coalitions() -> Records:
+    """Every coalition of four, played once to three times, by good and by random members."""
+    members = [c for size in range(5) for c in combinations(range(4), size)]
+    found: list[EpisodeRecord] = []
+    for seed in (0, 5):
+        for place, held in enumerate(members):
+            able = "random" if place % 3 == 0 else "agents-net-oracle"
+            found += palestra.rollouts(
+                "games/AgentsNet-v0",
+                agents=[able if seat in held else "absent" for seat in range(4)],
+                n=1 + place % 3,
+                seed=seed,
+                num_players=4,
+                task="matching",
+            )
+    return tuple(found)
+
+
+@pytest.mark.parametrize("name", ["shapley", "counterfactual"])
+def test_credit_of_members_is_what_coalitions_earned_without_them(name: str) -> None:
+    records = coalitions()
+    worths: dict[int, dict[frozenset[int], list[float]]] = {}
+    for record in records:
+        held = frozenset(seat for seat, agent in enumerate(record.agents) if agent != "absent")
+        worths.setdefault(record.seed, {}).setdefault(held, []).append(record.returns[0])
+    credit: dict[int, list[float]] = {}
+    for seed, played in worths.items():
+        worth = {held: fmean(paid) for held, paid in played.items()}
+        everybody = frozenset(range(4))
+        if name == "counterfactual":
+            credit[seed] = [worth[everybody] - worth[everybody - {m}] for m in range(4)]
+            continue
+        credit[seed] = [
+            fmean(
+                worth[frozenset(order[: order.index(m) + 1])]
+                - worth[frozenset(order[: order.index(m)])]
+                for order in permutations(range(4))
+            )
+            for m in range(4)
+        ]
+    expected = [
+        credit[record.seed][turn.seat] if record.agents[turn.seat] != "absent" else 0.0
+        for record in records
+        for turn in record.turns
+    ]
+    assert len({round(value, 6) for value in expected}) > 2
+    np.testing.assert_allclose(estimate(name, list(records)).values, expected, atol=1e-9)
