@@ -64,6 +64,35 @@ def measured() -> dict[str, float]:
     return found
 
 
+def shared_prefixes() -> dict[str, Any]:
+    """One player whose rollouts part late: a decision in twenty differs from the others'."""
+    rng = np.random.default_rng(1)
+    action = (rng.random((ROLLOUTS, TURNS)) < 0.05).astype(int)
+    state = np.zeros((ROLLOUTS, TURNS), int)
+    for turn in range(1, TURNS):
+        state[:, turn] = (state[:, turn - 1] * 3 + action[:, turn - 1] + 1) % 100_003
+    return {
+        "episode": np.repeat(np.arange(ROLLOUTS), TURNS),
+        "task": np.repeat(np.arange(ROLLOUTS // EACH), EACH),
+        "rewards": rng.normal(size=ROLLOUTS * TURNS),
+        "state": [f"key {key}" for key in state.ravel()],
+        "action": action.ravel(),
+    }
+
+
+def slowest_tree() -> Row:
+    """The slowest estimator on trees, from string keys, as records have them."""
+    arrays, found = shared_prefixes(), {}
+    for entry in entries("group"):
+        if entry.cost == "tree":
+            chain = estimator(entry.name)
+            work = microseconds(lambda chain=chain: chain(arrays), times=3)
+            found[entry.name] = work / 1e3
+    name, value = max(found.items(), key=lambda pair: pair[1])
+    what = f"slowest estimator on trees ({name}), 1,024 x 50 turns"
+    return limit(what, value, at_most=50, unit="ms")
+
+
 def slowest() -> Row:
     name, value = max(measured().items(), key=lambda pair: pair[1])
     what = f"slowest group estimator ({name}), 1,024 x 50 turns"
@@ -154,6 +183,7 @@ def held(name: str, loop: Any, target: float) -> Row:
 
 MEASURES = (
     slowest,
+    slowest_tree,
     lambda: against("gigpo", loop_gigpo, 5),
     lambda: held("grpo", loop_grpo, 5),
     lambda: held("gigpo", loop_gigpo, 5),
@@ -162,6 +192,7 @@ MEASURES = (
 if __name__ == "__main__":
     for name, value in sorted(measured().items(), key=lambda pair: -pair[1]):
         print(f"{name:24} {value:8.2f} ms")
-    for measure in MEASURES[1:]:
+    print(slowest_tree())
+    for measure in MEASURES[2:]:
         row = measure()
         print(f"{row.name:24} {row.ratio:.1f}x of {row.against}")

@@ -180,15 +180,22 @@ class ShapedEpisode(Episode):
 
     def _clear(self, start: Any) -> None:
         super()._clear(start)
-        self._shapers: dict[str, Shaper] = {
-            name: shaper.begin() if isinstance(shaper, Remembering) else shaper
-            for name, shaper in self._loaded.items()
-        }
+        self._playing: dict[str, Shaper] | None = None
         self._terms: tuple[Any, ...] = ()  # (all before, of this step), so that forks share them
         self._paid = [0.0] * self.game.num_players
         self._total = list(self._paid)
         self._named: Terms = {}
         self._begun: frozenset[int] = frozenset()  # seats whose person has decided something
+
+    @property
+    def _shapers(self) -> dict[str, Shaper]:
+        """The shapers of this play-through; an episode that is never played begins none."""
+        if self._playing is None:
+            self._playing = {
+                name: shaper.begin() if isinstance(shaper, Remembering) else shaper
+                for name, shaper in self._loaded.items()
+            }
+        return self._playing
 
     def act(self, actions: Mapping[int, Any], notes: Any = None) -> None:
         before, turn = self.state, self.steps_played
@@ -306,10 +313,11 @@ class ShapedEpisode(Episode):
         return found[::-1]
 
     def fork(self, seed: int | None = None) -> Episode:
+        shapers = self._shapers
         twin = super().fork(seed)
         assert isinstance(twin, ShapedEpisode)
-        if twin._shapers is self._shapers:
-            twin._shapers = _copies(self._shapers)
+        if twin._playing is shapers:
+            twin._playing = _copies(shapers)
         return twin
 
     def plain(self) -> Episode:
@@ -327,4 +335,4 @@ class ShapedEpisode(Episode):
         if snapshot.shaped is not None:
             *paid, shapers = snapshot.shaped
             self._terms, self._paid, self._total, self._named, self._begun = paid
-            self._shapers = _copies(shapers)
+            self._playing = _copies(shapers)

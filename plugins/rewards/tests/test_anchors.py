@@ -9,6 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import Episode, InvalidOption
+from palestra.kernel.registry import registry
 from palestra.records.record import retrace
 from palestra_rewards import Group, estimate, shape
 from palestra_rewards.estimators.gigpo import step_part
@@ -131,6 +132,14 @@ def test_the_page_of_repeats_holds_what_is_measured(env: str) -> None:
     assert row(measure(env)) in page.read_text("utf-8").splitlines()
 
 
+def test_the_page_of_repeats_has_every_environment() -> None:
+    from pathlib import Path
+
+    page = Path(__file__).parents[3] / "docs" / "repeats.md"
+    rows = [line.split(" | ")[0].strip("| ") for line in page.read_text("utf-8").splitlines()]
+    assert [name for name in registry().environments if name not in rows] == []
+
+
 # Input that does not fit
 
 
@@ -205,17 +214,37 @@ def with_one_success(record: Any) -> None:
     record.tags["success"] = [1.0]
 
 
+def with_text_for_success(record: Any) -> None:
+    record.tags["success"] = ["yes", "no"]
+
+
+def with_too_much_success(record: Any) -> None:
+    record.tags["success"] = 3
+
+
+def branched_too_late(record: Any) -> None:
+    record.branched_at = 99
+
+
+def branched_too_early(record: Any) -> None:
+    record.branched_at = -1
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (with_text_for_success, "the tag 'success' must hold numbers, not 'yes'"),
+        (with_too_much_success, "success must be from 0 to 1, not 3"),
+        (branched_too_late, "branched off at step 99, but it has . steps; branched_at is"),
+        (branched_too_early, "branched off at step -1, but it has . steps"),
         (cut_short, "stops after 2 steps, before its end; finish the run with resume=True"),
         (without_its_last_step, "holds . of its . steps; read the whole record again"),
         (failed, "ended in an error, ValueError: no such model; leave such records out"),
         (without_a_seat, "has 1 returns for 2 seats"),
         (with_a_short_tag, "the tag 'values' has 1 entries; the record has . turns"),
         (with_a_short_anchor, "the tag 'anchor' has 1 entries"),
-        (with_one_role, "the tag 'roles' has 1 entries; seat 1 has none"),
-        (with_one_success, "the tag 'success' has 1 entries; seat 1 has none"),
+        (with_one_role, "the tag 'roles' has 1 entries; there are 2 seats"),
+        (with_one_success, "the tag 'success' has 1 entries; there are 2 seats"),
     ],
 )
 def test_records_that_do_not_fit_are_named(spoil: Any, message: str) -> None:
@@ -260,6 +289,64 @@ def test_members_of_other_tasks_are_named(other: dict[str, Any], what: str) -> N
 def test_numbers_that_are_none_are_named(name: str, columns: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOption, match=message):
         estimate(name, {"episode": [0, 1], "rewards": [0, 0], **columns})
+
+
+@pytest.mark.parametrize(
+    ("name", "tag", "value", "message"),
+    [
+        ("egae", "values", "text", "values must hold numbers, not 'text'"),
+        ("ssl", "progress", "far", "progress must hold numbers, not 'far'"),
+        ("ssl", "progress", [0.5, "far"], "progress must hold numbers, not 'far'"),
+        ("ssl", "progress", [0.5], "'progress' has 1 entries; there are 2 seats"),
+        ("shapley", "coalition", [7], r"coalition must list seats from 0 to 1 .*, not \[7\]"),
+        ("shapley", "coalition", "all", "coalition must list seats .*, not 'all'"),
+    ],
+)
+def test_tags_of_another_kind_are_named(name: str, tag: str, value: Any, message: str) -> None:
+    group = records(2)
+    for record in group:
+        record.tags[tag] = [value] * len(record.turns) if value == "text" else value
+    with pytest.raises(InvalidOption, match=message):
+        estimate(name, group)
+
+
+@pytest.mark.parametrize(
+    ("parent", "at", "message"),
+    [
+        ([-1, 0], [0, 9], "branched_at of episode 1 is 9; .* from 0 to 2"),
+        ([-1, 0], [0, -1], "branched_at of episode 1 is -1"),
+        ([-1, 0], [0], r"branched_at must have shape \(2,\); it has shape \(1,\)"),
+        ([-1, 5], [0, 1], "parent must name one of 2 episodes, or be -1"),
+    ],
+)
+def test_cuts_that_cannot_be_are_named(parent: Any, at: Any, message: str) -> None:
+    group = {"episode": [0, 0, 1], "rewards": [0, 1, 1], "parent": parent}
+    with pytest.raises(InvalidOption, match=message):
+        estimate("segment-chain", {**group, "facts": {"branched_at": at}})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("episode.jsonl", "read a file of them with palestra.read_records"),
+        ([{"env": "x"}], "entry 0 is no EpisodeRecord but {'env': 'x'}"),
+        (7, "a group is made of a list of records, not 7"),
+    ],
+)
+def test_what_is_no_record_is_named(given: Any, message: str) -> None:
+    with pytest.raises(InvalidOption, match=message):
+        Group.of(given)
+
+
+def test_one_seat_or_agent_must_be_in_a_list() -> None:
+    one_seat: Any = 0
+    with pytest.raises(InvalidOption, match=r"seats is a list, as in seats=\[0\]"):
+        Group.of(records(2), seats=one_seat)
+    with pytest.raises(InvalidOption, match=r"agents is a list, as in agents=\['random'\]"):
+        Group.of(records(2), agents="random")
+    one_record: Any = records(1)[0]
+    with pytest.raises(InvalidOption, match=r"pass \[record\]"):
+        Group.of(one_record)
 
 
 def test_options_that_must_be_given_are_named() -> None:

@@ -167,3 +167,37 @@ def test_lacking_facts_are_named(name: str) -> None:
 def test_two_agents_are_asked_for_where_two_are_needed() -> None:
     with pytest.raises(Lacking, match="several agents"):
         estimate("advantage-alignment", outcomes(1, 2))
+
+
+def pairs(n: int = 4) -> list[palestra.EpisodeRecord]:
+    """Kuhn poker: most hands have one turn a seat, so that lists by seat could be lists by turn."""
+    return palestra.rollouts("games/KuhnPoker-v0", agents=["random"] * 2, n=n, seed=0)
+
+
+def test_a_tag_by_seat_is_read_for_every_line() -> None:
+    records = pairs()
+    for n, record in enumerate(records):
+        record.tags["local"] = [float(n), 10.0 * n]
+        record.tags["progress"] = n / 4  # one number holds for all seats
+    group = Group.of(records)
+    assert group.line_fact("local").tolist() == [0, 0, 1, 10, 2, 20, 3, 30]
+    assert group.line_fact("progress").tolist() == [0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75]
+    assert np.isfinite(estimate("comam", group).values).all()
+    records[1].tags["local"] = [1.0, 2.0, 3.0]
+    with pytest.raises(palestra.InvalidOption, match="'local' has 3 entries; there are 2 seats"):
+        Group.of(records)
+
+
+def test_a_tag_of_coalitions_is_one_list_per_record_whatever_its_length() -> None:
+    """One-shot games of two: as many members as turns, so that it could be a list by turn."""
+    records = palestra.rollouts(
+        "games/StagHunt-v0", agents=["random"] * 2, n=3, seed=1, max_episode_steps=1
+    )
+    worth = {(0,): 1.0, (1,): 2.0, (0, 1): 6.0}
+    for record, members in zip(records, worth, strict=True):
+        record.tags["coalition"] = [*members, *members][:2] if len(members) == 1 else list(members)
+        record.returns = (worth[members],) * 2
+    group = Group.of(records)
+    assert [tuple(sorted(set(one))) for one in group.fact("coalition")] == list(worth)
+    found = estimate("shapley", group).values.reshape(3, 2)
+    assert found.tolist() == [[2.5, 0.0], [0.0, 3.5], [2.5, 3.5]]  # (1 + 4) / 2 and (2 + 5) / 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from palestra import InvalidOption
+from palestra.kernel.errors import show
 
 from palestra_rewards.arrays import Floats, Ints, firsts, floats, number
 
@@ -30,14 +32,33 @@ def places(ids: Ints) -> Ints:
 def whole_column(name: str, values: Any, size: int | None = None, default: Any = None) -> Ints:
     """`values` as an integer array of `size`, or `default` if they are None."""
     array = np.asarray(default if values is None else values)
-    if array.size and array.dtype.kind not in "iub" and not np.all(array == np.floor(array)):
-        raise InvalidOption(f"{name} must hold whole numbers")
+    if array.size and array.dtype.kind not in "iub":
+        exact = numeric(name, array)
+        if not np.all(exact == np.floor(exact)):
+            raise InvalidOption(f"{name} must hold whole numbers")
     return _check_size(name, array, size).astype(np.int64, copy=False)
 
 
 def float_column(name: str, values: Any, size: int, default: Any = None) -> Floats:
     """`values` as a float array of `size`, or `default` if they are None."""
-    return floats(_check_size(name, np.asarray(default if values is None else values), size))
+    array = np.asarray(default if values is None else values)
+    return numeric(name, _check_size(name, array, size))
+
+
+def numeric(name: str, values: Any) -> Floats:
+    """`values` as floats; raises `InvalidOption` where they are no numbers."""
+    try:
+        return floats(values)
+    except (TypeError, ValueError, OverflowError):
+        entries = np.asarray(values, dtype=object).ravel().tolist()
+        bad = next((one for one in entries if not _is_number(one)), values)
+        raise InvalidOption(f"{name} must hold numbers, not {show(bad)}") from None
+
+
+def _is_number(value: object) -> bool:
+    with suppress(TypeError, ValueError, OverflowError):
+        return floats(value).ndim == 0
+    return False
 
 
 def entries_for_turns(name: str, values: Any, size: int) -> Any:

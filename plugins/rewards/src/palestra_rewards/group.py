@@ -27,7 +27,7 @@ from palestra_rewards.columns import (
     whole_column,
 )
 from palestra_rewards.learnt.features import Features, feature_facts
-from palestra_rewards.reading import check_one_task, read_columns
+from palestra_rewards.reading import check_one_task, check_records, read_columns
 
 COMPARISONS = ("seat", "agent", "role")
 
@@ -109,6 +109,7 @@ class Group:
 
         `one_task` refuses records that are not all rollouts of one task.
         """
+        check_records(records)
         if one_task and records:
             check_one_task(records)
         columns = read_columns(records, anchor)
@@ -186,7 +187,7 @@ class Group:
             tasks=names_of(tasks),
             roles=names_of(roles),
             agents=("",) if agent is None else names_of(policies),
-            compare_by=tuple(compare_by),
+            compare_by=(compare_by,) if isinstance(compare_by, str) else tuple(compare_by),
             **optional_columns(columns, size),
         )
         check(group)
@@ -211,6 +212,9 @@ class Group:
         """The turns of these seats, or of agents of these names; episodes keep their numbers."""
         if seats is None and agents is None:
             return self
+        for what, chosen in (("seats", seats), ("agents", agents)):
+            if isinstance(chosen, str) or not isinstance(chosen, Collection | None):
+                raise InvalidOption(f"{what} is a list, as in {what}=[{chosen!r}]")
         keep = np.ones(self.size, dtype=bool)
         if seats is not None:
             known = np.unique(self.seat).tolist()
@@ -413,6 +417,10 @@ class Group:
             f"({self.episodes})"
         )
 
+    def line_numbers(self, name: str) -> Floats:
+        """A fact over lines or episodes, as floats of shape (lines,)."""
+        return float_column(name, self.line_fact(name), self.lines)
+
     def turn_fact(self, name: str) -> Floats:
         """A fact over turns, as floats of shape (turns,)."""
         self._require_whole(name)
@@ -439,6 +447,9 @@ def check(group: Group) -> None:
         raise InvalidOption(
             f"task has {group.task.size} entries; there are {group.episodes} episodes"
         )
+    if group.success is not None and not ((group.success >= 0) & (group.success <= 1)).all():
+        worst = group.success[np.argmax(np.abs(group.success - 0.5))]
+        raise InvalidOption(f"success must be from 0 to 1, not {worst:g}")
     for column in group.compare_by:
         if column not in COMPARISONS:
             raise InvalidOption(

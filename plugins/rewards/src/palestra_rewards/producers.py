@@ -7,91 +7,23 @@ adds no tags, and passes the records to an entry. The page in the documentation 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Annotated, Any
 
 import palestra
 import typer
-from palestra import EpisodeRecord
 from palestra.agents.naming import parse_agent
 from palestra.kernel.registry import registry
 from palestra.records.facts import Reporting
 
-from palestra_rewards.arrays import Floats
-from palestra_rewards.chain import estimate, shape
-from palestra_rewards.entries import entry
 from palestra_rewards.facts import fact, nest_records
-from palestra_rewards.group import Group
+from palestra_rewards.other_runs import OTHER_RUNS
 from palestra_rewards.pages import replace_part
+from palestra_rewards.runs import Cast, Records, Run
 
 START, END = "<!-- producers -->", "<!-- end of producers -->"
-Records = list[EpisodeRecord]
-Cast = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Run:
-    """Episodes that feed an entry.
-
-    Each cast in `casts` plays `n` rollouts of the start with `seed` and `options`. `learners` are
-    the agents whose turns a group keeps. `given` returns the options for the entry, and `prepare`
-    converts the records first.
-    """
-
-    entry: str
-    fact: str
-    by: str  # who reports it
-    env: str
-    casts: tuple[Cast, ...]
-    n: int = 4
-    seed: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    learners: Cast = ()
-    compare_by: tuple[str, ...] = ("seat", "agent")
-    given: Callable[[Records], Mapping[str, Any]] = lambda records: {}
-    prepare: Callable[[Records], Records] = list
-
-    @property
-    def command(self) -> str:
-        """The command that plays it in a terminal."""
-        cast = max(self.casts, key=lambda one: len(set(one)))
-        seats = cast[0] if len(set(cast)) == 1 else ",".join(cast)
-        more = [f"--seed {self.seed}"] if self.seed else []
-        more += [f"-o {name}={value}" for name, value in self.options.items()]
-        return " ".join([f"palestra play {self.env} --agents {_quote_name(seats)}", *more])
-
-    def play(self) -> Records:
-        """Play the episodes and prepare the records for the entry."""
-        played = [
-            palestra.rollouts(
-                self.env,
-                agents=list(cast) if len(cast) > 1 else cast[0],
-                n=self.n,
-                seed=self.seed,
-                **self.options,
-                **self.settings,
-            )
-            for cast in self.casts
-        ]
-        return self.prepare([record for records in played for record in records])
-
-    def feed(self, records: Records) -> Floats:
-        """The entry's values for the records, one number per turn."""
-        given = dict(self.given(records))
-        if entry(parse_agent(self.entry)[0]).shape == "episode":
-            return shape(self.entry, records, **given)
-        group = Group.of(records, agents=self.learners or None, compare_by=self.compare_by)
-        return estimate(self.entry, group, **given).values
-
-
-def _quote_name(text: str) -> str:
-    """A name quoted for a shell."""
-    if "\n" in text:
-        return "$'" + text.replace("'", "\\'").replace("\n", "\\n") + "'"
-    return f"'{text}'" if " " in text else text
 
 
 def _coalitions(agent: str, seats: int) -> tuple[Cast, ...]:
@@ -347,6 +279,8 @@ RUNS = (
     ),
 )
 
+ALL_RUNS = (*RUNS, *OTHER_RUNS)
+
 
 @dataclass(frozen=True, slots=True)
 class Fed:
@@ -412,7 +346,7 @@ def producers_command(
     write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
 ) -> None:
     """Play episodes that feed shapers and estimators, and list who reports the facts they read."""
-    chosen = [run for run in RUNS if not names or parse_agent(run.entry)[0] in names]
+    chosen = [run for run in ALL_RUNS if not names or parse_agent(run.entry)[0] in names]
     table = markdown(map(measure, chosen))
     if not names:
         known = registry().environments

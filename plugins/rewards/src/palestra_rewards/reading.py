@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import Any
 
 import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption
+from palestra.kernel.errors import show
 from palestra.records.record import TurnRecord
 
 from palestra_rewards.anchors import Anchor, anchor_keys
 from palestra_rewards.arrays import Floats
+from palestra_rewards.columns import numeric
 from palestra_rewards.facts import fact, of_person, reported_names, scope
 from palestra_rewards.people import Person, newcomer_seats, own_people
 
 SUCCESS = {"win": 1.0, "draw": 0.5, "loss": 0.0, "forfeit": 0.0, "truncated": 0.0}
 # Tags with one entry per turn; a list of any other length is an error
 OF_TURNS = ("values", "process", "ratio", "implicit", "full tokens", "confidence", "verdicts")
+# Tags that may be a list with one entry per seat, and those that belong to an episode as a whole,
+# whatever their length
+OF_SEATS = ("local", "mode", "progress")
+OF_RECORDS = ("belief", "coalition", "discussion", "evidence", "executed", "final", "ratings")
 RESERVED = ("roles", "success", "id", "parent", "anchor", "split")
 
 
@@ -77,6 +84,25 @@ def read_columns(
     }
 
 
+def check_records(records: object) -> None:
+    """Raise `InvalidOption` for what is no list of records."""
+    if isinstance(records, EpisodeRecord):
+        raise InvalidOption("a group is made of a list of records; pass [record]")
+    if isinstance(records, str | PathLike):
+        raise InvalidOption(
+            f"a group is made of records, not {records!r}; read a file of them with "
+            "palestra.read_records"
+        )
+    if not isinstance(records, Sequence):
+        raise InvalidOption(f"a group is made of a list of records, not {show(records)}")
+    for place, record in enumerate(records):
+        if not isinstance(record, EpisodeRecord):
+            raise InvalidOption(
+                f"entry {place} is no EpisodeRecord but {show(record)}; pass what palestra.play, "
+                "palestra.rollouts or palestra.read_records return"
+            )
+
+
 def check_record(record: EpisodeRecord) -> None:
     """Raise `InvalidOption` for a record that was not played to its end."""
     name = f"record {record.number} ({record.env}, seed {record.seed})"
@@ -95,6 +121,12 @@ def check_record(record: EpisodeRecord) -> None:
         raise InvalidOption(
             f"{name} holds {len(record.steps)} of its {record.length} steps; read the whole record "
             "again, or leave it out"
+        )
+    if not 0 <= record.branched_at <= len(record.steps):
+        raise InvalidOption(
+            f"{name} says that it branched off at step {record.branched_at}, but it has "
+            f"{len(record.steps)} steps; branched_at is the number of steps it shares with its "
+            "parent, 0 for an episode played from the start"
         )
     if len(record.returns) != len(record.players):
         raise InvalidOption(
@@ -139,10 +171,10 @@ def _own_tag(record: EpisodeRecord, name: str) -> Any:
 def _of_seat(record: EpisodeRecord, name: str, seat: int) -> Any:
     """The entry for a seat in a tag with one entry per seat."""
     values = record.tags[name]
-    if seat >= len(values):
+    if len(values) != len(record.players):
         raise InvalidOption(
-            f"record {record.number}: the tag {name!r} has {len(values)} entries; seat {seat} has "
-            f"none. There are {len(record.players)} seats, and each needs one"
+            f"record {record.number}: the tag {name!r} has {len(values)} entries; there are "
+            f"{len(record.players)} seats, and each needs one"
         )
     return values[seat]
 
@@ -235,7 +267,8 @@ def _person_success(record: EpisodeRecord, person: Person) -> float | None:
     """
     tag, seat = record.tags.get("success"), person.seat
     if tag is not None:
-        return float(_of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag)
+        value = _of_seat(record, "success", seat) if isinstance(tag, list | tuple) else tag
+        return float(numeric(f"record {record.number}: the tag 'success'", value))
     if record.outcome is None:
         return 0.0
     known = SUCCESS.get(record.outcome.results[seat])
@@ -299,20 +332,34 @@ def _facts(records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]])
     if any(record.branched_at or record.parent for record in records):
         facts["branched_at"] = [record.branched_at for record in records]
     for name in sorted(names):
-        values = [record.tags[name] for record in records]
-        lists = [isinstance(value, list | tuple) for value in values]
-        fit = [
-            is_list and len(value) in (len(record.turns), len(record.own_turns))
-            for is_list, value, record in zip(lists, values, records, strict=True)
-        ]
-        if all(fit) or (name in OF_TURNS and all(lists)):
-            facts[name] = [one for record in records for one in _own_tag(record, name)]
-        else:
-            facts[name] = values
+        facts[name] = _tag_values(records, people, name)
     for name in reported_names(records):
         if name not in facts:
             facts[name] = _reported_values(records, people, name)
     return facts
+
+
+def _tag_values(
+    records: Sequence[EpisodeRecord], people: Sequence[Sequence[Person]], name: str
+) -> list[Any]:
+    """A tag of all records: lists over turns are joined, those over seats are spread to people."""
+    values = [record.tags[name] for record in records]
+    lists = [isinstance(value, list | tuple) for value in values]
+    if name in OF_RECORDS:
+        return values
+    if name in OF_SEATS and any(lists):
+        return [
+            _of_seat(record, name, person.seat) if is_list else record.tags[name]
+            for record, is_list, there in zip(records, lists, people, strict=True)
+            for person in there
+        ]
+    fit = [
+        is_list and len(value) in (len(record.turns), len(record.own_turns))
+        for is_list, value, record in zip(lists, values, records, strict=True)
+    ]
+    if all(fit) or (name in OF_TURNS and all(lists)):
+        return [one for record in records for one in _own_tag(record, name)]
+    return values
 
 
 def _reported_values(

@@ -264,8 +264,9 @@ class LatentReward:
     cost="one process per episode",
 )
 def lare(record: EpisodeRecord, *, scores: LatentReward) -> Floats:
-    """A program's vectors of turns, weighted so that they sum to the return.
+    """A program's vectors of turns, weighted so that their sums come closest to the returns.
 
-    Each turn gets what a fitted `LatentReward` predicts, instead of the game's reward. LaRe.
+    Each turn gets what a fitted `LatentReward` predicts, instead of the game's reward. The sums
+    are those of least squares over the records that it was fitted to. LaRe.
     """
     return scores(record)

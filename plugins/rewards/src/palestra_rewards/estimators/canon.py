@@ -84,7 +84,7 @@ def _metric(group: Group, metric: str) -> Floats:
     if metric == "turns":
         return group.length.astype(np.float64)
     if metric in group.facts:
-        return np.asarray(group.line_fact(metric), dtype=np.float64)
+        return group.line_numbers(metric)
     if metric not in METRICS:
         raise InvalidOption(
             f"metric must be turns, {', '.join(METRICS)} or the name of a fact, not {metric!r}"

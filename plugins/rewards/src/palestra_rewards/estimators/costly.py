@@ -66,7 +66,7 @@ def a2fm(
     wasteful = ~quick & (rate >= tau) & (rate > 0)
     score = group.success * np.where(wasteful, 1 - rate**alpha, 1.0)
     if "format" in group.facts:
-        score = score * floats(group.line_fact("format"))
+        score = score * group.line_numbers("format")
     return group.spread(standardise(score, group.peers))
 
 

@@ -172,4 +172,4 @@ def _losses(group: Group) -> Floats:
             "the fact 'reading loss'",
             "pass group.with_facts(**{'reading loss': reading_losses(records, NGrams(texts))})",
         )
-    return floats(group.line_fact("reading loss"))
+    return group.line_numbers("reading loss")

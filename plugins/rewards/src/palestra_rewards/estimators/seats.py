@@ -22,9 +22,9 @@ from palestra_rewards.options import Ddof, Discount, Divide, Epsilon
     check="test_seat_centring_removes_the_value_of_kuhn_poker",
 )
 def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Floats:
-    """Reward to go over the seat's own turns, standardise for each seat over the batch.
+    """Reward to go over the seat's own turns, standardised for each seat over the batch.
 
-    The discounted sum comes first, then it is standardise over all turns of the seat.
+    The discounted sum comes first, then it is standardised over all turns of the seat.
 
     The first and the second player have different values, so each has statistics of its own, over
     the whole batch; so does each game (the fact "env") of a batch of several. Yuan et al., "MARS"
@@ -43,7 +43,7 @@ def mars(group: Group, *, gamma: Discount = 1.0, divide: Divide = True) -> Float
     check="test_dr_mas_second_moment_under_shared_statistics",
 )
 def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
-    """Return standardise by mean and spread over the agent's own turns in the task.
+    """Return standardised by mean and spread over the agent's own turns in the task.
 
     An agent is a role. With statistics shared by all agents, agent k's second moment would be
     (spread_k² + (mean_k - mean)²) / spread², which makes gradients spike. "Dr. MAS".
@@ -83,7 +83,7 @@ def at_grpo(
     ddof: Ddof = 0,
     epsilon: Epsilon = 0.0,
 ) -> Floats:
-    """Scores of one agent at one turn and state of a task, standardise among themselves.
+    """Scores of one agent at one turn and state of a task, standardised among themselves.
 
     The score mixes the team's outcome (mean return over the episode's seats) with the turn's own
     reward: `team * outcome + local * reward`. Independent rollouts seldom reach the same state

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from palestra import InvalidOption, Meta, Rng, reward
+from palestra.kernel.errors import show
 
 from palestra_rewards.arrays import (
     Bools,
@@ -148,8 +149,8 @@ def _absence(worth: Worth, members: int) -> Floats:
 
 
 def _by_task(group: Group, value: Callable[[Worth, int], Floats], team: TeamReturn) -> Floats:
-    coalitions = [frozenset(map(int, one)) for one in group.fact("coalition")]
     members = int(group.seat.max()) + 1
+    coalitions = [_coalition(one, members) for one in group.fact("coalition")]
     inside = np.array([s in coalitions[e] for e, s in zip(group.episode, group.seat, strict=True)])
     earned = team_returns(group, inside[group.line_first], team)
     credit = np.array(
@@ -159,6 +160,16 @@ def _by_task(group: Group, value: Callable[[Worth, int], Floats], team: TeamRetu
         ]
     )
     return np.where(inside, credit[group.turn_task, group.seat], 0.0)
+
+
+def _coalition(seats: Any, members: int) -> frozenset[int]:
+    """The seats that took part; raises `InvalidOption` for what is no list of seats."""
+    known = set(range(members))
+    if isinstance(seats, str) or not isinstance(seats, Iterable) or not known.issuperset(seats):
+        raise InvalidOption(
+            f"coalition must list seats from 0 to {members - 1} for every record, not {show(seats)}"
+        )
+    return frozenset(int(seat) for seat in seats)
 
 
 def team_returns(group: Group, member: Bools, team: TeamReturn) -> Floats:
@@ -229,7 +240,7 @@ def comam(
     of the team's gets no share, are this package's choice. "Collaborative Multi-Agent Optimization
     for Personalized Memory System".
     """
-    local = np.asarray(group.line_fact("local"), dtype=np.float64)
+    local = group.line_numbers("local")
     team = group.team_returns[group.line_episode]
     agent = together((group.line_task, group.line_role))
     weight = (agreement if by == "rank" else gain)(local, team, agent)

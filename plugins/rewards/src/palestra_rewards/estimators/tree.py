@@ -11,7 +11,8 @@ import numpy as np
 from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import NO_SPREAD, Bools, Floats, Ints, firsts, floats, together
-from palestra_rewards.columns import places
+from palestra_rewards.columns import places, whole_column
+from palestra_rewards.estimators.nested import roots
 from palestra_rewards.group import Group
 
 
@@ -169,7 +170,17 @@ def segment_policy_chain(group: Group) -> Floats:
             "Group.of(records, seats=[0]), or use segment-tree, which takes several"
         )
     trunk = group.parent < 0
-    at = np.asarray(group.fact("branched_at"), dtype=np.int64)
+    roots(group)  # refuses parents that are none
+    at = whole_column("branched_at", group.fact("branched_at"), group.episodes)
+    steps = np.zeros(group.episodes, np.int64)  # of every episode
+    np.maximum.at(steps, group.episode, group.turn + 1)
+    wrong = np.flatnonzero((at < 0) | (~trunk & (at > steps[group.parent])))
+    if wrong.size:
+        one = int(wrong[0])
+        raise InvalidOption(
+            f"branched_at of episode {one} is {at[one]}; a continuation starts at a step of its "
+            f"parent, from 0 to {steps[group.parent[one]]}, and a trunk at 0"
+        )
     width = int(max(group.turn.max(initial=0), at.max(initial=0))) + 2
     cells = group.parent[~trunk] * width + at[~trunk]
     tried = np.bincount(cells, minlength=group.episodes * width)

@@ -29,7 +29,7 @@ def ssl(
 
     It replaces a binary reward; the paper found four zones best. "SSL: Sweet Spot Learning".
     """
-    score = zone(group.line_fact("progress"), zones)
+    score = zone(group.line_numbers("progress"), zones)
     return group.spread(standardise(score, group.peers))
 
 
