@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from itertools import product
 
+import numpy as np
 import palestra
 import pytest
 from palestra import Rng
+from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
     EFFECTS,
     EMOTIONS,
@@ -18,7 +20,7 @@ from palestra_tasks.clinic.counselling import (
     modulate,
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
-from palestra_tasks.clinic.doctors import read_textbook
+from palestra_tasks.clinic.doctors import read_experience, read_textbook
 from palestra_tasks.clinic.hospital import Ask, Hospital, Treat
 from palestra_tasks.clinic.incident import (
     KINDS,
@@ -30,6 +32,7 @@ from palestra_tasks.clinic.incident import (
 )
 from palestra_tasks.clinic.proactive import Proactive, f1_of
 from sklearn.metrics import f1_score, jaccard_score
+from sklearn.naive_bayes import BernoulliNB
 
 
 def mean_score(env: str, agents: str, episodes: int, **options: object) -> float:
@@ -136,6 +139,40 @@ def test_experience_helps_a_doctor_without_a_textbook() -> None:
     early = sum(sum(day[:8]) for day in right) / (8 * 8)
     late = sum(sum(day[-8:]) for day in right) / (8 * 8)
     assert late > early
+
+
+def test_what_records_teach_is_what_scikit_learn_fits() -> None:
+    game = Hospital(textbook=False, patients=14, questions=22, diseases=3)
+    episode = palestra.Episode(game, 7)
+    rows, true = [], []
+    while len(episode.state.visits) < 13:
+        case, known = episode.state.case, game.knowledge(episode.state)
+        for symptom in known.symptoms:
+            if episode.game.legal(episode.state, 0).problem(Ask(symptom)) is None:
+                episode.act({0: Ask(symptom)})
+        order = sorted(range(len(known.symptoms)), key=known.symptoms.__getitem__)
+        rows.append([case.symptoms[n] for n in order])
+        true.append(case.disease)
+        episode.act({0: Treat("disease 1", known.treatments[0])})
+    fit = BernoulliNB(alpha=0.5).fit(np.array(rows), np.array(true))
+    found = read_experience(game.describe(episode.state, 0))
+    assert len(fit.classes_) >= 2
+    for row, disease in zip(np.exp(fit.feature_log_prob_), fit.classes_, strict=True):
+        assert found.symptom_chances[disease] == pytest.approx(row)
+
+
+def test_a_doctor_who_evolves_gets_better_over_a_day() -> None:
+    found = {}
+    for agents in ("hospital-evolving", "hospital-records"):
+        records = palestra.play(
+            "tasks/Hospital-v0", agents=agents, seed=2, episodes=4, patients=40, textbook=False
+        )
+        assert not any(record.error for record in records), records[0].error
+        found[agents] = [measure(record) for record in records]
+    evolving = found["hospital-evolving"]
+    assert sum(m["learning-gain"] for m in evolving) / 4 > 0.05
+    means = {k: sum(m["diagnoses-right"] for m in ms) for k, ms in found.items()}
+    assert means["hospital-evolving"] > means["hospital-records"]
 
 
 def test_tests_cost_and_a_right_visit_pays() -> None:

@@ -81,7 +81,7 @@ class BayesDoctor(ScriptedAgent[Hospital]):
         position = turn.position
         if "Say(" in turn.legal_text:
             return Say(_answer(position))
-        known = read_textbook(position)
+        known = self.knowledge(position)
         found = _PATIENT.search(position)
         assert found is not None  # a doctor in turn has a patient
         seen = findings(found[1]) | _heard(turn)
@@ -94,6 +94,10 @@ class BayesDoctor(ScriptedAgent[Hospital]):
             if action is not None:
                 return action
         return Treat(known.diseases[best], known.treatments[known.cures[best]])
+
+    def knowledge(self, position: str) -> Knowledge:
+        """What the doctor knows of diseases."""
+        return read_textbook(position)
 
 
 def _answer(position: str) -> str:
@@ -192,3 +196,52 @@ class ConsultingDoctor(BayesDoctor):
         if "Consult()" in turn.legal_text:
             return Consult()
         return super().choose(turn)
+
+
+@agent("hospital-evolving", kind="solver")
+class EvolvingDoctor(BayesDoctor):
+    """Has no textbook and learns all of it from records, as the day goes on.
+
+    The chance of a symptom or a finding is estimated from the records of a disease, right and wrong
+    diagnoses alike, with half a case of each kind added (Jeffreys' prior). A treatment that did not
+    help is not given again for that disease.
+    """
+
+    def knowledge(self, position: str) -> Knowledge:
+        return read_experience(position)
+
+
+def read_experience(position: str) -> Knowledge:
+    """The knowledge that the records in a position give, without what a textbook says."""
+    symptoms = _names(position, r"Symptoms: (.*)\.")
+    priced = dict(pair.rsplit(" ", 1) for pair in _names(position, r"Tests and prices: (.*)\."))
+    tests, treatments = tuple(priced), _names(position, r"Treatments: (.*)\.")
+    diseases = tuple(re.findall(r"^Disease \d+, (.*?)\.", position, re.MULTILINE))
+    records = [(findings(r[0]), r[1], r[2], r[3]) for r in _RECORD.findall(position)]
+
+    def chances(disease: str, names: tuple[str, ...]) -> tuple[float, ...]:
+        seen = [found for found, true, *_ in records if true == disease]
+        return tuple(_jeffreys([found[name] for found in seen if name in found]) for name in names)
+
+    def cure(disease: str) -> int:
+        tried = {given: effect for _, true, given, effect in records if true == disease}
+        helped = [given for given, effect in tried.items() if effect == "helped"]
+        fresh = [name for name in treatments if name not in tried]
+        return treatments.index((helped or fresh or list(treatments))[0])
+
+    cases = [1 + sum(true == disease for _, true, *_ in records) for disease in diseases]
+    return Knowledge(
+        diseases,
+        symptoms,
+        tests,
+        treatments,
+        tuple(count / sum(cases) for count in cases),
+        tuple(chances(disease, symptoms) for disease in diseases),
+        tuple(chances(disease, tests) for disease in diseases),
+        tuple(int(price) for price in priced.values()),
+        tuple(cure(disease) for disease in diseases),
+    )
+
+
+def _jeffreys(seen: list[bool]) -> float:
+    return (sum(seen) + 0.5) / (len(seen) + 1)

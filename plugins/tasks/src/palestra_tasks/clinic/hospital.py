@@ -466,3 +466,16 @@ def diagnoses_right(record: EpisodeRecord) -> float | None:
     """The share of patients whose diagnosis was right; None if nobody was seen."""
     seen = [event.data["right"] for event in record.events if "helped" in event.data]
     return sum(seen) / len(seen) if seen else None
+
+
+@metric("learning-gain", measures=("tasks/Hospital-v0",), bounds=(-1.0, 1.0), better="higher")
+def learning_gain(record: EpisodeRecord) -> float | None:
+    """The share of right diagnoses in the second half of a day less that in the first half.
+
+    None for fewer than four patients.
+    """
+    seen = [event.data["right"] for event in record.events if "helped" in event.data]
+    half = len(seen) // 2
+    if half < 2:
+        return None
+    return sum(seen[-half:]) / half - sum(seen[:half]) / half

@@ -1,0 +1,1 @@
+"""Search and reranking over a library of pages that is drawn from the seed."""

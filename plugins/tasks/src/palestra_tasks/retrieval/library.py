@@ -1,0 +1,277 @@
+"""A library of pages about invented people, firms, towns, rivers and books.
+
+Each page states what kind of thing its subject is and a sentence for each of its relations; a page
+of an old register states other relations, which held in 1950. A question follows a chain of
+relations: "the river of the birthplace of the founder of Drelm & Vay".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palestra import Rng
+
+REGISTER = " in the register of 1950"
+_STARTS = ("Bra", "Cal", "Dre", "Fen", "Gor", "Hal", "Jor", "Kel", "Lum", "Mar", "Nor", "Pel")
+_MIDDLES = ("va", "lo", "ni", "re", "sti", "mo", "du", "ga")
+_ENDS = {
+    "person": ("n", "ck", "ss", "lt"),
+    "firm": ("x & Co", "r Works", "n & Sons", "l Brothers"),
+    "town": ("burg", "ham", "ford", "stead"),
+    "river": (" Water", " Brook", " Stream", " Beck"),
+    "book": (" Rising", " at Dusk", " Forgotten", " Returns"),
+}
+_TRADES = ("clockmaker", "surveyor", "botanist", "printer", "engraver", "pilot", "chemist")
+_GOODS = ("clocks", "lenses", "pianos", "bicycles", "paper", "kettles", "ropes")
+_PRIDES = ("its cheese", "its bells", "its glass", "its gardens", "its bridges", "its plums")
+_WATERS = ("otters", "mills", "reeds", "trout", "locks")
+_SUBJECTS = ("bees", "a shipwreck", "chess", "a strike", "a comet", "winter")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation to an entity of kind `target`: how pages state it and how questions ask for it."""
+
+    name: str
+    target: str
+    told: str  # what a page says, of {0} and {1}
+    was: str  # what the old register says
+    asked: str  # the phrase of a question
+
+    def read(self, title: str, text: str) -> str:
+        """Whom a text relates `title` to, at whatever time; empty if it does not say."""
+        for template in (self.told, self.was):
+            head, tail = template.format(title, "\0").split("\0")
+            found = re.search(re.escape(head) + r"([^.]+?)" + re.escape(tail), text)
+            if found:
+                return found[1]
+        return ""
+
+
+RELATIONS = {
+    "person": (
+        Relation("birthplace", "town", "{0} was born in {1}.", "In 1950 the birthplace of {0} was "
+                 "given as {1}.", "the birthplace of"),
+        Relation("employer", "firm", "{0} works for {1}.", "In 1950 {0} worked for {1}.",
+                 "the employer of"),
+        Relation("teacher", "person", "{0} is a pupil of {1}.", "In 1950 {0} was a pupil of {1}.",
+                 "the teacher of"),
+    ),
+    "firm": (
+        Relation("seat", "town", "{0} has its seat in {1}.", "In 1950 {0} had its seat in {1}.",
+                 "the seat of"),
+        Relation("founder", "person", "{0} was founded by {1}.", "In 1950 the founder of {0} was "
+                 "given as {1}.", "the founder of"),
+        Relation("rival", "firm", "The main rival of {0} is {1}.",
+                 "In 1950 the main rival of {0} was {1}.", "the main rival of"),
+    ),
+    "town": (
+        Relation("river", "river", "{0} lies on {1}.", "In 1950 {0} lay on {1}.",
+                 "the river of"),
+        Relation("mayor", "person", "The mayor of {0} is {1}.", "In 1950 the mayor of {0} was {1}.",
+                 "the mayor of"),
+        Relation("twin", "town", "{0} is the twin town of {1}.",
+                 "In 1950 {0} was the twin town of {1}.", "the twin town of"),
+    ),
+    "river": (
+        Relation("mouth", "town", "{0} meets the sea at {1}.", "In 1950 {0} met the sea at {1}.",
+                 "the town at the mouth of"),
+        Relation("keeper", "person", "The keeper of {0} is {1}.",
+                 "In 1950 the keeper of {0} was {1}.", "the keeper of"),
+    ),
+    "book": (
+        Relation("author", "person", "{0} was written by {1}.",
+                 "In 1950 the author of {0} was given as {1}.", "the author of"),
+        Relation("setting", "town", "{0} is set in {1}.", "In 1950 the setting of {0} was given as "
+                 "{1}.", "the setting of"),
+    ),
+}  # fmt: skip
+KINDS = tuple(RELATIONS)
+BY_PHRASE = {relation.asked: relation for found in RELATIONS.values() for relation in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A subject of a page. No two of a library have the same description."""
+
+    name: str
+    kind: str
+    opening: str  # the first sentence of its page
+    description: str  # what a question calls it that does not name it
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the library."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A chain of relations from an entity, as it is asked."""
+
+    start: int  # number of the entity
+    hops: tuple[Relation, ...]
+    text: str
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        return tuple(hop.asked for hop in self.hops)
+
+
+@lru_cache(maxsize=256)
+def draw_entities(seed: int, size: int) -> tuple[Entity, ...]:
+    """The entities of a library, of all kinds in turn; nobody changes them."""
+    rng = Rng.seeded(seed, 61)
+    stems = {}
+    for kind in KINDS:
+        stems[kind] = [first + middle for first in _STARTS for middle in _MIDDLES]
+        rng.shuffle(stems[kind])
+    years = list(range(1500, 1950))
+    rng.shuffle(years)
+    made = []
+    for number in range(size):
+        kind = KINDS[number % len(KINDS)]
+        stem, ending = stems[kind][number // len(KINDS)], rng.choice(_ENDS[kind])
+        made.append(_entity(kind, stem + ending, years[number], rng))
+    return tuple(made)
+
+
+def _entity(kind: str, name: str, year: int, rng: Rng) -> Entity:
+    if kind == "person":
+        trade = rng.choice(_TRADES)
+        return Entity(
+            name, kind, f"{name} is a {trade} who was baptised in {year}.",
+            f"the {trade} who was baptised in {year}",
+        )  # fmt: skip
+    if kind == "firm":
+        goods = rng.choice(_GOODS)
+        return Entity(
+            name, kind, f"{name} is a firm that has made {goods} since {year}.",
+            f"the firm that has made {goods} since {year}",
+        )  # fmt: skip
+    if kind == "town":
+        pride = rng.choice(_PRIDES)
+        return Entity(
+            name, kind, f"{name} is a town that is known for {pride} and had a market in {year}.",
+            f"the town that is known for {pride} and had a market in {year}",
+        )  # fmt: skip
+    if kind == "river":
+        water = rng.choice(_WATERS)
+        return Entity(
+            name, kind, f"{name} is a river that is known for {water} and was mapped in {year}.",
+            f"the river that is known for {water} and was mapped in {year}",
+        )  # fmt: skip
+    subject = rng.choice(_SUBJECTS)
+    return Entity(
+        name, kind, f"{name} is a book about {subject} that was printed in {year}.",
+        f"the book about {subject} that was printed in {year}",
+    )  # fmt: skip
+
+
+Facts = tuple[tuple[str, ...], ...]  # by entity, a name for each relation of its kind
+
+
+def draw_facts(entities: tuple[Entity, ...], seed: int, number: int, old: bool) -> tuple[str, ...]:
+    """Whom an entity is related to, now or in the old register."""
+    rng = Rng.seeded(seed, 2 * number + old + 100)
+    found = []
+    for relation in RELATIONS[entities[number].kind]:
+        others = range(KINDS.index(relation.target), len(entities), len(KINDS))
+        drawn = rng.choice([n for n in others if n != number])
+        found.append(entities[drawn].name)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Entities and what is true of them now and was in the old register."""
+
+    entities: tuple[Entity, ...]
+    now: Facts
+    then: Facts
+
+    def number(self, name: str) -> int:
+        return next(n for n, entity in enumerate(self.entities) if entity.name == name)
+
+    def sentences(self, number: int, *, old: bool) -> Iterator[str]:
+        entity = self.entities[number]
+        facts = (self.then if old else self.now)[number]
+        for relation, target in zip(RELATIONS[entity.kind], facts, strict=True):
+            yield (relation.was if old else relation.told).format(entity.name, target)
+
+    def pages(self) -> tuple[Page, ...]:
+        """Two pages for each entity: today's and the old register's."""
+        made = []
+        for number, entity in enumerate(self.entities):
+            made.append(Page(entity.name, f"{entity.opening} {self._all(number, False)}"))
+            made.append(Page(entity.name + REGISTER, self._all(number, True)))
+        return tuple(made)
+
+    def _all(self, number: int, old: bool) -> str:
+        return " ".join(self.sentences(number, old=old))
+
+    def chain(self, question: Question) -> tuple[str, ...]:
+        """The entities that a question passes, from its start to its answer."""
+        names = [self.entities[question.start].name]
+        for hop in question.hops:
+            number = self.number(names[-1])
+            place = RELATIONS[self.entities[number].kind].index(hop)
+            names.append(self.now[number][place])
+        return tuple(names)
+
+
+@lru_cache(maxsize=256)
+def draw_library(
+    seed: int, size: int, facts: int, kept: frozenset[tuple[int, int]] = frozenset()
+) -> Library:
+    """A library whose facts are drawn from the seed `facts`.
+
+    Those of the entities in `kept`, pairs of a number and a seed, are drawn from the seed given
+    there.
+    """
+    entities, source = draw_entities(seed, size), dict(kept)
+
+    def drawn(old: bool) -> Facts:
+        return tuple(draw_facts(entities, source.get(n, facts), n, old) for n in range(size))
+
+    return Library(entities, drawn(False), drawn(True))
+
+
+def draw_question(library: Library, rng: Rng, hops: int, *, described: bool) -> Question:
+    """A question of so many hops that does not come back to an entity; the start may be described.
+
+    A chain that comes back is kept after twenty tries.
+    """
+    for _ in range(20):
+        start = rng.below(len(library.entities))
+        kind, relations = library.entities[start].kind, []
+        for _ in range(hops):
+            relation = rng.choice(RELATIONS[kind])
+            relations.append(relation)
+            kind = relation.target
+        entity = library.entities[start]
+        words = [entity.description if described else entity.name]
+        words += [relation.asked for relation in relations]
+        question = Question(start, tuple(relations), f"Who or what is {' '.join(words[::-1])}?")
+        names = library.chain(question)
+        if len(set(names)) == len(names):
+            break
+    return question
+
+
+def read_question(text: str) -> tuple[str, tuple[Relation, ...]]:
+    """The start of a question, by name or description, and its relations in order."""
+    rest = text.removeprefix("Who or what is ").removesuffix("?")
+    found: list[Relation] = []
+    while True:
+        phrase = next((p for p in BY_PHRASE if rest.startswith(p + " ")), None)
+        if phrase is None:
+            return rest, tuple(found[::-1])
+        found.append(BY_PHRASE[phrase])
+        rest = rest[len(phrase) + 1 :]
