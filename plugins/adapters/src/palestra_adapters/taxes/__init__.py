@@ -1,0 +1,1 @@
+"""Players of tax economies that are made of a language model."""
