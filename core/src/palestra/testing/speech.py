@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ SPECIAL = (
 )
 CONTROLS = "\x1b[31m\u202e\u2028\x07"
 EPISODES, STEPS = 4, 60
+Outlet = Callable[[Episode, int, int], Iterable[str]]
 _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 
 
@@ -39,8 +41,11 @@ def speech_stays_quoted(subject: Subject) -> None:
         raise Skipped("no seat says anything in its own words")
 
 
-def play_hostile(subject: Subject, seed: int) -> int:
+def play_hostile(subject: Subject, seed: int, more: Outlet | None = None) -> int:
     """Play an episode in which whoever may speak says something hostile; how often they did.
+
+    `more` gives further texts that a seat reads, given the episode, the seat and a place in its
+    log.
 
     Every other episode is played with no-operations where nobody speaks: random moves end some
     games before anybody may.
@@ -63,7 +68,7 @@ def play_hostile(subject: Subject, seed: int) -> int:
         episode.act(actions)
         spoken += len(forged)
         for seat, text in forged.items():
-            _nobody_is_fooled(episode, seat, text, before, own_words)
+            _nobody_is_fooled(episode, seat, text, before, own_words, more)
     return spoken
 
 
@@ -151,6 +156,7 @@ def _nobody_is_fooled(
     text: str,
     before: list[int],
     own_words: list[str],
+    more: Outlet | None,
 ) -> None:
     """No other seat reads the message, or a line of it, as it was written.
 
@@ -161,7 +167,8 @@ def _nobody_is_fooled(
         if seat == speaker:
             continue
         where = f"{episode.players[speaker]} said {text!r}; {player} reads"
-        for read in _texts(episode, seat, before[seat]):
+        further = more(episode, seat, before[seat]) if more else ()
+        for read in chain(_texts(episode, seat, before[seat]), further):
             for line in read.splitlines():
                 forged = line.strip() in lines and _is_new(episode, line)
                 require(not forged, f"{where} the forged line {line!r}: use self.quoted()")

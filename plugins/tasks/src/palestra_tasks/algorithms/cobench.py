@@ -19,6 +19,7 @@ Checked: optima of published instances and closed forms; see the tests of the pr
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -106,7 +107,8 @@ class SearchState(TaskState):
     """The state of a search for an algorithm."""
 
     problem: str
-    seed: int  # of the development instances
+    first: int  # seed of development instance 0, which the player reads
+    seed: int  # of the other development instances; equal to `first`, except in a fork
     hidden: int  # of the test instances
     best: tuple[float, str] = (-1.0, "")  # development score and program
     curve: tuple[float, ...] = ()  # the development score of every program
@@ -177,11 +179,12 @@ class COBench(TaskGame[SearchState]):
         rng = Rng.seeded(check_seed(seed))
         drawn = rng.choice(sorted(PROBLEMS))
         name = drawn if self.problem == "any" else self.problem
-        return SearchState(rng=rng, problem=name, seed=rng.word(), hidden=rng.word())
+        seed, hidden = rng.word(), rng.word()
+        return SearchState(rng=rng, problem=name, first=seed, seed=seed, hidden=hidden)
 
     def example(self, state: SearchState) -> Instance:
         """The first development instance, which the player reads."""
-        return instance_of(state.problem, self.size[state.problem], state.seed, 0, 0)
+        return instance_of(state.problem, self.size[state.problem], state.first, 0, 0)
 
     def statement(self, state: SearchState, seat: int) -> str:
         shown = json.dumps(self.example(state))
@@ -200,15 +203,15 @@ class COBench(TaskGame[SearchState]):
         return (Option(Program, {"code": code}), FINISH)
 
     def score_program(
-        self, state: SearchState, code: str, *, stream: int, seed: int, count: int
+        self, state: SearchState, code: str, *, stream: int, seeds: Sequence[int]
     ) -> list[InstanceScore]:
-        """A program on `count` instances; equal programs are run once.
+        """A program on an instance for each seed; equal programs are run once.
 
         After an instance on which it takes too long it is not run on the others.
         """
         name = state.problem
         size, scored, ran = self.size[name], list[InstanceScore](), Run()
-        for number in range(count):
+        for number, seed in enumerate(seeds):
             if ran.too_long:
                 scored.append(InstanceScore(0.0, None, "not run: it took too long before"))
                 continue
@@ -222,9 +225,8 @@ class COBench(TaskGame[SearchState]):
         if isinstance(action, Finish):
             state.closed = True
             return Reply("The search is over.", kind="finish")
-        scored = self.score_program(
-            state, action.code, stream=0, seed=state.seed, count=self.development
-        )
+        seeds = (state.first, *(state.seed,) * (self.development - 1))
+        scored = self.score_program(state, action.code, stream=0, seeds=seeds)
         mean = sum(one.score for one in scored) / len(scored)
         state.curve = (*state.curve, mean)
         if mean > state.best[0]:
@@ -240,9 +242,8 @@ class COBench(TaskGame[SearchState]):
     def settle(self, state: SearchState) -> Final:
         if state.best[0] < 0:
             return solo(0.0, "No program was handed in.", tests=[])
-        scored = self.score_program(
-            state, state.best[1], stream=1, seed=state.hidden, count=self.tests
-        )
+        seeds = (state.hidden,) * self.tests
+        scored = self.score_program(state, state.best[1], stream=1, seeds=seeds)
         mean = sum(one.score for one in scored) / len(scored)
         valid = sum(one.value is not None for one in scored) / len(scored)
         optimal = sum(one.score == 1.0 for one in scored) / len(scored)
@@ -253,9 +254,9 @@ class COBench(TaskGame[SearchState]):
         return {"progress": max(0.0, state.best[0])}
 
     def determinize(self, state: SearchState, seat: int, rng: Rng) -> SearchState:
-        """Draw other test instances."""
+        """Draw other test instances, and other development instances but the one that is shown."""
         copy = self.clone(state)
-        copy.hidden = rng.word()
+        copy.seed, copy.hidden = rng.word(), rng.word()
         return copy
 
     def picture(self, state: SearchState, seat: int | None) -> tuple[Part, ...]:

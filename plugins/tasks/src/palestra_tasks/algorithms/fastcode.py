@@ -181,9 +181,9 @@ class FastCode(TaskGame[SpeedState]):
         return solo(score, reason, speed_up=ratio)
 
     def determinize(self, state: SpeedState, seat: int, rng: Rng) -> SpeedState:
-        """Draw other hidden arguments."""
+        """Draw other arguments, those with feedback too: the player reads none of them."""
         copy = self.clone(state)
-        copy.hidden = rng.word()
+        copy.seed, copy.hidden = rng.word(), rng.word()
         return copy
 
     def picture(self, state: SpeedState, seat: int | None) -> tuple[Part, ...]:

@@ -25,7 +25,7 @@ every complaint, a harmful one none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from palestra import (
@@ -47,7 +47,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Part, Person, RoundTable
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
+from palestra_tasks.desk import Final, Past, Reply, TaskGame, TaskState, shared_end
 
 EMOTIONS = ("hopeless", "angry", "anxious", "sad", "neutral", "relieved")
 CALM = 3  # emotions from here on let a complaint be voiced
@@ -67,6 +67,7 @@ EFFECTS: dict[str, tuple[int, int, int]] = {
 }
 STAGES = 4
 NEEDED = (10, 30, 50, 70)  # trust that each complaint asks for
+FIRST_TRUST = (5, 25)  # the least and the most at the start
 FADES = 15  # trust lost between sessions
 JOBS = ("a teacher", "a nurse", "a student", "a driver", "a baker", "a clerk")
 CHAINS = (
@@ -241,7 +242,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             age=rng.between(18, 70),
             chain=rng.choice(CHAINS),
             emotion=rng.between(0, 3),
-            trust=rng.between(5, 25),
+            trust=rng.between(*FIRST_TRUST),
         )
         state.scales = (self._scale(state),)
         return state
@@ -359,13 +360,42 @@ class Counselling(Talking, TaskGame[SeekerState]):
         if seat == 0:
             others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]
             copy.chain = rng.choice(others)
-            copy.trust = min(100, max(0, state.trust + rng.between(-5, 5)))
+            copy.trust = rng.choice(self._possible_trust(state))
             copy.emotion = rng.below(len(EMOTIONS))
             copy.scales = (
                 *state.scales[: state.recalled],
                 *(rng.below(25) for _ in state.scales[state.recalled :]),
             )
         return copy
+
+    def _possible_trust(self, state: SeekerState) -> list[int]:
+        """The trust now, for each trust at the start from which what was voiced can be reached."""
+        ends = []
+        for start in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1):
+            trust, most, moves, sessions = start, 0, 0, 0
+            for past in state.past:
+                if isinstance(past.action, Say):
+                    trust = max(0, min(100, trust + EFFECTS[past.action.move][0]))
+                    most, moves = max(most, trust), moves + 1
+                elif isinstance(past.action, Close):
+                    moves = self.length
+                waits = isinstance(past.action, Say) and self.num_players == 2  # for the seeker
+                if moves >= self.length and not waits:
+                    moves, sessions = 0, sessions + 1
+                    trust = max(0, trust - FADES) if sessions < self.sessions else trust
+            if not state.voiced or most >= NEEDED[state.voiced - 1]:
+                ends.append(trust)
+        return ends
+
+    def seen(self, state: SeekerState, seat: int | None) -> tuple[Past, ...]:
+        """What was said; the seeker is not told the kinds of the counsellor's moves."""
+        past = super().seen(state, seat)
+        if seat != 1:
+            return past
+        return tuple(
+            replace(p, action=Speak(p.action.text)) if isinstance(p.action, Say) else p
+            for p in past
+        )
 
     def picture(self, state: SeekerState, seat: int | None) -> tuple[Part, ...]:
         shown = EMOTIONS[state.emotion] if seat != 0 else ""

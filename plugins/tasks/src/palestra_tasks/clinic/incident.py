@@ -18,6 +18,7 @@ library's.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
@@ -82,6 +83,8 @@ class Incident:
     panels: dict[str, tuple[str, ...]]
     remedy: tuple[str, ...]
     risk: str
+    version: tuple[int, int, int]  # of the service
+    replicas: int
 
 
 def _version(rng: Rng) -> tuple[int, int, int]:
@@ -92,9 +95,19 @@ def _release(version: tuple[int, int, int], back: int = 0) -> str:
     return f"v{version[0]}.{version[1]}.{version[2] - back}"
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a draw of a scenario keeps: its kind, and version, replicas and panels if known."""
+
+    kind: str
+    version: tuple[int, int, int] | None = None
+    replicas: int | None = None
+    panels: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
 @lru_cache(maxsize=2048)
-def draw_incident(seed: int, hidden: int) -> Incident:
-    """A scenario: `seed` decides the alert, `hidden` what is behind it."""
+def draw_incident(seed: int, hidden: int, known: Known | None = None) -> Incident:
+    """A scenario: `seed` decides the alert, `hidden` what is behind it but for what is known."""
     rng = Rng.seeded(seed, 41)
     names = list(SERVICES)
     rng.shuffle(names)
@@ -103,6 +116,9 @@ def draw_incident(seed: int, hidden: int) -> Incident:
     rng = Rng.seeded(hidden, 42)
     kind, version = rng.choice(KINDS), _version(rng)
     replicas = rng.between(2, 5)
+    if known:
+        kind = known.kind
+        version, replicas = known.version or version, known.replicas or replicas
     memory, disk, load = rng.between(40, 60), rng.between(30, 60), rng.between(80, 120)
     signs = {
         "deploy": f"{service}: NullReference in handler added in {_release(version)}",
@@ -145,8 +161,16 @@ def draw_incident(seed: int, hidden: int) -> Incident:
             f"{other}: memory {rng.between(30, 70)} %, disk {rng.between(30, 70)} %, load 100 %",
         ),
     }
+    panels |= dict(known.panels) if known else {}
     risk = {"deploy": "medium", "memory": "low", "disk": "medium"}.get(kind, "low")
-    return Incident(service, kind, panels, remedy, risk)
+    return Incident(service, kind, panels, remedy, risk, version, replicas)
+
+
+def possible_kinds(kind: str, shown: Collection[str]) -> list[str]:
+    """The kinds of incident that look like one of `kind` on the panels shown."""
+    apart = {"logs": KINDS, "deploys": ("deploy",), "metrics": ("memory", "disk", "traffic")}
+    told = {one for panel in shown for one in apart.get(panel, ())}
+    return [kind] if kind in told else [one for one in KINDS if one not in told]
 
 
 def validity(commands: list[str]) -> float:
@@ -197,9 +221,14 @@ class IncidentState(TaskState):
 
     seed: int  # of the alert
     hidden: int  # of what is behind it
+    known: Known | None = None  # what a fork keeps of it
     shown: tuple[str, ...] = ()
     speaker: int = 0
     brief: Brief | None = None
+
+
+def incident_of(state: IncidentState) -> Incident:
+    return draw_incident(state.seed, state.hidden, state.known)
 
 
 @environment(
@@ -263,15 +292,15 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         return state.speaker
 
     def statement(self, state: IncidentState, seat: int) -> str:
-        alert = draw_incident(state.seed, state.hidden).panels["alerts"][0]
+        alert = incident_of(state).panels["alerts"][0]
         return f"Alert: {alert}.\nServices: {', '.join(SERVICES)}."
 
     def notes(self, state: IncidentState, seat: int) -> tuple[str, ...]:
-        panels = draw_incident(state.seed, state.hidden).panels
+        panels = incident_of(state).panels
         return tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
 
     def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
-        incident = draw_incident(state.seed, state.hidden)
+        incident = incident_of(state)
         options = [Option(Read, {"panel": OneOf(PANELS)})]
         if self.num_players > 1:
             options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
@@ -292,11 +321,11 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             said = f"{self.players[seat]} hands in a brief: {self.quoted(action.commands)}"
             return Reply(said, {"said": action.commands}, kind="brief")
         state.shown = tuple(sorted({*state.shown, action.panel}))
-        lines = draw_incident(state.seed, state.hidden).panels[action.panel]
+        lines = incident_of(state).panels[action.panel]
         return Reply(f"{action.panel}: {'; '.join(lines)}", {"panel": action.panel})
 
     def settle(self, state: IncidentState) -> Final:
-        incident, brief = draw_incident(state.seed, state.hidden), state.brief
+        incident, brief = incident_of(state), state.brief
         lines = brief.commands.splitlines() if brief else []
         commands = [line.strip() for line in lines if line.strip()]
         parts = quality(commands, incident.remedy)
@@ -314,13 +343,16 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""
-        copy, known = self.clone(state), draw_incident(state.seed, state.hidden).panels
-        for _ in range(40):
-            other = rng.word()
-            panels = draw_incident(state.seed, other).panels
-            if all(panels[panel] == known[panel] for panel in state.shown):
-                copy.hidden = other
-                return copy
+        copy, true, shown = self.clone(state), incident_of(state), state.shown
+        kind = rng.choice(possible_kinds(true.kind, shown))
+        dated = "deploys" in shown or ("logs" in shown and kind == "deploy")
+        copy.known = Known(
+            kind,
+            true.version if dated else None,
+            true.replicas if "metrics" in shown else None,
+            tuple((panel, true.panels[panel]) for panel in shown),
+        )
+        copy.hidden = rng.word()
         return copy
 
 

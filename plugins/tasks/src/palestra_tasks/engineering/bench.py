@@ -32,6 +32,7 @@ from palestra_tasks.engineering.designs import DESIGNS, Design
 FLOOR = 1e-15  # of an objective, whose logarithm is taken
 SLACK = 1e-9  # by which a constraint may be broken
 MOST = 40.0  # largest return
+DRAWN = 32  # loads and limits that a fork chooses from
 NAMES = Literal[
     "cantilever",
     "corrugated-bulkhead",
@@ -160,13 +161,7 @@ class FrontierEng(TaskGame[BenchState]):
         rng = Rng.seeded(check_seed(seed))
         drawn = rng.choice(sorted(DESIGNS))
         design = DESIGNS[drawn if self.design == "any" else self.design]
-        ones = (1.0,) * len(design.factors)
-        scaled = tuple(round(0.8 + 0.2 * rng.random(), 4) for _ in design.factors)
-        if design.name == "three-bar-truss":
-            scaled = (scaled[0], 1.0)  # a weaker bar could not carry the start's load
-        if design.name == "welded-beam":
-            scaled = (scaled[0], 1.0)
-        factors = ones if self.published else scaled
+        factors = self._draw_factors(design, rng)
         text = json.dumps(list(design.start))
         start = verify(design.name, factors, text)
         return BenchState(
@@ -177,6 +172,14 @@ class FrontierEng(TaskGame[BenchState]):
             best=start.objective,
             best_values=text,
         )
+
+    def _draw_factors(self, design: Design, rng: Rng) -> tuple[float, ...]:
+        scaled = tuple(round(0.8 + 0.2 * rng.random(), 4) for _ in design.factors)
+        if self.published:
+            return (1.0,) * len(design.factors)
+        if design.name in ("three-bar-truss", "welded-beam"):
+            return (scaled[0], 1.0)  # a weaker bar could not carry the start's load
+        return scaled
 
     def statement(self, state: BenchState, seat: int) -> str:
         design = DESIGNS[state.design]
@@ -238,9 +241,16 @@ class FrontierEng(TaskGame[BenchState]):
         return solo(total, reason, best=state.best, gap=gap)
 
     def determinize(self, state: BenchState, seat: int, rng: Rng) -> BenchState:
-        """Draw other loads and limits; the formulae behind the answers are what is hidden."""
-        copy = self.clone(state)
-        copy.factors = tuple(f * (0.999 + 0.002 * rng.random()) for f in state.factors)
+        """Draw loads and limits: of some, those that fit the known objectives best."""
+        copy, design = self.clone(state), DESIGNS[state.design]
+        known = ((json.dumps(list(design.start)), state.first), (state.best_values, state.best))
+
+        def misfit(factors: tuple[float, ...]) -> float:
+            found = [verify(design.name, factors, text).objective for text, _ in known]
+            return sum(abs(f - k) for f, (_, k) in zip(found, known, strict=True))
+
+        drawn = [self._draw_factors(design, rng) for _ in range(DRAWN)]
+        copy.factors = min(drawn, key=misfit)
         return copy
 
     def picture(self, state: BenchState, seat: int | None) -> tuple[Part, ...]:

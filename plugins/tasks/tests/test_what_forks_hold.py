@@ -1,0 +1,111 @@
+"""What a fork of a task holds: what the player was told, and of the rest nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import palestra
+import pytest
+from palestra import Episode, Rng
+from palestra_tasks.algorithms.cobench import COBench, instance_of
+from palestra_tasks.clinic.counselling import Counselling, Say, Speak
+from palestra_tasks.clinic.incident import KINDS, PANELS, IncidentResponse, Read, incident_of
+from palestra_tasks.engineering.bench import FrontierEng
+
+DRAWS = 60
+
+
+def redrawn(episode: Episode, seat: int = 0) -> list[Any]:
+    return [episode.game.determinize(episode.state, seat, Rng(n)) for n in range(DRAWS)]
+
+
+@pytest.mark.parametrize("shown", [(), *((panel,) for panel in PANELS), PANELS])
+@pytest.mark.parametrize("seed", range(4))
+def test_panels_that_were_not_read_are_drawn_anew(shown: tuple[str, ...], seed: int) -> None:
+    episode = Episode(IncidentResponse(), seed)
+    for panel in shown:
+        episode.act({0: Read(panel)})
+    true = incident_of(episode.state)
+    drawn = [incident_of(state) for state in redrawn(episode)]
+    for panel in PANELS:
+        same = [one.panels[panel] == true.panels[panel] for one in drawn]
+        if panel in (*shown, "alerts"):
+            assert all(same), panel
+        elif panel != "logs":  # which may follow from the deploys or the metrics
+            assert sum(same) < DRAWS / 2, panel
+    kinds = {one.kind for one in drawn}
+    assert true.kind in kinds
+    assert kinds == set(KINDS) or not {"logs", "metrics", "deploys"}.isdisjoint(shown)
+    if "logs" in shown:
+        assert kinds == {true.kind}
+    if shown == PANELS:
+        assert {one.remedy for one in drawn} == {true.remedy}
+
+
+def test_a_fork_of_a_fork_shows_the_same_panels() -> None:
+    game = IncidentResponse()
+    episode = Episode(game, 1)
+    episode.act({0: Read("metrics")})
+    first = game.determinize(episode.state, 0, Rng(1))
+    again = game.determinize(first, 0, Rng(2))
+    assert incident_of(again).panels["metrics"] == incident_of(episode.state).panels["metrics"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_loads_of_a_fork_follow_from_the_objectives_that_were_told(seed: int) -> None:
+    episode = Episode(FrontierEng(), seed)
+    other = episode.game.clone(episode.state)
+    other.factors = (0.5,) * len(other.factors)  # which no draw gives
+    for n, state in enumerate(redrawn(episode)[:8]):
+        assert state.factors == episode.game.determinize(other, 0, Rng(n)).factors
+
+
+def test_published_loads_are_no_secret() -> None:
+    episode = Episode(FrontierEng(published=True), 1)
+    assert {state.factors for state in redrawn(episode)} == {episode.state.factors}
+
+
+def test_only_the_development_instance_that_is_shown_is_in_a_fork() -> None:
+    game = COBench(problem="knapsack")
+    episode = Episode(game, 3)
+    for state in redrawn(episode)[:8]:
+        assert game.example(state) == game.example(episode.state)
+        for stream, seed, true in (
+            (0, state.seed, episode.state.seed),
+            (1, state.hidden, episode.state.hidden),
+        ):
+            size = game.size["knapsack"]
+            assert instance_of("knapsack", size, seed, stream, 1) != instance_of(
+                "knapsack", size, true, stream, 1
+            )
+
+
+def test_arguments_with_feedback_are_drawn_anew() -> None:
+    episode = palestra.make("tasks/FastCode-v0", view="episode", seed=2)
+    assert episode.state.seed not in {state.seed for state in redrawn(episode)}
+
+
+@pytest.mark.parametrize("seats", [1, 2])
+def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
+    game = Counselling(num_players=seats)
+    spreads = []
+    for seed in range(8):
+        episode, rng = Episode(game, seed), Rng(seed)
+        for _ in range(9):
+            seat = episode.to_act[0]
+            action = Say("reflect", "I see.") if seat == 0 else game.sample(episode.state, 1, rng)
+            episode.act({seat: action})
+        drawn = {state.trust for state in redrawn(episode)}
+        possible = game._possible_trust(episode.state)
+        assert episode.state.trust in possible
+        assert drawn <= set(possible)
+        spreads.append(len(possible))
+    assert max(spreads) > 10, "a redraw within 5 of the truth tells the truth"
+
+
+def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
+    episode = Episode(Counselling(num_players=2), 1)
+    episode.act({0: Say("confront", "Is that so?")})
+    assert "confront" not in "\n".join([episode.prompt(1), *episode.scene(1).texts()])
+    assert "confront" in "\n".join(episode.scene(0).texts())
+    assert isinstance(episode.game.seen(episode.state, 1)[0].action, Speak)
