@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import palestra
 import pytest
-from palestra.cli.app import app
+import typer
+from palestra.cli import add_commands
+from palestra.cli.app import BUILT_IN, app
 from palestra.cli.pages import commands, page
 from palestra.cli.pages.markdown import plain, table
 from palestra.cli.pages.reference import Reference, measure_reference, read_reference
@@ -113,7 +116,16 @@ def test_every_environment_of_the_stored_scores_is_installed() -> None:
     assert {path.stem for path in folder.iterdir()} <= ids
 
 
-def test_every_command_has_a_page_with_its_options(tmp_path: Path) -> None:
+@pytest.fixture
+def commands_of_plugins() -> Any:
+    """The group of all commands, those of plugins among them."""
+    add_commands(app, registry().plugins, BUILT_IN)
+    return typer.main.get_command(app)
+
+
+def test_every_command_has_a_page_with_its_options(
+    tmp_path: Path, commands_of_plugins: Any
+) -> None:
     run("pages", str(tmp_path), "--of", "commands")
     index = (tmp_path / "README.md").read_text("utf-8")
     assert "[`palestra tournament`](palestra-tournament.md)" in index
@@ -125,12 +137,10 @@ def test_every_command_has_a_page_with_its_options(tmp_path: Path) -> None:
     assert not bare, f"options of palestra play without a meaning: {bare}"
 
 
-def test_every_option_of_every_command_says_what_it_means() -> None:
+def test_every_option_of_every_command_says_what_it_means(commands_of_plugins: Any) -> None:
     bare = [
         f"{name} {parameter.name}"
-        for name, command in sorted(
-            dict(commands.by_name("palestra", commands.installed())).items()
-        )
+        for name, command in sorted(commands.by_name("palestra", commands_of_plugins))
         for parameter in command.params
         if not parameter.hidden and not parameter.help
     ]

@@ -31,6 +31,7 @@ class Subject(StrEnum):
 
 
 def pages_command(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="Folder for the pages; created if missing.")],
     namespace: Annotated[str, typer.Option(help="Only environments of this namespace.")] = "",
     of: Annotated[Subject, typer.Option(help="What the pages are about.")] = Subject.environments,
@@ -45,7 +46,7 @@ def pages_command(
     elif of is Subject.rewards:
         pages = rewards.pages()
     elif of is Subject.commands:
-        pages = commands.pages()
+        pages = commands.pages(context.find_root().command)
     else:
         pages = environments.pages(_chosen(namespace), folder, reference)
     for name, text in pages.items():

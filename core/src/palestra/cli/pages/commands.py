@@ -6,26 +6,14 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
 from palestra.cli.pages.markdown import cell, code, plain, section, table
 
 
-def pages() -> dict[str, str]:
-    """The text of a page for each command, and of an index, by file name."""
-    found = dict(by_name("palestra", installed()))
+def pages(group: Any) -> dict[str, str]:
+    """The text of a page for each command of a group, and of an index, by file name."""
+    found = dict(by_name("palestra", group))
     made = {f"{name.replace(' ', '-')}.md": page(name, found[name]) for name in found}
     return {**made, "README.md": index(found)}
-
-
-def installed() -> Any:
-    """The group of all commands, built-in and of plugins."""
-    from palestra.cli import add_commands
-    from palestra.cli.app import BUILT_IN, app
-    from palestra.kernel.registry import registry
-
-    add_commands(app, registry().plugins, BUILT_IN)
-    return typer.main.get_command(app)
 
 
 def by_name(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
