@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
+import gymnasium as gym
 import numpy as np
 import palestra
 import pytest
 from palestra import EpisodeRecord
+from palestra.views.sb3 import SB3VecEnv
 from palestra_rewards.steps.captions import difference
 
 pytest.importorskip("torch")
@@ -172,11 +174,16 @@ def test_every_view_pays_what_play_pays(
     rewards = rewards_of(shaper, files)
     record = played(table, rewards, limit)
     expected = of_turns(record)
-    for view in (siblings, learner, one_by_one, all_at_once, in_lanes):
+    views = (siblings, learner, one_by_one, all_at_once, in_lanes, by_sb3, by_make_vec)
+    for view in views:
         found = view(table, rewards, limit, record)
         for seat, paid in found.items():
             wanted = expected[seat]
-            if view is learner:  # it has one step more where a game is over before its turn
+            if view in (
+                learner,
+                by_sb3,
+                by_make_vec,
+            ):  # it has one step more where a game is over before its turn
                 first = wanted[0] if wanted else 0.0
                 wanted = [first + before_first(record, seat), *wanted[1:]]
             assert paid == pytest.approx(wanted, abs=1e-6), (view.__name__, seat)
@@ -231,6 +238,62 @@ def learner(
             found[seat].append(float(reward))
             over = ended or cut
         assert terms == pytest.approx(names_of(record, seat), abs=1e-6)
+    return found
+
+
+def by_sb3(
+    table: Table, rewards: list[str], limit: int | None, record: EpisodeRecord
+) -> dict[int, list[float]]:
+    """Each seat as the learner of Stable-Baselines3's vectors; they skip games without its turn."""
+    if limit is not None:
+        return {}
+    found: dict[int, list[float]] = {}
+    for seat in sorted({turn.seat for turn in record.turns}):
+        env = SB3VecEnv(
+            table.env,
+            1,
+            seat=seat,
+            opponents=by_rows,
+            seed=3,
+            rewards=rewards,
+            gamma=GAMMA,
+            **table.options,
+        )
+        seen, over, found[seat] = env.reset(), False, []
+        while not over:
+            (mask,) = env.action_masks()
+            seen, paid, done, _ = env.step(np.array([by_sight(seen[0], mask)]))
+            found[seat].append(float(paid[0]))
+            over = bool(done[0])
+        env.close()
+    return found
+
+
+def by_make_vec(
+    table: Table, rewards: list[str], limit: int | None, record: EpisodeRecord
+) -> dict[int, list[float]]:
+    """Each seat as the learner of what `gymnasium.make_vec` opens, where the game's end ends it."""
+    if limit is not None:
+        return {}
+    found: dict[int, list[float]] = {}
+    for seat in range(table.seats):
+        env = gym.make_vec(
+            f"palestra:{table.env}",
+            num_envs=1,
+            seat=seat,
+            opponents=by_rows,
+            rewards=rewards,
+            gamma=GAMMA,
+            **table.options,
+        )
+        seen, info = env.reset(seed=3)
+        over, found[seat] = False, []
+        while not over:
+            move = by_sight(seen[0], info["action_mask"][0])
+            seen, paid, ended, cut, info = env.step(np.array([move]))
+            found[seat].append(float(paid[0]))
+            over = bool(ended[0] or cut[0])
+        env.close()
     return found
 
 

@@ -231,7 +231,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
         Their rewards are added to `paid`; in lanes that were `dealt`, or are reset because an
         episode ended in this step, they are reported with the first step. The end itself is still
-        reported.
+        reported. Where lanes are reset at once, an episode that is over before the learning seat's
+        turn is skipped, with its rewards.
         """
         if self._policy is None:
             return
@@ -242,6 +243,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
             if not len(waiting):
                 return
             ended = batch.finished[waiting]
+            self._early[waiting[ended]] = 0.0  # of an episode that was over before the seat's turn
             flags = (batch.terminations, batch.truncations, batch.finished)
             told = [flag[waiting[ended]] for flag in flags]
             self._answer(waiting)
