@@ -132,3 +132,18 @@ def test_the_observation_holds_the_whole_city() -> None:
     state = game.initial_state(7)
     twin = game.city_of(game.observe(state, 0))
     assert (twin.streets, twin.at) == (state.streets, state.at)
+
+
+def test_measures_say_what_each_value_got() -> None:
+    """The parts of a return add up to it; a firefighter of duty leaves nobody inside."""
+    for env, agents in ((TOWER, "random"), (CITY, "random"), (CITY, "city-router")):
+        for record in palestra.play(env, agents=agents, episodes=5):
+            found = palestra.measure(record)
+            parts = [value for name, value in found.items() if name.startswith("value-return:")]
+            assert sum(parts) == pytest.approx(record.returns[0])
+            assert len(parts) == (2 if env == TOWER else 3)
+            if agents == "city-router":
+                assert found["arrived"] == 1
+    (record,) = palestra.play(TOWER, agents="first", seed=1, turns=1)
+    start = Firefighters(turns=1).initial_state(1)
+    assert palestra.measure(record)["left-inside"] == sum(start.trapped)

@@ -7,7 +7,9 @@ from typing import Any
 import palestra
 import pytest
 from palestra import InvalidAction, InvalidOption, Rng
-from palestra_web.apps.assistants import OracleAssistant, Play, begin, send_form, table_of
+from palestra_web.apps.assistants import OracleAssistant, begin
+from palestra_web.apps.browsing import Play, send_form, table_of
+from palestra_web.apps.chores import CHORES, EVERY
 from palestra_web.apps.errands import ERRANDS, draw_scenario, first_free
 from palestra_web.apps.rows import ME, TABLES, Meeting, changes
 from palestra_web.apps.site import AppWorld
@@ -57,7 +59,32 @@ def test_an_assistant_that_reads_pages_passes_every_test(kind: str) -> None:
     assert all(record.outcome.results == ("win",) for record in records)
 
 
-@pytest.mark.parametrize("kind", ERRANDS)
+@pytest.mark.parametrize("kind", CHORES)
+def test_the_assistant_does_every_chore(kind: str) -> None:
+    records = palestra.play(
+        "web/AppWorld-v0", agents=["oracle-assistant"], episodes=12, seed=31, kind=kind
+    )
+    assert all(record.outcome.results == ("win",) for record in records)
+
+
+@pytest.mark.parametrize("kind", CHORES)
+def test_a_chore_done_with_a_side_effect_fails_that_test_alone(kind: str) -> None:
+    episode = start(kind, seed=6)
+    answer = act(episode, begin(episode.state.data.errand.text))
+    act(episode, send_form("/files/new", "Save", Name="extra", Text="x"))
+    *wanted, nothing_else = stop(episode, answer)
+    assert all(wanted)
+    assert not nothing_else
+
+
+def test_all_kinds_are_drawn_and_any_keeps_to_the_first_eight() -> None:
+    assert len(EVERY) == 33
+    drawn = {start("all", seed).state.data.errand.kind for seed in range(300)}
+    assert drawn == set(EVERY)
+    assert {start("any", seed).state.data.errand.kind for seed in range(60)} == set(ERRANDS)
+
+
+@pytest.mark.parametrize("kind", EVERY)
 def test_changing_nothing_passes_only_that_nothing_else_has_changed(kind: str) -> None:
     for seed in range(10):
         episode = start(kind, seed)

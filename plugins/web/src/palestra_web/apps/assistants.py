@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Generator
-from typing import NamedTuple
+from collections.abc import Callable
 
 from palestra import InvalidOption, ScriptedAgent, TextAction, Turn, agent
 
-from palestra_web.actions import Back, Click, Fill, Goto, Stop
+from palestra_web.actions import Click, Goto, Stop
+from palestra_web.apps.browsing import (
+    Cell,
+    Play,
+    fill_form,
+    open_row,
+    open_rows,
+    people,
+    rows_at,
+    send_form,
+    table_of,
+    text_after,
+)
+from palestra_web.apps.chore_plays import CHORE_PLAYS
 from palestra_web.apps.errands import first_free
 from palestra_web.apps.rows import ME, Meeting, dollars
 from palestra_web.apps.site import AppWorld
 from palestra_web.plays import GeneratorAgent
 from palestra_web.reading import find, read_page, task_of
 
-Play = Generator[TextAction, str, str]  # yields actions, receives pages, returns the answer
-_LINE = re.compile(r"^ *(?:\[(\d+)\] )?(\w+)(?: (['\"].*['\"]))?$")
 _DEMAND = re.compile(r"Could you send me ([\d.]+) dollars for the ([\w ]+)\?")
 _SETTLED = re.compile(r"You need not send me the money for the ([\w ]+), it is settled\.")
-
-
-class Cell(NamedTuple):
-    """A cell's text, and the number of the link or button in it."""
-
-    text: str
-    number: int = 0
-
-
-def table_of(page: str) -> list[list[Cell]]:
-    """The rows of a page's table, without its head."""
-    rows: list[list[Cell]] = []
-    for line in page.splitlines():
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        number, role, quoted = match.groups()
-        name = str(ast.literal_eval(quoted)) if quoted else ""
-        if role == "row":
-            rows.append([])
-        elif role == "cell":
-            rows[-1].append(Cell(name))
-        elif number and rows and rows[-1] and not rows[-1][-1].text:
-            rows[-1][-1] = Cell(name, int(number))
-    return rows[1:]
 
 
 @agent("oracle-assistant")
@@ -70,66 +54,11 @@ class IdleAssistant(ScriptedAgent[AppWorld]):
 
 def begin(task: str) -> Play:
     """The generator that does an errand."""
-    for pattern, play in PLAYS:
+    for pattern, play in (*PLAYS, *CHORE_PLAYS):
         match = re.fullmatch(pattern, task)
         if match:
             return play(*match.groups())
     raise InvalidOption(f"{task!r} is not an errand of web/AppWorld-v0")
-
-
-# Building blocks of plays
-
-
-def rows_at(url: str) -> Generator[TextAction, str, list[list[Cell]]]:
-    """All rows of a list, over all its pages."""
-    rows: list[list[Cell]] = []
-    for number in range(1, 1000):
-        page = yield Goto(f"{url}?page={number}")
-        rows += table_of(page)
-        if "link 'Next'" not in page:
-            break
-    return rows
-
-
-def open_rows(
-    url: str, wanted: Callable[[list[Cell]], bool]
-) -> Generator[TextAction, str, list[str]]:
-    """The pages that the links of the wanted rows open, in order of the rows."""
-    texts = []
-    for number in range(1, 1000):
-        page = yield Goto(f"{url}?page={number}")
-        for row in filter(wanted, table_of(page)):
-            texts.append((yield Click(max(cell.number for cell in row))))
-            yield Back()
-        if "link 'Next'" not in page:
-            break
-    return texts
-
-
-def send_form(url: str, name: str, **values: str) -> Generator[TextAction, str, None]:
-    """Open a page, fill in its form and press a button."""
-    page = yield Goto(url)
-    yield from fill_form(page, name, **values)
-
-
-def fill_form(page: str, name: str, **values: str) -> Generator[TextAction, str, None]:
-    """Put values into the fields of a page, named by their labels, and press a button."""
-    seen = read_page(page)
-    for label, value in values.items():
-        yield Fill(find(seen, "textbox", label).number, value)
-    yield Click(find(seen, "button", name).number)
-
-
-def people() -> Generator[TextAction, str, dict[str, str]]:
-    """Addresses by name."""
-    page = yield Goto("/people")
-    return {name.text: address.text for name, address in table_of(page)}
-
-
-def text_after(page: str, label: str) -> str:
-    """The text that stands after a label on a line of the page; empty if none does."""
-    found = re.search(rf"paragraph '{label}: (.*)'", page)
-    return found[1] if found else ""
 
 
 # The plays
@@ -177,15 +106,6 @@ def move_meeting(title: str, name: str, day: str, to: str) -> Play:
     page = yield from open_row("/calendar", is_it)
     yield from fill_form(page, "Move", Day=to, Start=start)
     return ""
-
-
-def open_row(url: str, wanted: Callable[[list[Cell]], bool]) -> Generator[TextAction, str, str]:
-    """The page that the link of the first wanted row opens."""
-    for number in range(1, 1000):
-        page = yield Goto(f"{url}?page={number}")
-        for row in filter(wanted, table_of(page)):
-            return (yield Click(max(cell.number for cell in row)))
-    raise LookupError(f"no such row at {url}")
 
 
 def reply(name: str, text: str) -> Play:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 
 import msgspec
@@ -196,14 +196,19 @@ def _files(apps: Apps, chance: Draw, today: date) -> None:
         apps.files.append(File(apps.number(), name, texts[name]))
 
 
+ErrandMaker = Callable[[Scenario, Draw], Errand | None]
+
 # The errands
 
 
-def draw(kind: str, chance: Draw) -> tuple[Scenario, Errand]:
-    """A scenario and an errand of a kind that can be done in it."""
+def draw(
+    kind: str, chance: Draw, makers: Mapping[str, ErrandMaker] | None = None
+) -> tuple[Scenario, Errand]:
+    """A scenario and an errand of a kind that can be done in it; `makers` are the kinds."""
+    make = (makers or ERRANDS)[kind]
     while True:
         scenario = draw_scenario(chance)
-        errand = ERRANDS[kind](scenario, chance)
+        errand = make(scenario, chance)
         if errand is not None:
             return scenario, errand
 
@@ -330,7 +335,7 @@ def _how_much(scenario: Scenario, chance: Draw) -> Errand:
     return Errand("how-much", text, (person.name, since), truth=dollars(paid))
 
 
-ERRANDS: dict[str, Callable[[Scenario, Draw], Errand | None]] = {
+ERRANDS: dict[str, ErrandMaker] = {
     "pay-debts": _pay_debts,
     "answer-requests": _answer_requests,
     "move-meeting": _move_meeting,

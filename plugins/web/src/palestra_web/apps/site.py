@@ -1,12 +1,13 @@
 """AppWorld: errands in a person's apps that require certain changes and no others.
 
 Mail, calendar, payments, files and an address book are parts of one site, with documentation of
-each. Every episode draws the contents of the apps and one of eight kinds of errand: pay-debts,
-answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and how-much. Stop submits
-the work: the apps are then compared with the apps at the start. There is a test for each wanted
-change, one for the answer if the errand asks for one, and one that nothing else has changed. The
-reward for Stop is the share of tests passed, as in LOOP, or 0 if nothing that was asked for is
-done, so that idleness earns nothing; no other action is rewarded.
+each. Every episode draws the contents of the apps and a kind of errand: with `kind="any"` one of
+eight (pay-debts, answer-requests, move-meeting, reply, sick-day, split-bill, sum-receipts and
+how-much), with "all" one of these and of 25 smaller chores (see `chores.py`). Stop submits the
+work: the apps are then compared with the apps at the start. There is a test for each wanted change,
+one for the answer if the errand asks for one, and one that nothing else has changed. The reward for
+Stop is the share of tests passed, as in LOOP, or 0 if nothing that was asked for is done, so that
+idleness earns nothing; no other action is rewarded.
 
 H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchmarking Interactive
 Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
@@ -24,6 +25,7 @@ from typing import Annotated, Any, Literal
 
 from palestra import Meta, Rng, environment
 
+from palestra_web.apps.chores import EVERY
 from palestra_web.apps.errands import ERRANDS, Errand, draw
 from palestra_web.apps.rows import (
     DECLINED,
@@ -114,8 +116,37 @@ class AppWorld(Website):
             "split-bill",
             "sum-receipts",
             "how-much",
+            "delete-mails",
+            "tidy-inbox",
+            "announce",
+            "forward",
+            "introduce",
+            "count-mails",
+            "oldest-mail",
+            "book",
+            "cancel-with",
+            "shift-day",
+            "remind-guests",
+            "count-meetings",
+            "minutes-of-day",
+            "busiest-day",
+            "pay-person",
+            "decline-strangers",
+            "decline-largest",
+            "ask-back",
+            "received",
+            "delete-receipts",
+            "count-receipts",
+            "note-down",
+            "keep-address",
+            "mail-file",
+            "rewrite-file",
+            "all",
         ],
-        Meta(description="kind of errand; 'any' draws one in every episode"),
+        Meta(
+            description="kind of errand; 'any' draws one of the first eight in every episode, "
+            "'all' one of all"
+        ),
     ] = "any"
     limit: Limit = 80
     window: Window = 120
@@ -133,8 +164,9 @@ class AppWorld(Website):
     # The errand
 
     def begin(self, rng: Rng) -> Day:
-        kind = rng.choice(tuple(ERRANDS)) if self.kind == "any" else self.kind
-        scenario, errand = draw(kind, Draw(rng.word()))
+        kinds = {"any": tuple(ERRANDS), "all": tuple(EVERY)}.get(self.kind, (self.kind,))
+        kind = rng.choice(kinds) if len(kinds) > 1 else self.kind
+        scenario, errand = draw(kind, Draw(rng.word()), EVERY)
         apps = scenario.apps
         kept = {name: list(getattr(apps, name)) for name in TABLES}
         before = Apps(apps.today, apps.funds, apps.people, apps.strangers, **kept, last=apps.last)
@@ -185,7 +217,7 @@ class AppWorld(Website):
         """
         other = self.clone(state)
         errand = other.data.errand
-        drawn = draw(errand.kind, Draw(rng.word()))[1]
+        drawn = draw(errand.kind, Draw(rng.word()), EVERY)[1]
         other.data.errand = Errand(
             errand.kind, errand.text, errand.phrases, drawn.wanted, drawn.truth
         )
