@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+from itertools import product
 from typing import Any
 
 import cvxpy
+import numpy as np
 import palestra
 import pytest
 from palestra import InvalidAction, Rng
@@ -21,7 +23,7 @@ from palestra_tasks.combinatorial.problem import PROBLEMS
 from palestra_tasks.desk import Finish, Program
 from palestra_tasks.engineering.bench import FrontierEng, Submit, verify
 from palestra_tasks.engineering.designs import DESIGNS
-from scipy.optimize import differential_evolution
+from scipy.optimize import differential_evolution, minimize
 
 
 def play(env: str, agents: str, episodes: int, **options: Any) -> float:
@@ -255,6 +257,18 @@ PUBLISHED = {
     "cantilever": (6.0160159, 5.3091739, 4.4943296, 3.5014750, 2.1526653),
     "tubular-column": (5.4511562, 0.2919655),
     "gear-train": (16, 19, 43, 49),
+    "heat-exchangers": (
+        579.30669,
+        1359.97068,
+        5109.97067,
+        182.01770,
+        295.60118,
+        217.98230,
+        286.41652,
+        395.60118,
+    ),
+    "disc-brake": (70, 90, 2, 81, 3),
+    "i-beam": (80.0, 50.0, 0.9, 2.3217922),
     "corrugated-bulkhead": (57.6923077, 34.1476202, 57.6923077, 1.05),
 }
 
@@ -283,6 +297,31 @@ def test_a_global_search_finds_no_better_design(name: str) -> None:
     )
     assert found.fun == pytest.approx(design.best, rel=2e-3)
     assert found.fun >= design.best * (1 - 1e-4)
+
+
+def test_no_listed_brake_is_lighter_than_the_published_one() -> None:
+    brake = DESIGNS["disc-brake"]  # the thinnest discs are the lightest and break no limit
+    sizes = product(range(60, 81), range(90, 111), range(60, 101, 5), range(2, 10))
+    made = (brake.evaluate((a, b, 2, force, n), (1.0,)) for a, b, force, n in sizes)
+    lightest = min(mass for mass, limits in made if max(limits) <= 0)
+    assert lightest == pytest.approx(brake.best, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["heat-exchangers", "i-beam"])
+def test_a_local_search_from_the_start_ends_at_the_published_best(name: str) -> None:
+    design = DESIGNS[name]
+    scale = np.array(design.start, float)
+    found = minimize(
+        lambda x: design.evaluate(x * scale, (1.0,))[0] / design.best,
+        np.ones(len(scale)),
+        bounds=list(zip(design.lows / scale, design.highs / scale, strict=True)),
+        constraints={
+            "type": "ineq",
+            "fun": lambda x: [-limit for limit in design.evaluate(x * scale, (1.0,))[1]],
+        },
+        options={"maxiter": 500, "ftol": 1e-10},
+    )
+    assert found.fun == pytest.approx(1.0, rel=1e-3)
 
 
 def test_every_start_is_feasible_for_every_seed() -> None:

@@ -6,9 +6,10 @@ an infeasible design never counts. An improvement of the best feasible design is
 of the ratio of old and new objective, so that the return is log(start / best).
 
 After "Frontier-Eng: Benchmarking Self-Evolving Agents on Real-World Engineering Tasks with
-Generative Optimization", 2026, whose 47 tasks run engineers' own simulators. Here are ten classic
-problems of structural and mechanical design and control. Loads and limits are scaled by the seed;
-with `published=True` a problem has the published numbers and, for nine of the ten, a known best.
+Generative Optimization", 2026, whose 47 tasks run engineers' own simulators. Here are thirteen
+classic problems of structural, mechanical and thermal design and control. Loads and limits are
+scaled by the seed; with `published=True` a problem has the published numbers and, for all but one,
+a known best.
 
 Checked: published best designs are feasible and have the published objective; a global search
 finds no better one.
@@ -36,7 +37,10 @@ DRAWN = 32  # loads and limits that a fork chooses from
 NAMES = Literal[
     "cantilever",
     "corrugated-bulkhead",
+    "disc-brake",
     "gear-train",
+    "heat-exchangers",
+    "i-beam",
     "pi-controller",
     "pressure-vessel",
     "speed-reducer",
@@ -45,6 +49,7 @@ NAMES = Literal[
     "tubular-column",
     "welded-beam",
 ]
+LATER = ("disc-brake", "heat-exchangers", "i-beam")  # "any" keeps drawing what it drew before them
 
 
 class Submit(TextAction, frozen=True):
@@ -135,7 +140,11 @@ class FrontierEng(TaskGame[BenchState]):
     """
 
     design: Annotated[
-        NAMES | Literal["any"], Meta(description="the problem; any: drawn from the seed")
+        NAMES | Literal["any"],
+        Meta(
+            description="the problem; any: drawn from the seed, but for the disc brake, the heat "
+            "exchangers and the I beam, which are asked for by name"
+        ),
     ] = "any"
     published: Annotated[
         bool, Meta(description="whether the numbers are the published ones, not scaled by the seed")
@@ -159,7 +168,7 @@ class FrontierEng(TaskGame[BenchState]):
 
     def initial_state(self, seed: int | None = None) -> BenchState:
         rng = Rng.seeded(check_seed(seed))
-        drawn = rng.choice(sorted(DESIGNS))
+        drawn = rng.choice(sorted(set(DESIGNS) - set(LATER)))
         design = DESIGNS[drawn if self.design == "any" else self.design]
         factors = self._draw_factors(design, rng)
         text = json.dumps(list(design.start))

@@ -103,6 +103,54 @@ def beam(x: Values, f: Values) -> Evaluated:
     )
 
 
+def exchangers(x: Values, f: Values) -> Evaluated:
+    a, b, c = (area / f[0] for area in x[:3])
+    warm1, warm2, hot1, hot2, hot3 = x[3:]
+    return x[0] + x[1] + x[2], (
+        0.0025 * (warm1 + hot1) - 1,
+        0.0025 * (warm2 + hot2 - warm1) - 1,
+        0.01 * (hot3 - warm2) - 1,
+        (833.33252 * warm1 + 100 * a - a * hot1 - 83_333.333) / 1e6,
+        (1250 * warm2 + b * warm1 - b * hot2 - 1250 * warm1) / 1e6,
+        (1_250_000 + c * warm2 - c * hot3 - 2500 * warm2) / 1e6,
+    )
+
+
+def brake(x: Values, f: Values) -> Evaluated:
+    inner, outer, plate, force, surfaces = x[0], x[1], 0.5 * x[2], 10.0 * x[3], x[4]
+    area = outer**2 - inner**2  # mm², without pi
+    cubes = outer**3 - inner**3
+    pressure = force / (math.pi * area)
+    speed = 2 * math.pi * 250 * cubes / (90_000 * area)  # m/s at 250 turns a minute
+    torque = 2 / 3 * 0.5 * force * surfaces * cubes / area / 1000  # N m
+    stop = 55.0 * f[0] * math.pi * 250 / 30 / (torque + 3)
+    return math.pi * area * plate * (surfaces + 1) * 7.8e-6, (
+        inner + 20 - outer,
+        (surfaces + 1) * (plate + 0.5) - 30,
+        pressure - 1,
+        pressure * speed - 10,
+        speed - 10,
+        stop - 15,
+        1.5 * 40 - torque,
+    )
+
+
+def i_beam(x: Values, f: Values) -> Evaluated:
+    height, width, web, flange = x
+    clear = height - 2 * flange
+    upright = web * clear**3 + 2 * width * flange * (4 * flange**2 + 3 * height * clear)
+    sideways = clear * web**3 + 2 * flange * width**3
+    inertia = (
+        web * clear**3 / 12
+        + width * flange**3 / 6
+        + 2 * width * flange * ((height - flange) / 2) ** 2
+    )
+    return 5000 * f[0] / inertia, (
+        2 * width * flange + web * clear - 300,
+        f[0] * (180_000 * height / upright + 15_000 * width / sideways) - 6,
+    )
+
+
 def reducer(x: Values, f: Values) -> Evaluated:
     face, module, teeth, long1, long2, shaft1, shaft2 = x
     power = f[0]
@@ -279,6 +327,66 @@ DESIGNS = {
             2994.4710661,
             "Golinski (1970); Mezura and Coello (2005); both shafts here at least 7.3 long",
             (2,),
+        ),
+        Design(
+            "heat-exchangers",
+            "Three heat exchangers in a row warm a stream from 100 to 500 degrees Fahrenheit, each "
+            "by a hot stream of its own; choose their areas, in square feet, the temperatures of "
+            "the stream after the first two and of the three hot streams. Minimise the whole area.",
+            ("area1", "area2", "area3", "warm1", "warm2", "hot1", "hot2", "hot3"),
+            (100, 1000, 1000, 10, 10, 10, 10, 10),
+            (10_000, 10_000, 10_000, 1000, 1000, 1000, 1000, 1000),
+            (
+                "heat of the first",
+                "heat of the second",
+                "heat of the third",
+                "area of the first",
+                "area of the second",
+                "area of the third",
+            ),
+            exchangers,
+            ("fouling",),
+            (1000, 1500, 8000, 150, 250, 200, 290, 345),
+            7049.24802,
+            "Avriel and Williams (1971); Runarsson and Yao (2000)",
+        ),
+        Design(
+            "disc-brake",
+            "A brake of several discs stops a wheel; choose the inner and the outer radius of the "
+            "discs, in mm, their thickness in halves of a mm, the force in tens of N and the "
+            "number of surfaces, all whole numbers. Minimise the mass.",
+            ("inner", "outer", "thickness", "force", "surfaces"),
+            (60, 90, 2, 60, 2),
+            (80, 110, 6, 100, 9),
+            (
+                "width of the discs",
+                "length of the brake",
+                "pressure",
+                "pressure times speed",
+                "speed",
+                "time to stop",
+                "torque",
+            ),
+            brake,
+            ("inertia",),
+            (64, 100, 4, 90, 6),
+            0.3136566,
+            "Osyczka (2002); Rao, Savsani and Vakharia (2011)",
+            (0, 1, 2, 3, 4),
+        ),
+        Design(
+            "i-beam",
+            "A beam of I section bears a load; choose its height and width, and the thickness of "
+            "web and flanges, in cm. Minimise the deflection.",
+            ("height", "width", "web", "flange"),
+            (10.0, 10.0, 0.9, 0.9),
+            (80.0, 50.0, 5.0, 5.0),
+            ("area of the section", "stress"),
+            i_beam,
+            ("load",),
+            (74.0, 50.0, 1.5, 1.8),
+            0.0130741,
+            "Gold and Krishnamurty (1997); Gandomi, Yang and Alavi (2013)",
         ),
         Design(
             "cantilever",
