@@ -17,6 +17,7 @@ from msgspec import Meta
 from palestra import EpisodeRecord, InvalidOption, UnknownName
 from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import open_game, registry
+from palestra.quoting import disarm
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.running import PendingTurn
 
@@ -258,7 +259,7 @@ class MatchServer:
 
     async def _take_seat(self, live: Live, seat: int, wanted: str) -> SeatGrant:
         """Give a seat to whoever may have it."""
-        match, name, called = live.match, live.match.name, wanted[:200]
+        match, name, called = live.match, live.match.name, disarm(wanted[:200])  # others read it
         match.take(seat, f"remote:{called}" if called else "")
         token = secrets.token_urlsafe(16)
         self.store.sit(name, seat, called, digest(token))

@@ -5,14 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from palestra.quoting import disarm
 
 from palestra_server.messages import SeatView
 
 
 def as_data(view: SeatView) -> dict[str, Any]:
-    """A view as plain data, with every field that is known, zeros and blanks too."""
+    """A view as plain data, with every field that is known, zeros and blanks too.
+
+    A model may read it: what seats wrote is on one line and without special tokens in the data of
+    events too, which hold it raw elsewhere.
+    """
     fields = msgspec.to_builtins(msgspec.structs.asdict(view))
+    fields["events"] = [
+        {**event, "data": _disarmed(event.get("data", {}))} for event in fields["events"]
+    ]
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _disarmed(value: Any) -> Any:
+    if isinstance(value, str):
+        return disarm(value)
+    if isinstance(value, dict):
+        return {disarm(name): _disarmed(one) for name, one in value.items()}
+    return [_disarmed(one) for one in value] if isinstance(value, list) else value
 
 
 def in_words(view: SeatView) -> str:
