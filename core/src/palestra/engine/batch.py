@@ -18,6 +18,14 @@ from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 
 Array = NDArray[Any]
+REPORTED = (
+    "terminated",
+    "truncated",
+    "finished",
+    "final_length",
+    "final_returns",
+    "final_results",
+)
 
 
 class Batch:
@@ -34,7 +42,7 @@ class Batch:
     actions), "same_step" (reset at once; last observations in `final_observations`) or "disabled"
     (it stays finished until `reset`). Inside the loop, `random_seats` play random legal moves and
     `scripted_seats` the game's own `scripted_action`; a step continues until another seat is to
-    act.
+    act. An episode that is over before then is reported by its first step, which ignores actions.
     """
 
     def __init__(
@@ -189,6 +197,21 @@ class Batch:
 
     def _step_range(self, first: int, last: int) -> int:
         return self._driver.step(self.lanes, self._finals, self._shared, first, last, self._mode)
+
+    def play_early(self, lanes: Array) -> None:
+        """Step lanes before their first turn from outside; an end is reported by the next step.
+
+        What was said of the last episode of a lane stays as it is.
+        """
+        reported = {name: self.lanes[name][lanes] for name in REPORTED}
+        mode, self._mode = self._mode, AUTORESET["disabled"]
+        try:
+            self._only(lanes, self._step_range)
+        finally:
+            self._mode = mode
+        for name, values in reported.items():
+            self.lanes[name][lanes] = values
+        self.lanes["over"][lanes] = 0
 
     def truncate(self, lanes: Array) -> None:
         """Truncate the episodes that these lanes are playing, as an external time limit does.

@@ -140,13 +140,24 @@ def flag_lane(lane: Any) -> None:
 
 
 def reset_lane(lane: Any, shared: Any) -> None:
-    """Reset a lane and play to the first turn of an outside player, who is paid for it later."""
+    """Reset a lane and play to the first turn of an outside player, who is paid for it later.
+
+    Where the episode is over before that turn, the lane stays open: its next step reports the end.
+    """
     init_lane(lane, shared)
     lane.reward[:] = 0.0
     play_opponents(lane, shared)
     for seat in range(len(lane.reward)):
         lane.early_reward[seat] = lane.reward[seat]
     lane.reward[:] = 0.0
+
+
+def begin_lane(lane: Any, shared: Any) -> None:
+    """Reset a lane and forget how its last episode ended."""
+    reset_lane(lane, shared)
+    lane.terminated[:] = 0
+    lane.truncated[:] = 0
+    lane.finished = 0
 
 
 def step_lane(lane: Any, shared: Any, mode: int) -> bool:
@@ -157,18 +168,19 @@ def step_lane(lane: Any, shared: Any, mode: int) -> bool:
     lane.finished = 0
     if lane.over:
         if mode == NEXT_STEP:
-            reset_lane(lane, shared)
-            flag_lane(lane)
+            begin_lane(lane, shared)
         return False
-    if shared.alone:
-        play_lane(lane, shared)
-    else:
+    if not shared.alone:
         for seat in range(len(lane.reward)):
             lane.reward[seat] = lane.early_reward[seat]
             lane.early_reward[seat] = 0.0
-        choose_actions(lane, shared)
-        play_lane(lane, shared)
-        play_opponents(lane, shared)
+    if not lane.timestep.state.over:  # else it ended before the first turn from outside
+        if shared.alone:
+            play_lane(lane, shared)
+        else:
+            choose_actions(lane, shared)
+            play_lane(lane, shared)
+            play_opponents(lane, shared)
     if shared.limit and lane.length >= shared.limit and not lane.timestep.state.over:
         cut_lane(lane)
     flag_lane(lane)
@@ -197,9 +209,7 @@ def begin(lanes: Any, shareds: Any, first: int, last: int) -> int:
     for i in range(first, last):
         lane = lanes[i]
         if lane.active:
-            reset_lane(lane, shared)
-            flag_lane(lane)
-            lane.finished = 0
+            begin_lane(lane, shared)
     return 0
 
 

@@ -28,7 +28,7 @@ from palestra.kernel.errors import (
 
 Array = NDArray[Any]
 THREADS = 128  # in a block
-LANE_FUNCTIONS = ("reset_lane", "flag_lane", "step_lane", "autoreset_lane", "observe_lane", "pick")
+LANE_FUNCTIONS = ("begin_lane", "flag_lane", "step_lane", "autoreset_lane", "observe_lane", "pick")
 
 
 @dataclass(slots=True)

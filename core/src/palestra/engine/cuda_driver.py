@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 cuda: Any
-reset_lane: Any
+begin_lane: Any
 flag_lane: Any
 step_lane: Any
 autoreset_lane: Any
@@ -25,9 +25,7 @@ def begin(lanes: Any, shareds: Any) -> None:
     if i < lanes.shape[0]:
         lane = lanes[i]
         if lane.active:
-            reset_lane(lane, shareds[0])
-            flag_lane(lane)
-            lane.finished = 0
+            begin_lane(lane, shareds[0])
 
 
 def step(lanes: Any, finals: Any, shareds: Any, mode: int) -> None:

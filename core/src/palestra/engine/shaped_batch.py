@@ -200,17 +200,15 @@ class ShapedBatch(Batch):
         """Play the seats played inside the batch until another seat is to act."""
         by_hand = np.array([seat not in self._auto for seat in range(self.game.num_players)])
         while self._auto:
-            over = self.lanes["over"][chosen] != 0
+            over = self.lanes["timestep"]["state"]["over"][chosen] != 0
             waiting = chosen[~over & ~(self.acting[chosen] & by_hand).any(axis=1)]
             if not waiting.size:
                 return
-            told = waiting[self._fresh[waiting] & self.finished[waiting]]
-            flags = (self.terminations, self.truncations, self.finished)
-            kept = [flag[told] for flag in flags]
+            fresh = self._fresh[waiting]
             self._fill(waiting)
-            self._move(waiting)
-            for flag, values in zip(flags, kept, strict=True):
-                flag[told] = values
+            for lanes, early in ((waiting[fresh], True), (waiting[~fresh], False)):
+                if lanes.size:
+                    self._move(lanes, early)
 
     def _fill(self, lanes: Array) -> None:
         """Write the actions of the seats that play by themselves."""
@@ -232,17 +230,20 @@ class ShapedBatch(Batch):
                 seen, masks = self.observations[asked, seat], self.masks[asked, seat]
                 self.actions[asked, seat] = how(seen, masks)
 
-    def _move(self, lanes: Array) -> None:
-        """Play one step of some lanes and pay for it."""
+    def _move(self, lanes: Array, early: bool = False) -> None:
+        """Play one step of some lanes and pay for it; `early` if it is before their first turn."""
         over = self.lanes["over"][lanes] != 0
-        live = lanes[~over]
         states = self.lanes["timestep"]["state"]
+        live = lanes[~over & (states["over"][lanes] == 0)]
         before, acting = states[live].copy(), self.acting[live].copy()
         actions, mistakes = self.actions[live].copy(), self.mistakes[live].copy()
-        super().step(None, lanes)
+        if early:
+            self.play_early(lanes)
+        else:
+            super().step(None, lanes)
         if self.autoreset == "next_step":
             self._begin(lanes[over])
-        after = self._ends(live)
+        after = self._ends(live, early)
         wrong = self.mistakes[live] > mistakes
         bad = wrong.any(axis=1)
         played = {
@@ -258,17 +259,19 @@ class ShapedBatch(Batch):
             forfeits = self._shared["forfeits"][0, seat]
             self._begun[live[place], seat] = True
             self._settle(live[place], before[place], asked, {"forfeit": forfeits})
+        if early:
+            return
         cut = self._past_limit(live)
         for place in np.flatnonzero(np.isin(live, cut)).tolist():
             state = after["state"][place]
             self._settle(live[place], state, state["acting"] != 0, {})
         self._cut(cut)
-        self._finish(live)
+        self._finish(lanes[~over])
 
-    def _ends(self, live: Array) -> Array:
+    def _ends(self, live: Array, early: bool) -> Array:
         """The timesteps that a step led to, before any lane was reset."""
         after: Array = self.lanes["timestep"][live].copy()
-        if self.autoreset == "same_step":
+        if self.autoreset == "same_step" and not early:
             ended = self.finished[live]
             after[ended] = self._finals[live[ended]]
         return after

@@ -96,6 +96,7 @@ class TextBatch:
         self.terminations = np.zeros(shape, np.bool_)
         self.truncations = np.zeros(shape, np.bool_)
         self.finished = np.zeros(num_envs, np.bool_)
+        self._unreported = np.zeros(num_envs, np.bool_)  # over before the first turn from outside
         self.mistakes = np.zeros(shape, np.int64)
         self.final_returns = np.zeros(shape)
         self.final_length = np.zeros(num_envs, np.int64)
@@ -155,6 +156,8 @@ class TextBatch:
             paid[lane] = 0.0
         self._run_on(lane, self._early, self._early_terms)
         self._see(lane)
+        self._unreported[lane] = self.episodes[lane].over
+        self.terminations[lane] = self.truncations[lane] = False
 
     def _clear(self, lane: int) -> None:
         """Clear the results of a lane's last step."""
@@ -231,7 +234,7 @@ class TextBatch:
 
     def _step(self, lane: int) -> None:
         episode = self.episodes[lane]
-        if episode.over:
+        if episode.over and not self._unreported[lane]:
             if self.autoreset == "next_step":
                 self._reset_lane(lane)
             return
@@ -240,9 +243,11 @@ class TextBatch:
         for name, paid in self._early_terms.items():
             self.terms.setdefault(name, np.zeros(self.acting.shape))[lane] += paid[lane]
             paid[lane] = 0.0
-        episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
-        self._credit(lane, self.rewards, self.terms)
-        self._run_on(lane, self.rewards, self.terms)
+        if not self._unreported[lane]:
+            episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+            self._credit(lane, self.rewards, self.terms)
+            self._run_on(lane, self.rewards, self.terms)
+        self._unreported[lane] = False
         if self._limit is not None and episode.steps_played >= self._limit:
             self._credit(lane, self.rewards, self.terms, -1)  # an end has its price
             episode.truncate(f"{self._limit} steps played")

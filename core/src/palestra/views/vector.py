@@ -230,29 +230,27 @@ class VectorView(VectorEnv[Any, Any, Any]):
         """Step the lanes in which only opponents are to act, until the learning seat is.
 
         Their rewards are added to `paid`; in lanes that were `dealt`, or are reset because an
-        episode ended in this step, they are reported with the first step. The end itself is still
-        reported. Where lanes are reset at once, an episode that is over before the learning seat's
-        turn is skipped, with its rewards.
+        episode ended in this step, they are reported with the first step, and so is the end of an
+        episode that is over before the learning seat's turn.
         """
         if self._policy is None:
             return
         batch = self.batch
+        new = dealt | batch.finished
         while True:
-            over = batch.lanes["over"].view(np.bool_)
-            waiting = np.flatnonzero(~over & ~batch.acting[:, self.seat])
-            if not len(waiting):
+            over = batch.lanes["timestep"]["state"]["over"].view(np.bool_)
+            waiting = ~over & ~batch.acting[:, self.seat]
+            early, later = np.flatnonzero(waiting & new), np.flatnonzero(waiting & ~new)
+            if not (early.size or later.size):
                 return
-            ended = batch.finished[waiting]
-            self._early[waiting[ended]] = 0.0  # of an episode that was over before the seat's turn
-            flags = (batch.terminations, batch.truncations, batch.finished)
-            told = [flag[waiting[ended]] for flag in flags]
-            self._answer(waiting)
-            batch.step(lanes=waiting)
-            new = dealt[waiting] | ended
-            for where, lanes in ((self._early, waiting[new]), (paid, waiting[~new])):
-                where[lanes] += batch.rewards[lanes]
-            for flag, values in zip(flags, told, strict=True):
-                flag[waiting[ended]] = values
+            self._answer(np.flatnonzero(waiting))
+            if early.size:
+                batch.play_early(early)
+                self._early[early] += batch.rewards[early]
+            if later.size:
+                batch.step(lanes=later)
+                paid[later] += batch.rewards[later]
+                new |= batch.finished
 
     def _answer(self, lanes: Array) -> None:
         """Write the opponents' actions for these lanes."""
