@@ -235,10 +235,10 @@ class Sudoku(ArrayGame[SudokuState]):
         side = config.side
         for row in range(side):
             for column in range(side):
-                if state.grid[row, column] == 0:
-                    taken = taken_at(config, state, row, column)
-                    for digit in range(side):
-                        mask[(row * side + column) * side + digit] = taken >> digit & 1 ^ 1
+                taken = taken_at(config, state, row, column)
+                free = ~taken if state.grid[row, column] == 0 else 0
+                for digit in range(side):
+                    mask[(row * side + column) * side + digit] = free >> digit & 1
 
     def observation_channels(self, seat: int) -> tuple[Channel, ...]:
         return (
@@ -415,9 +415,9 @@ def taken_at(config: Sudoku, state: SudokuState, row: int, column: int) -> int:
 
 def is_stuck(config: Sudoku, state: SudokuState) -> bool:
     """Whether no digit fits some empty cell."""
-    every = (1 << config.side) - 1
+    every, stuck = (1 << config.side) - 1, 0
     for row in range(config.side):
-        for column in range(config.side):
-            if state.grid[row, column] == 0 and taken_at(config, state, row, column) == every:
-                return True
-    return False
+        for column in range(config.side):  # no jumps: which cells are empty is hard to predict
+            full = taken_at(config, state, row, column) == every
+            stuck |= int(full) & int(state.grid[row, column] == 0)
+    return stuck != 0
