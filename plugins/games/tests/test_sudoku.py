@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Turn, make_agent
-from palestra_games.puzzles.sudoku.game import STOCK, Sudoku, is_stuck
+from palestra_games.puzzles.sudoku.game import STOCK, Sudoku, is_stuck, note_digits
 from palestra_games.puzzles.sudoku.solver import solutions
 
 WIKIPEDIA = "530070000600195000098000060800060003400803001700020006060000280000419005000080079"
@@ -42,6 +42,7 @@ def test_there_are_288_complete_squares_of_4x4() -> None:
 
 def mask_of(game: Sudoku, state: Any) -> Any:
     """The legal digits of every cell, (side, side, side)."""
+    note_digits(game.config, state)
     mask = np.zeros(game.side**3, np.uint8)
     Sudoku.write_legal_mask(game.config, state, 0, mask)
     return mask.reshape(game.side, game.side, game.side)

@@ -167,9 +167,10 @@ def pass_blocks(mask: Any, first: int, skip: int, size: int) -> tuple[int, int]:
     in a few instructions, action by action it would take hundreds.
     """
     for _ in range((len(mask) - first) // size):
-        legal = 0
+        found = np.uint16(0)  # as in `pick`
         for action in range(size):
-            legal += 1 if mask[first + action] else 0
+            found = np.uint16(found + np.uint16(1 if mask[first + action] else 0))
+        legal = int(found)
         if legal > skip:
             break
         first += size

@@ -328,22 +328,18 @@ class Chess(ArrayGame[ChessState]):
     @staticmethod
     def write_observation(config: Chess, state: ChessState, seat: int, obs: Any) -> None:
         board, sign = state.board, 1 - 2 * seat
-        own, other = rights_of(state, seat), rights_of(state, 1 - seat)
-        clock, earlier, acting = state.clock, state.earlier, state.acting[seat]
         for number in range(64):
-            row, column = number >> 3, number & 7
-            kind = board[board_cell(seat, number)] * sign
-            if kind > 0:
-                obs[row, column, kind - 1] = 1
-            elif kind < 0:
-                obs[row, column, 5 - kind] = 1
-            obs[row, column, 12] = own & 1
-            obs[row, column, 13] = own >> 1
-            obs[row, column, 14] = other & 1
-            obs[row, column, 15] = other >> 1
-            obs[row, column, 17] = clock
-            obs[row, column, 18] = earlier
-            obs[row, column, 19] = acting
+            kind = int(board[board_cell(seat, number)]) * sign
+            channel = kind - 1 if kind > 0 else 5 - kind
+            obs[number >> 3, number & 7, channel % 12] = kind != 0
+        own, other = rights_of(state, seat), rights_of(state, 1 - seat)
+        fill(obs, 12, own & 1)
+        fill(obs, 13, own >> 1)
+        fill(obs, 14, other & 1)
+        fill(obs, 15, other >> 1)
+        fill(obs, 17, state.clock)
+        fill(obs, 18, state.earlier)
+        fill(obs, 19, state.acting[seat])
         if state.en_passant != NOWHERE:
             target = own_cell(seat, state.en_passant)
             obs[target >> 3, target & 7, 16] = 1
@@ -453,6 +449,13 @@ class Chess(ArrayGame[ChessState]):
             grid = turned(grid)
         caption = "" if state.over else f"{COLOURS[side]} is to move"
         return Scene(caption + (", in check" if caption and state.checked else ""), grid=grid)
+
+
+def fill(obs: Any, channel: int, value: int) -> None:
+    """Write one number into all cells of an observation; they hold 0 so far."""
+    if value:
+        for number in range(64):
+            obs[number >> 3, number & 7, channel] = value
 
 
 @cache

@@ -28,6 +28,7 @@ LEAP_PLANE, PROMOTION_PLANE = 56, 64
 AHEAD_RIGHT, AHEAD_LEFT = 7, 49
 CASTLE_RIGHT, CASTLE_LEFT = 15, 43
 
+EVERYWHERE = -1  # all cells, as bits 8 * rank + file
 MOST_MOVES = 320  # no sixteen men have more
 DRAW_CLOCK = 100  # half moves
 KEY_STRIDE = 2048
@@ -104,36 +105,116 @@ def slides(kind: int, line: int) -> bool:
     return kind == QUEEN or kind == (BISHOP if line & 1 else ROOK)
 
 
-def pinned_men(state: ChessState, seat: int) -> int:
-    """A bit 8 * rank + file for every man of a player that stands alone before their king."""
-    board, sign, king, pinned = state.board, 1 - 2 * seat, int(state.kings[seat]), 0
+def attacked_cells(state: ChessState, by: int) -> int:
+    """All cells that a player's men attack, as bits 8 * rank + file.
+
+    The other king hides no cell behind it: it may not stay on the line of an attack.
+    """
+    board, sign, cells = state.board, 1 - 2 * by, 0
+    king = int(state.kings[1 - by])
+    hidden = board[king]
+    board[king] = 0
+    for number in range(64):
+        cell = board_cell(0, number)
+        kind = board[cell] * sign
+        if kind == PAWN:
+            ahead = cell + forward(by)
+            cells |= bit_on_board(ahead - 1) | bit_on_board(ahead + 1)
+        elif kind == KNIGHT:
+            for leap in range(8):
+                cells |= bit_on_board(cell + LEAPS[leap])
+        elif kind == KING:
+            for line in range(8):
+                cells |= bit_on_board(cell + LINES[line])
+        elif kind > 0:
+            for line in range(first_line(kind), 8, 1 if kind == QUEEN else 2):
+                target = cell + LINES[line]
+                while not target & OFF and board[target] == 0:
+                    cells |= bit(target)
+                    target += LINES[line]
+                cells |= bit_on_board(target)
+    board[king] = hidden
+    return cells
+
+
+def guard(state: ChessState, seat: int, checked: bool) -> tuple[int, int]:
+    """Which cells answer a check, and which men are pinned, as bits 8 * rank + file.
+
+    A man other than the king may go anywhere without a check, and nowhere if two men give it.
+    Pinned are the men that stand alone between their king and a man that slides along the line.
+    """
+    board, sign, king = state.board, 1 - 2 * seat, int(state.kings[seat])
+    answers, pinned = EVERYWHERE, 0
+    if checked:
+        for leap in range(8):
+            source = king + LEAPS[leap]
+            if not source & OFF and board[source] * sign == -KNIGHT:
+                answers &= bit(source)
+        for side in (-1, 1):
+            source = king + forward(seat) + side
+            if not source & OFF and board[source] * sign == -PAWN:
+                answers &= bit(source)
     for line in range(8):
-        step = LINES[line]
-        cell, shield = king + step, NOWHERE
-        while not cell & OFF:
-            kind = board[cell] * sign
-            if kind < 0 and shield != NOWHERE and slides(-kind, line):
-                pinned |= 1 << own_cell(0, shield)
-            if kind < 0 or (kind > 0 and shield != NOWHERE):
-                break
-            if kind > 0:
-                shield = cell
-            cell += step
-    return pinned
+        shield = next_man(state, king, LINES[line])
+        if shield & OFF:
+            continue
+        if slides(-board[shield] * sign, line):
+            answers &= way_to(king, LINES[line], shield)
+        elif board[shield] * sign > 0:
+            source = next_man(state, shield, LINES[line])
+            if not source & OFF and slides(-board[source] * sign, line):
+                pinned |= bit(shield)
+    return answers, pinned
+
+
+def next_man(state: ChessState, cell: int, step: int) -> int:
+    """The first cell with a man from a cell on in steps of one size; off the board if none."""
+    cell += step
+    while not cell & OFF and state.board[cell] == 0:
+        cell += step
+    return cell
+
+
+def way_to(start: int, step: int, end: int) -> int:
+    """The cells after `start` up to `end`, in steps of one size, as bits."""
+    cells = 0
+    while start != end:
+        start += step
+        cells |= bit(start)
+    return cells
+
+
+def bit(cell: int) -> int:
+    """The bit 8 * rank + file of a cell."""
+    return 1 << own_cell(0, cell)
+
+
+def bit_on_board(cell: int) -> int:
+    """The bit of a cell, 0 for one that is off the board."""
+    return 0 if cell & OFF else bit(cell)
+
+
+def first_line(kind: int) -> int:
+    """The first of the lines along which a bishop, rook or queen slides."""
+    return 1 if kind == BISHOP else 0
+
+
+def pin_way(state: ChessState, king: int, cell: int) -> int:
+    """The cells between a king and the man that pins one on `cell`, that man's included."""
+    ways = 0
+    for line in range(8):
+        if next_man(state, king, LINES[line]) == cell:
+            ways = way_to(king, LINES[line], next_man(state, cell, LINES[line]))
+    return ways
 
 
 def exposes(state: ChessState, seat: int, origin: int, target: int) -> bool:
-    """Whether a move leaves the player's own king attacked."""
-    board, king = state.board, int(state.kings[seat])
-    man, victim = board[origin], target
-    if target == state.en_passant and abs(man) == PAWN:
-        victim = target - forward(seat)
-    taken = board[victim]
-    board[victim], board[origin] = 0, 0
-    board[target] = man
-    exposed = is_attacked(state, target if origin == king else king, 1 - seat)
-    board[target] = 0
-    board[victim], board[origin] = taken, man
+    """Whether taking en passant, which empties two cells, leaves the player's king attacked."""
+    board, victim = state.board, target - forward(seat)
+    pawn, taken = board[origin], board[victim]
+    board[victim], board[origin], board[target] = 0, 0, pawn
+    exposed = is_attacked(state, int(state.kings[seat]), 1 - seat)
+    board[target], board[victim], board[origin] = 0, taken, pawn
     return exposed
 
 
@@ -143,105 +224,116 @@ def exposes(state: ChessState, seat: int, origin: int, target: int) -> bool:
 def list_moves(state: ChessState, seat: int) -> None:
     """Write a player's legal moves into `state.moves`, and whether their king is attacked.
 
-    Only a move of the king, of a pinned man, out of check or en passant can expose the king, so
-    only those are tried out.
+    No move is tried out but en passant: `guard` says where each man may go, and the king goes where
+    nothing attacks.
     """
-    board, sign = state.board, 1 - 2 * seat
+    board, sign, king = state.board, 1 - 2 * seat, int(state.kings[seat])
     listed = int(state.num_moves)
     state.num_moves = 0
-    checked = is_attacked(state, int(state.kings[seat]), 1 - seat)
+    danger = attacked_cells(state, 1 - seat)
+    checked = danger & bit(king) != 0
     state.checked = checked
-    pinned = pinned_men(state, seat)
+    answers, pinned = guard(state, seat, checked)
     for number in range(64):
         cell = board_cell(0, number)
         kind = board[cell] * sign
-        risky = checked or kind == KING or (pinned >> number) & 1 == 1
+        if kind <= 0 or kind == KING:
+            continue
+        reach = answers
+        if (pinned >> number) & 1:
+            reach &= pin_way(state, king, cell)
         if kind == PAWN:
-            list_pawn(state, seat, cell, risky)
+            list_pawn(state, seat, cell, reach)
         elif kind == KNIGHT:
-            list_leaps(state, seat, cell, risky)
-        elif kind > 0:
-            list_lines(state, seat, cell, risky)
+            list_leaps(state, seat, cell, reach)
+        else:
+            list_lines(state, seat, cell, reach)
+    list_king(state, seat, king, danger)
     if not checked:
-        list_castling(state, seat)
-    for rest in range(state.num_moves, listed):
+        list_castling(state, seat, king, danger)
+    for rest in range(state.num_moves, max(listed, state.num_moves + 1)):
         state.moves[rest] = 0
 
 
-def list_pawn(state: ChessState, seat: int, cell: int, risky: bool) -> None:
+def list_pawn(state: ChessState, seat: int, cell: int, reach: int) -> None:
     """The moves of a pawn: ahead by one or two, captures, en passant."""
     board, sign, step = state.board, 1 - 2 * seat, forward(seat)
     ahead = cell + step
     if board[ahead] == 0:
-        list_advance(state, seat, cell, ahead, 0, risky)
+        list_advance(state, seat, cell, ahead, 0, reach)
         if cell >> 4 == 1 + 5 * seat and board[ahead + step] == 0:
-            list_move(state, seat, cell, ahead + step, 1, risky)
+            list_move(state, seat, cell, ahead + step, 1, reach)
     for side in (-1, 1):
         target = ahead + side
         if target & OFF:
             continue
         plane = AHEAD_RIGHT if side == 1 else AHEAD_LEFT
         if board[target] * sign < 0:
-            list_advance(state, seat, cell, target, plane, risky)
-        elif target == state.en_passant:
-            list_move(state, seat, cell, target, plane, True)
+            list_advance(state, seat, cell, target, plane, reach)
+        elif target == state.en_passant and not exposes(state, seat, cell, target):
+            list_move(state, seat, cell, target, plane, EVERYWHERE)
 
 
 def list_advance(
-    state: ChessState, seat: int, cell: int, target: int, plane: int, risky: bool
+    state: ChessState, seat: int, cell: int, target: int, plane: int, reach: int
 ) -> None:
     """A pawn's move by one rank, as four if it promotes."""
-    legal = list_move(state, seat, cell, target, plane, risky)
-    if legal and target >> 4 == 7 - 7 * seat:
+    list_move(state, seat, cell, target, plane, reach)
+    if target >> 4 == 7 - 7 * seat:
         side = (target & 7) - (cell & 7)
         for kind in range(3):
             plane = PROMOTION_PLANE + 3 * kind + side + 1
-            list_move(state, seat, cell, target, plane, False)
+            list_move(state, seat, cell, target, plane, reach)
 
 
-def list_leaps(state: ChessState, seat: int, cell: int, risky: bool) -> None:
+def list_leaps(state: ChessState, seat: int, cell: int, reach: int) -> None:
     """The moves of a knight."""
     board, sign = state.board, 1 - 2 * seat
     for leap in range(8):
         target = cell + LEAPS[8 * seat + leap]
         if not target & OFF and board[target] * sign <= 0:
-            list_move(state, seat, cell, target, LEAP_PLANE + leap, risky)
+            list_move(state, seat, cell, target, LEAP_PLANE + leap, reach)
 
 
-def list_lines(state: ChessState, seat: int, cell: int, risky: bool) -> None:
-    """The moves of a bishop, rook, queen or king, castling apart."""
+def list_lines(state: ChessState, seat: int, cell: int, reach: int) -> None:
+    """The moves of a bishop, rook or queen."""
     board, sign = state.board, 1 - 2 * seat
     kind = board[cell] * sign
-    reach = 1 if kind == KING else 7
-    for line in range(8):
-        if kind != KING and not slides(kind, line):
-            continue
+    for line in range(first_line(kind), 8, 1 if kind == QUEEN else 2):
         step = LINES[8 * seat + line]
-        target = cell
-        for distance in range(reach):
+        target, plane = cell + step, 7 * line
+        while not target & OFF and board[target] == 0:
+            list_move(state, seat, cell, target, plane, reach)
             target += step
-            if target & OFF or board[target] * sign > 0:
-                break
-            list_move(state, seat, cell, target, 7 * line + distance, risky)
-            if board[target] != 0:
-                break
+            plane += 1
+        if not target & OFF and board[target] * sign < 0:
+            list_move(state, seat, cell, target, plane, reach)
 
 
-def list_castling(state: ChessState, seat: int) -> None:
+def list_king(state: ChessState, seat: int, king: int, danger: int) -> None:
+    """The moves of a king by one cell."""
+    board, sign = state.board, 1 - 2 * seat
+    for line in range(8):
+        target = king + LINES[8 * seat + line]
+        if not target & OFF and board[target] * sign <= 0:
+            list_move(state, seat, king, target, 7 * line, ~danger)
+
+
+def list_castling(state: ChessState, seat: int, king: int, danger: int) -> None:
     """Castling, for a king that is not in check."""
-    king, rights = int(state.kings[seat]), rights_of(state, seat)
-    if rights & 1 and free_way(state, seat, king, 1, 2):
-        list_move(state, seat, king, king + 2, CASTLE_RIGHT, True)
-    if rights & 2 and free_way(state, seat, king, -1, 3):
-        list_move(state, seat, king, king - 2, CASTLE_LEFT, True)
+    rights = rights_of(state, seat)
+    if rights & 1 and free_way(state, king, 1, 2, danger):
+        list_move(state, seat, king, king + 2, CASTLE_RIGHT, ~danger)
+    if rights & 2 and free_way(state, king, -1, 3, danger):
+        list_move(state, seat, king, king - 2, CASTLE_LEFT, ~danger)
 
 
-def free_way(state: ChessState, seat: int, king: int, step: int, cells: int) -> bool:
-    """Whether nothing stands between king and rook, and the king's way is not attacked."""
+def free_way(state: ChessState, king: int, step: int, cells: int, danger: int) -> bool:
+    """Whether nothing stands between king and rook, and the cell beside the king is safe."""
     for distance in range(1, cells + 1):
         if state.board[king + step * distance] != 0:
             return False
-    return not is_attacked(state, king + step, 1 - seat)
+    return danger & bit(king + step) == 0
 
 
 def rights_of(state: ChessState, seat: int) -> int:
@@ -249,15 +341,12 @@ def rights_of(state: ChessState, seat: int) -> int:
     return (int(state.castling) >> (2 * seat)) & 3
 
 
-def list_move(
-    state: ChessState, seat: int, cell: int, target: int, plane: int, risky: bool
-) -> bool:
-    """Write one move down if it is legal, and return whether it is; only a risky one may not be."""
-    if risky and exposes(state, seat, cell, target):
-        return False
+def list_move(state: ChessState, seat: int, cell: int, target: int, plane: int, reach: int) -> None:
+    """Write a move down if its target is among the cells that the man may go to."""
     state.moves[state.num_moves] = PLANES * own_cell(seat, cell) + plane
-    state.num_moves += 1
-    return True
+    state.num_moves += (
+        reach >> own_cell(0, target)
+    ) & 1  # no jump: half of them were guessed wrong
 
 
 # Playing

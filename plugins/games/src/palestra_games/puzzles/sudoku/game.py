@@ -45,7 +45,6 @@ from palestra_games.puzzles.sudoku.solver import solutions
 
 LETTERS, SYMBOLS = "abcdefghi", ".123456789"
 BITS = 4  # a digit in a packed row
-WIDTH = 16  # bits for the digits of a row, where rows of a band are packed
 STOCK = {
     4: ("0000000204000103", "0000000301003002", "0000001002003004", "0000002120000030"),
     9: (
@@ -69,6 +68,9 @@ class SudokuState(ArrayState):
     columns: Annotated[NDArray[np.uint8], Shape("side")]
     band: Annotated[NDArray[np.uint8], Shape("side")]  # scratch: the order of bands being drawn
     left: Annotated[int, np.int32]  # empty cells
+    in_row: Annotated[NDArray[np.int16], Shape("side")]  # the digits of each row, bit 0 for 1
+    in_column: Annotated[NDArray[np.int16], Shape("side")]
+    in_box: Annotated[NDArray[np.int16], Shape("side")]  # boxes are numbered row by row
 
 
 @environment(
@@ -210,12 +212,15 @@ class Sudoku(ArrayGame[SudokuState]):
         for row in range(side):
             for column in range(side):
                 state.given[row, column] = state.grid[row, column] != 0
+        note_digits(config, state)
         turn_to(state, 0)
 
     @staticmethod
     def apply_actions(config: Sudoku, state: SudokuState, actions: Any, out: Any) -> None:
         cell, digit = actions[0] // config.side, actions[0] % config.side + 1
-        state.grid[cell // config.side, cell % config.side] = digit
+        row, column = cell // config.side, cell % config.side
+        state.grid[row, column] = digit
+        note_digit(config, state, row, column)
         state.left -= 1
         if state.left == 0:
             out.rewards[0, 0] = 1.0
@@ -227,20 +232,13 @@ class Sudoku(ArrayGame[SudokuState]):
 
     @staticmethod
     def write_legal_mask(config: Sudoku, state: SudokuState, seat: int, mask: Any) -> None:
-        side, box = config.side, config.box
-        for top in range(0, side, box):
-            lines = in_rows(config, state, top)
-            around = 0
+        side = config.side
+        for row in range(side):
             for column in range(side):
-                if column % box == 0:
-                    around = in_box(config, state, top, column)
-                taken = around | in_column(config, state, column)
-                for place in range(box):
-                    row = top + place
-                    if state.grid[row, column] == 0:
-                        free = ~(taken | lines >> (WIDTH * place)) >> 1
-                        for digit in range(side):
-                            mask[(row * side + column) * side + digit] = free >> digit & 1
+                taken = taken_at(config, state, row, column)
+                free = ~taken if state.grid[row, column] == 0 else 0
+                for digit in range(side):
+                    mask[(row * side + column) * side + digit] = free >> digit & 1
 
     def observation_channels(self, seat: int) -> tuple[Channel, ...]:
         return (
@@ -386,52 +384,40 @@ def give_more(config: Sudoku, state: SudokuState, which: int, flipped: int) -> N
             state.left -= 1
 
 
-def in_row(config: Sudoku, state: SudokuState, row: int) -> int:
-    """The digits of a row, as bits; bit 0 is set by an empty cell."""
-    taken = 0
-    for column in range(config.side):
-        taken |= 1 << int(state.grid[row, column])
-    return taken
-
-
-def in_rows(config: Sudoku, state: SudokuState, top: int) -> int:
-    """The digits of every row of a band, `WIDTH` bits a row."""
-    lines = 0
-    for place in range(config.box):
-        lines |= in_row(config, state, top + place) << (WIDTH * place)
-    return lines
-
-
-def in_column(config: Sudoku, state: SudokuState, column: int) -> int:
-    """The digits of a column, as bits."""
-    taken = 0
+def note_digits(config: Sudoku, state: SudokuState) -> None:
+    """Write down the digits of every row, column and box."""
+    for line in range(config.side):
+        state.in_row[line], state.in_column[line], state.in_box[line] = 0, 0, 0
     for row in range(config.side):
-        taken |= 1 << int(state.grid[row, column])
-    return taken
+        for column in range(config.side):
+            if state.grid[row, column] != 0:
+                note_digit(config, state, row, column)
 
 
-def in_box(config: Sudoku, state: SudokuState, top: int, left: int) -> int:
-    """The digits of a box, as bits, by its upper left cell."""
-    taken = 0
-    for row in range(top, top + config.box):
-        for column in range(left, left + config.box):
-            taken |= 1 << int(state.grid[row, column])
-    return taken
+def note_digit(config: Sudoku, state: SudokuState, row: int, column: int) -> None:
+    """Write down that row, column and box of a cell have its digit."""
+    digit = 1 << (int(state.grid[row, column]) - 1)
+    state.in_row[row] |= digit
+    state.in_column[column] |= digit
+    state.in_box[box_of(config, row, column)] |= digit
+
+
+def box_of(config: Sudoku, row: int, column: int) -> int:
+    """The number of a cell's box."""
+    return row // config.box * config.box + column // config.box
+
+
+def taken_at(config: Sudoku, state: SudokuState, row: int, column: int) -> int:
+    """The digits that a cell's row, column or box has, bit 0 for 1."""
+    lines = int(state.in_row[row]) | int(state.in_column[column])
+    return lines | int(state.in_box[box_of(config, row, column)])
 
 
 def is_stuck(config: Sudoku, state: SudokuState) -> bool:
     """Whether no digit fits some empty cell."""
-    side, box = config.side, config.box
-    every = (2 << side) - 2
-    for top in range(0, side, box):
-        lines = in_rows(config, state, top)
-        around = 0
-        for column in range(side):
-            if column % box == 0:
-                around = in_box(config, state, top, column)
-            taken = around | in_column(config, state, column)
-            for place in range(box):
-                empty = state.grid[top + place, column] == 0
-                if empty and (taken | lines >> (WIDTH * place)) & every == every:
-                    return True
-    return False
+    every, stuck = (1 << config.side) - 1, 0
+    for row in range(config.side):
+        for column in range(config.side):  # no jumps: which cells are empty is hard to predict
+            full = taken_at(config, state, row, column) == every
+            stuck |= int(full) & int(state.grid[row, column] == 0)
+    return stuck != 0
