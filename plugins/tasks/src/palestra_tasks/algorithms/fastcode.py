@@ -12,6 +12,8 @@ Lines are counted in place of time, because a record must replay exactly on ever
 that does much in C counts as one, as an operation of a vector library would.
 
 Checked: the better program of every kernel is correct and faster; a wrong program is never paid.
+
+Left out: time on a real machine, compilers, and search of the web for techniques.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ The counsellor is paid 1 for the share of complaints voiced, less 0.05 for each 
 
 Checked: the emotion chain's frequencies against its stated chances; a reference counsellor voices
 every complaint, a harmful one none.
+
+Left out: the authors' trained models and transcripts of people.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ and a test costs its price over 100.
 
 Checked: the posterior against enumeration of all cases; the Bayesian doctor's accuracy with all
 symptoms and tests known equals the expected largest posterior.
+
+Left out: cases of real patients, pictures, and medical textbooks.
 """
 
 from __future__ import annotations
