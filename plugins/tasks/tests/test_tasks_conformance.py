@@ -12,6 +12,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
     "tasks/DeepSearch-v0": {"hops": 9, "described": False, "size": 30},
     "tasks/Reranking-v0": {"num_players": 2, "queries": 2, "stale": 1.0},
+    "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},
     "tasks/Hospital-v0": {"num_players": 3, "textbook": False},
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 1},
     "tasks/Incident-v0": {"num_players": 3},
