@@ -24,6 +24,7 @@ from palestra_tasks.clinic.doctors import read_experience, read_textbook
 from palestra_tasks.clinic.hospital import Ask, Hospital, Treat
 from palestra_tasks.clinic.incident import (
     KINDS,
+    TEN,
     Brief,
     IncidentResponse,
     correctness,
@@ -279,14 +280,26 @@ def test_helpers_are_ranked() -> None:
 
 
 @pytest.mark.parametrize("hidden", range(30))
-def test_the_known_remedy_scores_1(hidden: int) -> None:
-    incident = draw_incident(7, hidden)
+@pytest.mark.parametrize("kinds", [KINDS, TEN], ids=["five", "ten"])
+def test_the_known_remedy_scores_1(hidden: int, kinds: tuple[str, ...]) -> None:
+    incident = draw_incident(7, hidden, None, kinds)
     assert quality(list(incident.remedy), incident.remedy) == (1.0, 1.0, 1.0)
     assert quality(["look into recent changes"], incident.remedy) == (0.0, 0.0, 0.0)
 
 
 def test_every_kind_of_incident_is_drawn() -> None:
     assert {draw_incident(1, hidden).kind for hidden in range(60)} == set(KINDS)
+    assert {draw_incident(1, hidden, None, TEN).kind for hidden in range(120)} == set(TEN)
+
+
+def test_the_runbook_knows_ten_causes_and_the_five_of_old_are_not_enough() -> None:
+    assert mean_score("tasks/Incident-v0", "incident-runbook", 30, causes="ten") == 1.0
+    incident = next(i for n in range(99) if (i := draw_incident(7, n, None, TEN)).kind == "flag")
+    service = incident.service
+    valid, specific, right = quality([f"turn-off {service} {incident.named}"], incident.remedy)
+    assert (valid, specific, right) == (1.0, 1.0, 1.0)
+    assert quality([f"turn-off {service} no-such-flag"], incident.remedy)[0] == 0.0
+    assert quality([f"fail-over {service} {incident.named}"], incident.remedy)[0] == 0.0
 
 
 def test_correctness_is_scikit_learns_jaccard() -> None:

@@ -15,7 +15,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},
     "tasks/Hospital-v0": {"num_players": 3, "textbook": False},
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 1},
-    "tasks/Incident-v0": {"num_players": 3},
+    "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
     "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
     "tasks/EnvGen-v0": {"practice": 8, "turns": 2},
     "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
