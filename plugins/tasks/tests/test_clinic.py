@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import palestra
@@ -21,7 +22,7 @@ from palestra_tasks.clinic.counselling import (
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
-from palestra_tasks.clinic.hospital import Ask, Hospital, Treat
+from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
     KINDS,
     TEN,
@@ -274,6 +275,88 @@ def test_helpers_are_ranked() -> None:
         for agents in ("proactive-matching", "proactive-silent", "proactive-eager")
     ]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_triage_is_as_often_right_as_the_posterior_says() -> None:
+    game = Hospital(course="whole", patients=30)
+    rng = Rng.seeded(3)
+    expected, right, count = 0.0, 0, 0
+    for seed in range(40):
+        state = game.initial_state(seed)
+        known = game.knowledge(state)
+        for _ in range(20):
+            case = draw_case(known, rng)
+            named = rng.choice([n for n, yes in enumerate(case.symptoms) if yes])
+            weights = belief(known, {named: True}, {})
+            wings = [sum(remaining(known, weights, wing, "")) for wing in WINGS]
+            expected += max(wings)
+            right += wings.index(max(wings)) == case.disease % 3
+            count += 1
+    assert abs(right - expected) / count < 3 * (0.25 / count) ** 0.5
+
+
+def treat(game: Hospital, episode: palestra.Episode, right: bool, cure: bool) -> None:
+    state, known = episode.state, game.knowledge(episode.state)
+    disease = state.case.disease
+    named = disease if right else (disease + 1) % len(known.diseases)
+    given = known.cures[disease] + (not cure)
+    treatment = known.treatments[given % len(known.treatments)]
+    episode.act({0: Treat(known.diseases[named], treatment)})
+
+
+# by what was right at the first visit and at the second: what is paid in all
+COURSES = [
+    ((True, True), None, 1.5),
+    ((False, True), None, 0.5),
+    ((True, False), (True, True), 1.25),
+    ((False, False), (True, True), 0.75),
+    ((True, False), (False, False), 1.0),
+    ((False, False), (False, False), 0.0),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "paid"), COURSES)
+def test_what_is_right_only_when_a_patient_comes_back_pays_half(
+    first: tuple[bool, bool], second: tuple[bool, bool] | None, paid: float
+) -> None:
+    game = Hospital(course="whole", patients=1)
+    episode = palestra.Episode(game, 5)
+    true = WINGS[episode.state.case.disease % 3]
+    wrong = next(wing for wing in WINGS if wing != true)
+    episode.act({0: Triage(wrong)})
+    assert f"sends the patient on to the {true} wing" in episode.log[-1][0].text
+    assert "Questions and tests left: 8." in episode.describe(0)
+    treat(game, episode, *first)
+    if second:
+        assert not episode.over
+        assert episode.returns[0] == 0, "what is paid would tell whether the diagnosis was right"
+        assert "did not help" in episode.describe(0)
+        treat(game, episode, *second)
+    assert episode.over
+    assert episode.returns[0] == pytest.approx(paid)
+
+
+def test_patients_who_come_back_are_counted() -> None:
+    options: dict[str, Any] = {"course": "whole", "patients": 12, "textbook": False}
+    (record,) = palestra.play("tasks/Hospital-v0", agents="hospital-records", seed=3, **options)
+    told = " ".join(event.text for event in record.events)
+    back = told.count("has come back")
+    assert 0 < back < 12
+    assert measure(record)["came-back"] == back / 12
+
+
+def test_a_doctor_who_needs_the_textbook_says_so() -> None:
+    with pytest.raises(palestra.PalestraError, match="hospital-evolving"):
+        palestra.play("tasks/Hospital-v0", agents="hospital-bayes", textbook=False)
+
+
+def test_a_nurse_may_be_a_fourth_player() -> None:
+    episode = palestra.Episode(Hospital(course="whole", num_players=4), 1)
+    assert episode.to_act == (3,)
+    assert "Triage" not in episode.prompt(0)
+    episode.act({3: Triage("east")})
+    assert episode.to_act == (0,)
+    assert mean_score("tasks/Hospital-v0", "hospital-bayes", 6, course="whole", num_players=4) > 0.7
 
 
 # Incidents
