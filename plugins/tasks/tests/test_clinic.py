@@ -12,13 +12,20 @@ import pytest
 from palestra import Rng
 from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
+    CHAIN_TOPICS,
+    CHAINS,
     EFFECTS,
     EMOTIONS,
+    EVENTS,
     LINES,
     MOVES,
+    STIRS,
+    Close,
     Counselling,
     Say,
+    Touch,
     modulate,
+    stir,
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
@@ -357,6 +364,66 @@ def test_a_nurse_may_be_a_fourth_player() -> None:
     episode.act({3: Triage("east")})
     assert episode.to_act == (0,)
     assert mean_score("tasks/Hospital-v0", "hospital-bayes", 6, course="whole", num_players=4) > 0.7
+
+
+def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
+    kinds = len(EMOTIONS)
+    matrix = np.zeros((kinds, kinds))
+    for emotion in range(kinds):
+        rises, falls = EFFECTS["inform"][1:]
+        row = np.zeros(kinds)
+        row[min(kinds - 1, emotion + 1)] += rises / 100
+        row[max(0, emotion - 1)] += falls / 100
+        row[emotion] += 1 - (rises + falls) / 100
+        matrix[emotion] = (1 - STIRS / 100) * row + STIRS / 100 / kinds
+    values, vectors = np.linalg.eig(matrix.T)
+    settled = np.real(vectors[:, np.argmax(np.real(values))])
+    settled /= settled.sum()
+    rng, emotion, seen = Rng.seeded(5), 0, np.zeros(kinds)
+    for _ in range(40_000):
+        emotion = modulate(emotion, "inform", rng.below(100))
+        emotion = stir(emotion, STIRS, rng.below(100 * kinds))
+        seen[emotion] += 1
+    assert np.abs(seen / seen.sum() - settled).max() < 0.02
+
+
+def deep(seed: int) -> palestra.Episode:
+    return palestra.Episode(Counselling(depth="deep", sessions=2, length=8), seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_complaint_waits_until_its_topic_is_touched(seed: int) -> None:
+    game = Counselling(depth="deep", sessions=2, length=8)
+    state = game.initial_state(seed)
+    topic = CHAIN_TOPICS[CHAINS.index(state.chain)][0]
+    heard = []
+    for action in (*[Say("reflect", "I see.")] * 2, *[Touch(topic, "How is it?")] * 4):
+        state.trust, state.emotion = 100, 5
+        game.step(state, {0: action})
+        heard.append(state.voiced)
+    # the next complaint has another topic; 1 in 20 moves stirs the seeker so that they are not calm
+    assert heard[:2] == [0, 0]
+    assert heard[-1] == 1
+    assert f"Topics touched: {topic}." in game.describe(state, 0)
+
+
+def test_what_happened_between_sessions_is_told_once() -> None:
+    episode = deep(1)
+    episode.act({0: Close()})
+    happened = EVENTS[episode.state.event][0]
+    assert happened not in episode.describe(0)
+    episode.act({0: Say("affirm", "Good to see you.")})
+    assert happened not in episode.log[-1][0].text
+    episode.act({0: Say("ask", "How was your week?")})
+    assert happened in episode.log[-1][0].text
+    episode.act({0: Say("ask", "And now?")})
+    assert happened not in episode.log[-1][0].text
+
+
+def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
+    options = {"depth": "deep", "sessions": 3}
+    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 8, **options) == 0
+    assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
 
 
 # Incidents
