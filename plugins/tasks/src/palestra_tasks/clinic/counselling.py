@@ -270,9 +270,9 @@ class Counselling(Talking, TaskGame[SeekerState]):
             f"{self.length} moves. Each turn choose a kind of move and your words, as in "
             f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
-            f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, Close() ends "
-            "the session. You are paid the share of the seeker's complaints that are voiced by the "
-            "end, less 0.05 for each harmful move."
+            f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, "
+            "Close() ends the session. You are paid the share of the seeker's complaints that are "
+            "voiced by the end, less 0.05 for each harmful move."
         )
 
     @property

@@ -13,8 +13,8 @@ worlds that a user's model writes are data for `tasks/PlanWorld-v0`.
 
 Checked: the skin changes no optimum; the optimum against brute force over all plans.
 
-Left out: worlds written by a language model: rules generate them; learners that revise prompts,
-memories and code of a model, which are up to the agent.
+Left out: worlds written by a language model, in whose place rules generate them; learning by
+revised prompts and programs of a model (`learning.py` revises beliefs).
 """
 
 from __future__ import annotations
