@@ -63,6 +63,7 @@ TASKS = (
     Environment("tasks/FrontierEng-v0"),
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
+    Environment("tasks/DataRoom-v0"),
     Environment("tasks/DeepSearch-v0"),
     Environment("tasks/Reranking-v0", players=1),
     Environment("tasks/AutoEnv-v0"),
@@ -124,7 +125,7 @@ def suite(name: str) -> Suite:
         "markets": Suite("markets", "markets of two", MARKETS),
         "web": Suite("web", "sites, tools and a desktop, for one", WEB),
         "tasks": Suite(
-            "tasks", "optimisation, search, generated worlds and teaching, for one", TASKS
+            "tasks", "optimisation, search, analysis, generated worlds and teaching, for one", TASKS
         ),
         "science": Suite("science", "experiments, alone and with a novice", SCIENCE),
         "clinic": Suite("clinic", "simulated people in need, for one", CLINIC),
