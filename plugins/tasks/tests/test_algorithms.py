@@ -13,6 +13,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import InvalidAction, InvalidOption, Rng
+from palestra.records.metrics import measure as measure_record
 from palestra_tasks.algorithms.cobench import COBench, optimum_of
 from palestra_tasks.algorithms.fastcode import (
     Advise,
@@ -286,6 +287,22 @@ def test_lessons_stay_from_function_to_function_and_advice_does_not() -> None:
     gains = episode.state.final.facts["gains"]
     assert episode.returns == pytest.approx((sum(gains) / 2,) * 2)
     assert min(gains) > 0.5
+
+
+def test_an_expert_reaches_their_own_speed_and_half_of_it_is_not_enough() -> None:
+    (record,) = palestra.play(
+        "tasks/FastCode-v0", agents="fastcode-expert", seed=2, functions=2, turns=9
+    )
+    assert measure_record(record)["expert-share"] == 1
+    half = "def solve(numbers):\n    numbers = [n for n in numbers]\n    return PAIRS(numbers)\n"
+    better = KERNELS["pairs"].better.replace("def solve", "def PAIRS")
+    game = FastCode(kernel="pairs")
+    episode = palestra.Episode(game, 1)
+    episode.act({0: Program(better + "\n\n" + half)})
+    episode.act({0: Finish()})
+    assert episode.state.final is not None
+    assert episode.returns[0] > 0
+    assert episode.state.final.facts["expert_share"] == 0
 
 
 def test_functions_that_were_not_reached_count_as_no_gain() -> None:

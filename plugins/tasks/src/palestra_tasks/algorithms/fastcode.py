@@ -17,10 +17,15 @@ High-Performance Computing", 2025, whose coder and performance judge time progra
 Lines are counted in place of time, because a record must replay exactly on every machine; a line
 that does much in C counts as one, as an operation of a vector library would.
 
+The metric `expert-share` is the measure of "GSO: Challenging Software Optimization Tasks for
+Evaluating SWE-Agents", 2025: the share of functions on which a program reaches 95 % of an expert's
+speed-up.
+
 Checked: the better program of every kernel is correct and faster; a wrong program is never paid;
 the growth that a judge reads against the order that textbooks give for an algorithm.
 
-Left out: time on a real machine, compilers, and search of the web for techniques.
+Left out: time on a real machine, compilers, search of the web for
+techniques, and GSO's repositories.
 """
 
 from __future__ import annotations
@@ -77,6 +82,7 @@ NAMES = Literal[
 LIMITS = Limits(lines=MOST_LINES, cpu=2, seconds=10.0)
 COMPARED = 3  # arguments on which a program must return what the slow one does
 MOST_LESSONS = 8  # that are kept: the latest
+NEAR = 0.95  # of an expert's speed-up, from where on a program counts as fast as theirs
 CODER, JUDGE = range(2)
 
 
@@ -166,7 +172,8 @@ class SpeedState(TaskState):
     tags=("programs", "optimisation", "hidden-information"),
     paper=(
         "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for "
-        "High-Performance Computing (2025)"
+        "High-Performance Computing (2025); GSO: Challenging Software Optimization Tasks for "
+        "Evaluating SWE-Agents (2025)"
     ),
     splits={
         "small": {"size": 24},
@@ -309,6 +316,12 @@ class FastCode(Talking, TaskGame[SpeedState]):
         slow = lines_of(KERNELS[name].slow, name, self.size, seed)
         return slow / lines_of(code, name, self.size, seed), ""
 
+    def expert(self, name: str, seed: int) -> float:
+        """The speed-up of the better program that is known for a function."""
+        kernel = KERNELS[name]
+        slow = lines_of(kernel.slow, name, self.size, seed)
+        return slow / lines_of(kernel.better, name, self.size, seed)
+
     def respond(self, state: SpeedState, seat: int, action: Any) -> Reply:
         if isinstance(action, Finish):
             return self._next(state)
@@ -346,18 +359,24 @@ class FastCode(Talking, TaskGame[SpeedState]):
     def settle(self, state: SpeedState) -> Final:
         if not state.closed:
             state.works = (*state.works, Work(state.kernel, state.best[1]))
-        ratios, reasons = [], []
+        ratios, reasons, reached = [], [], 0
         for work in state.works:
             ratio, wrong = 1.0, "No faster program was right."
             if work.code:
                 ratio, wrong = self.speed_up(work.kernel, work.code, state.hidden)
                 wrong = f"Not right on hidden arguments: {wrong}" if wrong else ""
             ratios.append(ratio)
+            reached += ratio >= NEAR * self.expert(work.kernel, state.hidden)
             reasons.append(wrong or f"Speed-up {ratio:.2f}.")
         gains = [1 - 1 / ratio if ratio > 1 else 0.0 for ratio in ratios]
         score = sum(gains) / self.functions
         mean = sum(ratios) / len(ratios)
-        facts = {"speed_up": mean, "gains": gains, "lessons": len(state.lessons)}
+        facts = {
+            "speed_up": mean,
+            "gains": gains,
+            "lessons": len(state.lessons),
+            "expert_share": reached / self.functions,
+        }
         return shared_end(score, self.num_players, " ".join(reasons), facts)
 
     def determinize(self, state: SpeedState, seat: int, rng: Rng) -> SpeedState:
