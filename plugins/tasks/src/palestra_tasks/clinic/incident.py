@@ -133,15 +133,20 @@ class Known:
 
 
 @lru_cache(maxsize=2048)
+def draw_alert(seed: int) -> tuple[str, str, str, int, int]:
+    """The failed service and two others; for how many minutes which share of requests fails."""
+    rng = Rng.seeded(seed, 41)
+    names = list(SERVICES)
+    rng.shuffle(names)
+    return names[0], names[1], names[2], rng.between(20, 90), rng.between(12, 60)
+
+
+@lru_cache(maxsize=2048)
 def draw_incident(
     seed: int, hidden: int, known: Known | None = None, kinds: tuple[str, ...] = KINDS
 ) -> Incident:
     """A scenario: `seed` decides the alert, `hidden` what is behind it but for what is known."""
-    rng = Rng.seeded(seed, 41)
-    names = list(SERVICES)
-    rng.shuffle(names)
-    service, other, third = names[:3]
-    late, share = rng.between(20, 90), rng.between(12, 60)
+    service, other, third, late, share = draw_alert(seed)
     rng = Rng.seeded(hidden, 42)
     kind, version = rng.choice(kinds), _version(rng)
     replicas = rng.between(2, 5)
@@ -385,12 +390,12 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         return tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
 
     def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
-        incident = incident_of(state)
+        service = draw_alert(state.seed)[0]  # nothing hidden, so that the time tells nothing either
         options = [Option(Read, {"panel": OneOf(PANELS)})]
         if self.num_players > 1:
             options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
         if seat == self.num_players - 1:
-            commands = Text(1000, (f"restart {incident.panels['alerts'][0].split(':')[0]}", ""))
+            commands = Text(1000, (f"restart {service}", ""))
             cause = Text(600, ("unknown",))
             fields: dict[str, Domain] = {"cause": cause, "commands": commands, "risk": OneOf(RISKS)}
             options.append(Option(Brief, fields))
