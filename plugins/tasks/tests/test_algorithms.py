@@ -12,9 +12,18 @@ import cvxpy
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidAction, Rng
+from palestra import InvalidAction, InvalidOption, Rng
+from palestra.records.metrics import measure as measure_record
 from palestra_tasks.algorithms.cobench import COBench, optimum_of
-from palestra_tasks.algorithms.fastcode import FastCode, difference, lines_of
+from palestra_tasks.algorithms.fastcode import (
+    Advise,
+    FastCode,
+    Keep,
+    difference,
+    growth,
+    lines_of,
+    measure,
+)
 from palestra_tasks.algorithms.kernels import KERNELS
 from palestra_tasks.algorithms.optimus import Clause, OptiMUS, attempt, read_model
 from palestra_tasks.algorithms.stories import STORIES
@@ -243,6 +252,72 @@ def test_a_wrong_program_is_never_paid() -> None:
     assert "Not right" in episode.log[-1][0].text
     episode.act({0: Finish()})
     assert episode.returns[0] == 0
+
+
+# orders of growth of the slow programs, as textbooks give them for these loops
+ORDERS = {"pairs": 2, "best-stretch": 3, "inversions": 2, "common-subsequence": 2}
+
+
+@pytest.mark.parametrize(("name", "order"), ORDERS.items())
+def test_the_judge_reads_the_order_of_an_algorithm(name: str, order: int) -> None:
+    rate = growth(measure(KERNELS[name].slow, name, 96, 5))
+    assert rate is not None
+    assert abs(rate - order) < 0.35  # lower terms weigh at these sizes
+
+
+def test_lessons_stay_from_function_to_function_and_advice_does_not() -> None:
+    game = FastCode(num_players=2, functions=2, turns=9)
+    episode = palestra.Episode(game, 3)
+    first = episode.state.kernel
+    episode.act({0: Program(KERNELS[first].better)})
+    assert episode.to_act == (1,)
+    assert "to the power" in episode.describe(1)
+    assert "to the power" not in episode.describe(0)
+    episode.act({1: Advise("Look at line 3.", "A set finds\nfaster than a list.")})
+    episode.act({0: Finish()})
+    assert episode.state.kernel != first
+    position = episode.describe(0)
+    assert r'"A set finds\nfaster than a list."' in position
+    assert "line 3" not in position
+    episode.act({0: Program(KERNELS[episode.state.kernel].better)})
+    episode.act({1: Advise("", "")})
+    episode.act({0: Finish()})
+    assert episode.over
+    assert episode.state.final is not None
+    gains = episode.state.final.facts["gains"]
+    assert episode.returns == pytest.approx((sum(gains) / 2,) * 2)
+    assert min(gains) > 0.5
+
+
+def test_an_expert_reaches_their_own_speed_and_half_of_it_is_not_enough() -> None:
+    (record,) = palestra.play(
+        "tasks/FastCode-v0", agents="fastcode-expert", seed=2, functions=2, turns=9
+    )
+    assert measure_record(record)["expert-share"] == 1
+    half = "def solve(numbers):\n    numbers = [n for n in numbers]\n    return PAIRS(numbers)\n"
+    better = KERNELS["pairs"].better.replace("def solve", "def PAIRS")
+    game = FastCode(kernel="pairs")
+    episode = palestra.Episode(game, 1)
+    episode.act({0: Program(better + "\n\n" + half)})
+    episode.act({0: Finish()})
+    assert episode.state.final is not None
+    assert episode.returns[0] > 0
+    assert episode.state.final.facts["expert_share"] == 0
+
+
+def test_functions_that_were_not_reached_count_as_no_gain() -> None:
+    game = FastCode(functions=4, turns=3)
+    episode = palestra.Episode(game, 2)
+    episode.act({0: Keep("Sort first.")})
+    episode.act({0: Program(KERNELS[episode.state.kernel].better)})
+    episode.act({0: Finish()})
+    assert episode.over
+    assert 0 < episode.returns[0] <= 0.25
+
+
+def test_several_functions_and_a_named_one_are_refused() -> None:
+    with pytest.raises(InvalidOption, match="kernel='any'"):
+        palestra.game("tasks/FastCode-v0", kernel="pairs", functions=2)
 
 
 # Engineering

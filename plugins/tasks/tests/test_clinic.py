@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import palestra
@@ -11,19 +12,27 @@ import pytest
 from palestra import Rng
 from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
+    CHAIN_TOPICS,
+    CHAINS,
     EFFECTS,
     EMOTIONS,
+    EVENTS,
     LINES,
     MOVES,
+    STIRS,
+    Close,
     Counselling,
     Say,
+    Touch,
     modulate,
+    stir,
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
-from palestra_tasks.clinic.hospital import Ask, Hospital, Treat
+from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
     KINDS,
+    TEN,
     Brief,
     IncidentResponse,
     correctness,
@@ -275,18 +284,172 @@ def test_helpers_are_ranked() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_triage_is_as_often_right_as_the_posterior_says() -> None:
+    game = Hospital(course="whole", patients=30)
+    rng = Rng.seeded(3)
+    expected, right, count = 0.0, 0, 0
+    for seed in range(40):
+        state = game.initial_state(seed)
+        known = game.knowledge(state)
+        for _ in range(20):
+            case = draw_case(known, rng)
+            named = rng.choice([n for n, yes in enumerate(case.symptoms) if yes])
+            weights = belief(known, {named: True}, {})
+            wings = [sum(remaining(known, weights, wing, "")) for wing in WINGS]
+            expected += max(wings)
+            right += wings.index(max(wings)) == case.disease % 3
+            count += 1
+    assert abs(right - expected) / count < 3 * (0.25 / count) ** 0.5
+
+
+def treat(game: Hospital, episode: palestra.Episode, right: bool, cure: bool) -> None:
+    state, known = episode.state, game.knowledge(episode.state)
+    disease = state.case.disease
+    named = disease if right else (disease + 1) % len(known.diseases)
+    given = known.cures[disease] + (not cure)
+    treatment = known.treatments[given % len(known.treatments)]
+    episode.act({0: Treat(known.diseases[named], treatment)})
+
+
+# by what was right at the first visit and at the second: what is paid in all
+COURSES = [
+    ((True, True), None, 1.5),
+    ((False, True), None, 0.5),
+    ((True, False), (True, True), 1.25),
+    ((False, False), (True, True), 0.75),
+    ((True, False), (False, False), 1.0),
+    ((False, False), (False, False), 0.0),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "paid"), COURSES)
+def test_what_is_right_only_when_a_patient_comes_back_pays_half(
+    first: tuple[bool, bool], second: tuple[bool, bool] | None, paid: float
+) -> None:
+    game = Hospital(course="whole", patients=1)
+    episode = palestra.Episode(game, 5)
+    true = WINGS[episode.state.case.disease % 3]
+    wrong = next(wing for wing in WINGS if wing != true)
+    episode.act({0: Triage(wrong)})
+    assert f"sends the patient on to the {true} wing" in episode.log[-1][0].text
+    assert "Questions and tests left: 8." in episode.describe(0)
+    treat(game, episode, *first)
+    if second:
+        assert not episode.over
+        assert episode.returns[0] == 0, "what is paid would tell whether the diagnosis was right"
+        assert "did not help" in episode.describe(0)
+        treat(game, episode, *second)
+    assert episode.over
+    assert episode.returns[0] == pytest.approx(paid)
+
+
+def test_patients_who_come_back_are_counted() -> None:
+    options: dict[str, Any] = {"course": "whole", "patients": 12, "textbook": False}
+    (record,) = palestra.play("tasks/Hospital-v0", agents="hospital-records", seed=3, **options)
+    told = " ".join(event.text for event in record.events)
+    back = told.count("has come back")
+    assert 0 < back < 12
+    assert measure(record)["came-back"] == back / 12
+
+
+def test_a_doctor_who_needs_the_textbook_says_so() -> None:
+    with pytest.raises(palestra.PalestraError, match="hospital-evolving"):
+        palestra.play("tasks/Hospital-v0", agents="hospital-bayes", textbook=False)
+
+
+def test_a_nurse_may_be_a_fourth_player() -> None:
+    episode = palestra.Episode(Hospital(course="whole", num_players=4), 1)
+    assert episode.to_act == (3,)
+    assert "Triage" not in episode.prompt(0)
+    episode.act({3: Triage("east")})
+    assert episode.to_act == (0,)
+    assert mean_score("tasks/Hospital-v0", "hospital-bayes", 6, course="whole", num_players=4) > 0.7
+
+
+def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
+    kinds = len(EMOTIONS)
+    matrix = np.zeros((kinds, kinds))
+    for emotion in range(kinds):
+        rises, falls = EFFECTS["inform"][1:]
+        row = np.zeros(kinds)
+        row[min(kinds - 1, emotion + 1)] += rises / 100
+        row[max(0, emotion - 1)] += falls / 100
+        row[emotion] += 1 - (rises + falls) / 100
+        matrix[emotion] = (1 - STIRS / 100) * row + STIRS / 100 / kinds
+    values, vectors = np.linalg.eig(matrix.T)
+    settled = np.real(vectors[:, np.argmax(np.real(values))])
+    settled /= settled.sum()
+    rng, emotion, seen = Rng.seeded(5), 0, np.zeros(kinds)
+    for _ in range(40_000):
+        emotion = modulate(emotion, "inform", rng.below(100))
+        emotion = stir(emotion, STIRS, rng.below(100 * kinds))
+        seen[emotion] += 1
+    assert np.abs(seen / seen.sum() - settled).max() < 0.02
+
+
+def deep(seed: int) -> palestra.Episode:
+    return palestra.Episode(Counselling(depth="deep", sessions=2, length=8), seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_complaint_waits_until_its_topic_is_touched(seed: int) -> None:
+    game = Counselling(depth="deep", sessions=2, length=8)
+    state = game.initial_state(seed)
+    topic = CHAIN_TOPICS[CHAINS.index(state.chain)][0]
+    heard = []
+    for action in (*[Say("reflect", "I see.")] * 2, *[Touch(topic, "How is it?")] * 4):
+        state.trust, state.emotion = 100, 5
+        game.step(state, {0: action})
+        heard.append(state.voiced)
+    # the next complaint has another topic; 1 in 20 moves stirs the seeker so that they are not calm
+    assert heard[:2] == [0, 0]
+    assert heard[-1] == 1
+    assert f"Topics touched: {topic}." in game.describe(state, 0)
+
+
+def test_what_happened_between_sessions_is_told_once() -> None:
+    episode = deep(1)
+    episode.act({0: Close()})
+    happened = EVENTS[episode.state.event][0]
+    assert happened not in episode.describe(0)
+    episode.act({0: Say("affirm", "Good to see you.")})
+    assert happened not in episode.log[-1][0].text
+    episode.act({0: Say("ask", "How was your week?")})
+    assert happened in episode.log[-1][0].text
+    episode.act({0: Say("ask", "And now?")})
+    assert happened not in episode.log[-1][0].text
+
+
+def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
+    options = {"depth": "deep", "sessions": 3}
+    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 8, **options) == 0
+    assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
+
+
 # Incidents
 
 
 @pytest.mark.parametrize("hidden", range(30))
-def test_the_known_remedy_scores_1(hidden: int) -> None:
-    incident = draw_incident(7, hidden)
+@pytest.mark.parametrize("kinds", [KINDS, TEN], ids=["five", "ten"])
+def test_the_known_remedy_scores_1(hidden: int, kinds: tuple[str, ...]) -> None:
+    incident = draw_incident(7, hidden, None, kinds)
     assert quality(list(incident.remedy), incident.remedy) == (1.0, 1.0, 1.0)
     assert quality(["look into recent changes"], incident.remedy) == (0.0, 0.0, 0.0)
 
 
 def test_every_kind_of_incident_is_drawn() -> None:
     assert {draw_incident(1, hidden).kind for hidden in range(60)} == set(KINDS)
+    assert {draw_incident(1, hidden, None, TEN).kind for hidden in range(120)} == set(TEN)
+
+
+def test_the_runbook_knows_ten_causes_and_the_five_of_old_are_not_enough() -> None:
+    assert mean_score("tasks/Incident-v0", "incident-runbook", 30, causes="ten") == 1.0
+    incident = next(i for n in range(99) if (i := draw_incident(7, n, None, TEN)).kind == "flag")
+    service = incident.service
+    valid, specific, right = quality([f"turn-off {service} {incident.named}"], incident.remedy)
+    assert (valid, specific, right) == (1.0, 1.0, 1.0)
+    assert quality([f"turn-off {service} no-such-flag"], incident.remedy)[0] == 0.0
+    assert quality([f"fail-over {service} {incident.named}"], incident.remedy)[0] == 0.0
 
 
 def test_correctness_is_scikit_learns_jaccard() -> None:

@@ -9,7 +9,7 @@ import pytest
 from palestra import Episode, Rng
 from palestra_tasks.algorithms.cobench import COBench, instance_of
 from palestra_tasks.clinic.counselling import Counselling, Say, Speak
-from palestra_tasks.clinic.incident import KINDS, PANELS, IncidentResponse, Read, incident_of
+from palestra_tasks.clinic.incident import KINDS, PANELS, TEN, IncidentResponse, Read, incident_of
 from palestra_tasks.engineering.bench import FrontierEng
 
 DRAWS = 60
@@ -20,9 +20,12 @@ def redrawn(episode: Episode, seat: int = 0) -> list[Any]:
 
 
 @pytest.mark.parametrize("shown", [(), *((panel,) for panel in PANELS), PANELS])
-@pytest.mark.parametrize("seed", range(4))
-def test_panels_that_were_not_read_are_drawn_anew(shown: tuple[str, ...], seed: int) -> None:
-    episode = Episode(IncidentResponse(), seed)
+@pytest.mark.parametrize("causes", ["five", "ten"])
+@pytest.mark.parametrize("seed", range(6))
+def test_panels_that_were_not_read_are_drawn_anew(
+    shown: tuple[str, ...], seed: int, causes: str
+) -> None:
+    episode = Episode(palestra.game("tasks/Incident-v0", causes=causes), seed)
     for panel in shown:
         episode.act({0: Read(panel)})
     true = incident_of(episode.state)
@@ -35,7 +38,11 @@ def test_panels_that_were_not_read_are_drawn_anew(shown: tuple[str, ...], seed: 
             assert sum(same) < DRAWS / 2, panel
     kinds = {one.kind for one in drawn}
     assert true.kind in kinds
-    assert kinds == set(KINDS) or not {"logs", "metrics", "deploys"}.isdisjoint(shown)
+    assert kinds == set(KINDS if causes == "five" else TEN) or not {
+        "logs",
+        "metrics",
+        "deploys",
+    }.isdisjoint(shown)
     if "logs" in shown:
         assert kinds == {true.kind}
     if shown == PANELS:
@@ -104,8 +111,9 @@ def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
 
 
 def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
-    episode = Episode(Counselling(num_players=2), 1)
+    game = Counselling(num_players=2)
+    episode = Episode(game, 1)
     episode.act({0: Say("confront", "Is that so?")})
     assert "confront" not in "\n".join([episode.prompt(1), *episode.scene(1).texts()])
     assert "confront" in "\n".join(episode.scene(0).texts())
-    assert isinstance(episode.game.seen(episode.state, 1)[0].action, Speak)
+    assert isinstance(game.seen(episode.state, 1)[0].action, Speak)

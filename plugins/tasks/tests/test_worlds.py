@@ -14,7 +14,17 @@ from palestra import InvalidOption, Rng
 from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
 from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
 from palestra_tasks.worlds.envgen import Configure, EnvGen
-from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds
+from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds, survey
+from palestra_tasks.worlds.learning import (
+    METHODS,
+    Candidate,
+    compare,
+    errors,
+    learn,
+    play,
+    revise,
+    select,
+)
 from palestra_tasks.worlds.planning import (
     apply_action,
     generate_world,
@@ -272,7 +282,52 @@ def test_a_broken_configuration_is_refused_by_name(worlds: str, why: str) -> Non
     assert episode.returns[0] == 0
 
 
+# Learning across worlds
+
+
+def test_the_truth_explains_every_move_of_every_world() -> None:
+    for rules, pays, skin in WORLDS:
+        truth = Candidate(rules, skin == "inverted")
+        _, moves = play(truth, (rules, pays, skin), 4, 0.5)
+        assert errors(truth, moves) == 0
+
+
+@pytest.mark.parametrize(("rules", "skin"), [("ice", "sea"), ("torus", "inverted")])
+def test_a_method_learns_what_it_revises_and_nothing_else(rules: str, skin: str) -> None:
+    world = (rules, "collect", skin)
+    method = {one.name: one for one in METHODS}
+    assert learn(method["none"], world) == Candidate()
+    assert learn(method["rules"], world).turned is False
+    assert learn(method["words"], world).rules == "plain"
+    scores = compare([world], [method["none"], method["both"]], range(200, 206))
+    assert scores["both"][0] > scores["none"][0] + 0.2
+    assert scores["best for each world"][0] == max(scores["both"][0], scores["none"][0])
+
+
+def test_who_believes_the_truth_is_paid_the_optimum() -> None:
+    for world in WORLDS[::5]:
+        truth = Candidate(world[0], world[2] == "inverted")
+        assert [play(truth, world, seed)[0] for seed in range(3)] == [1.0] * 3
+
+
+def test_selection_of_the_best_and_of_the_front() -> None:
+    a, b, c = Candidate("ice"), Candidate("torus"), Candidate("stride")
+    scores = {a: (1.0, 0.0), b: (0.0, 0.9), c: (0.0, 0.5)}
+    assert select(scores) == [a]
+    assert set(select(scores, "pareto")) == {a, b}, "c is no better than b anywhere"
+
+
+def test_a_component_that_there_is_not_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="'rules' or 'words'"):
+        revise(Candidate(), "prompt", [])
+
+
 # AgentGym
+
+
+def test_one_agent_plays_all_fourteen_kinds() -> None:
+    means = survey(episodes=1)
+    assert set(means) == set(installed_kinds())
 
 
 def test_every_kind_is_an_environment() -> None:

@@ -63,6 +63,9 @@ TASKS = (
     Environment("tasks/FrontierEng-v0"),
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
+    Environment("tasks/DataRoom-v0"),
+    Environment("tasks/DeepSearch-v0"),
+    Environment("tasks/Reranking-v0", players=1),
     Environment("tasks/AutoEnv-v0"),
     Environment("tasks/PlanWorld-v0"),
     Environment("tasks/AgentGen-v0"),
@@ -121,7 +124,9 @@ def suite(name: str) -> Suite:
         "social": Suite("social", "social dilemmas and bargains of two", SOCIAL),
         "markets": Suite("markets", "markets of two", MARKETS),
         "web": Suite("web", "sites, tools and a desktop, for one", WEB),
-        "tasks": Suite("tasks", "optimisation, generated worlds and teaching, for one", TASKS),
+        "tasks": Suite(
+            "tasks", "optimisation, search, analysis, generated worlds and teaching, for one", TASKS
+        ),
         "science": Suite("science", "experiments, alone and with a novice", SCIENCE),
         "clinic": Suite("clinic", "simulated people in need, for one", CLINIC),
         "all-offline": Suite(

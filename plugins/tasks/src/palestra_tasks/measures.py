@@ -46,6 +46,12 @@ def speed_up(record: EpisodeRecord) -> float | None:
     return verdict(record).get("speed_up")
 
 
+@metric("expert-share", measures=("tasks/FastCode-v0",), bounds=(0.0, 1.0), better="higher")
+def expert_share(record: EpisodeRecord) -> float | None:
+    """The share of functions on which 95 % of an expert's speed-up were reached."""
+    return verdict(record).get("expert_share")
+
+
 @metric("student-accuracy", measures=("tasks/DataTeacher-v0",), bounds=(0.0, 1.0), better="higher")
 def student_accuracy(record: EpisodeRecord) -> float | None:
     """The student's accuracy on the hidden test."""

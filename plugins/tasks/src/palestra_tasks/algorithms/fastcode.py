@@ -3,24 +3,51 @@
 The player reads a correct and slow Python function and hands in faster ones. Each is first compared
 with the slow one on three random arguments, then measured: the number of lines that it executes.
 The best correct program is measured again on hidden arguments at the end; the reward is 1 - 1 /
-speed-up, where the speed-up is the ratio of lines, at least 1. A run may take two seconds of
-processor time, so that no program holds the host for more than a dozen.
+speed-up, where the speed-up is the ratio of lines, at least 1, and the mean over functions where
+there are several. A run may take two seconds of processor time, so that no program holds the host
+for more than a dozen.
+
+With two seats a coder writes the programs and a judge of performance answers each of them. The
+judge alone reads how many lines it executes by the size of its argument, and how fast they grow;
+they advise the coder, and state a lesson. Lessons stay from attempt to attempt and from function to
+function (`functions`), while advice is about one program. A player alone keeps lessons with `Keep`.
 
 After "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for
 High-Performance Computing", 2025, whose coder and performance judge time programs on a machine.
 Lines are counted in place of time, because a record must replay exactly on every machine; a line
 that does much in C counts as one, as an operation of a vector library would.
 
-Checked: the better program of every kernel is correct and faster; a wrong program is never paid.
+The metric `expert-share` is the measure of "GSO: Challenging Software Optimization Tasks for
+Evaluating SWE-Agents", 2025: the share of functions on which a program reaches 95 % of an expert's
+speed-up.
+
+Checked: the better program of every kernel is correct and faster; a wrong program is never paid;
+the growth that a judge reads against the order that textbooks give for an algorithm.
+
+Left out: time on a real machine, compilers, search of the web for
+techniques, and GSO's repositories.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from palestra import Meta, Option, Rng, ScriptedAgent, Text, Turn, agent, environment
+from palestra import (
+    InvalidOption,
+    Meta,
+    Option,
+    Rng,
+    ScriptedAgent,
+    Talking,
+    Text,
+    TextAction,
+    Turn,
+    agent,
+    environment,
+)
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
 from palestra.scene import Bar, Bars, Part
@@ -35,7 +62,7 @@ from palestra_tasks.desk import (
     TaskGame,
     TaskState,
     Turns,
-    solo,
+    shared_end,
 )
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
@@ -54,6 +81,22 @@ NAMES = Literal[
 
 LIMITS = Limits(lines=MOST_LINES, cpu=2, seconds=10.0)
 COMPARED = 3  # arguments on which a program must return what the slow one does
+MOST_LESSONS = 8  # that are kept: the latest
+NEAR = 0.95  # of an expert's speed-up, from where on a program counts as fast as theirs
+CODER, JUDGE = range(2)
+
+
+class Keep(TextAction, frozen=True):
+    """Keep a lesson for later attempts and functions."""
+
+    lesson: str
+
+
+class Advise(TextAction, frozen=True):
+    """Advise the coder on the program, and state a lesson to keep; it may be empty."""
+
+    advice: str
+    lesson: str
 
 
 @lru_cache(maxsize=512)
@@ -82,6 +125,32 @@ def lines_of(code: str, name: str, size: int, seed: int) -> int:
     return run(code, "solve", argument, limits=LIMITS).lines
 
 
+@lru_cache(maxsize=4096)
+def measure(code: str, name: str, size: int, seed: int) -> tuple[tuple[int, int], ...]:
+    """The sizes of the compared arguments, and how many lines a program executes on each."""
+    found = []
+    for number in range(COMPARED):
+        argument = argument_of(name, max(16, size >> number), seed, number)
+        found.append((max(16, size >> number), run(code, "solve", argument, limits=LIMITS).lines))
+    return tuple(dict(found).items())
+
+
+def growth(measured: tuple[tuple[int, int], ...]) -> float | None:
+    """The exponent with which lines grow from the smallest to the largest size; None if unknown."""
+    (small, few), (large, many) = min(measured), max(measured)
+    if small == large or not few or not many:
+        return None
+    return math.log(many / few) / math.log(large / small)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A function that is done: its name, and the best program."""
+
+    kernel: str
+    code: str
+
+
 @dataclass(slots=True, kw_only=True)
 class SpeedState(TaskState):
     """The state of an optimisation of a program."""
@@ -91,6 +160,10 @@ class SpeedState(TaskState):
     hidden: int  # of the arguments that count
     best: tuple[float, str] = (1.0, "")  # speed-up and program
     curve: tuple[float, ...] = ()
+    coming: tuple[str, ...] = ()  # functions after this one
+    works: tuple[Work, ...] = ()
+    lessons: tuple[str, ...] = ()
+    judged: str = ""  # the program that waits for the judge
 
 
 @environment(
@@ -99,20 +172,32 @@ class SpeedState(TaskState):
     tags=("programs", "optimisation", "hidden-information"),
     paper=(
         "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for "
-        "High-Performance Computing (2025)"
+        "High-Performance Computing (2025); GSO: Challenging Software Optimization Tasks for "
+        "Evaluating SWE-Agents (2025)"
     ),
-    splits={"small": {"size": 24}, "large": {"size": 80}},
+    splits={
+        "small": {"size": 24},
+        "large": {"size": 80},
+        "lessons": {"functions": 4, "turns": 32},
+        "coder-and-judge": {"num_players": 2, "turns": 12},
+    },
 )
 @dataclass(frozen=True)
-class FastCode(TaskGame[SpeedState]):
+class FastCode(Talking, TaskGame[SpeedState]):
     """One player makes a slow Python function fast; executed lines are counted.
 
-    There are no numbered actions. The reward is 1 - 1 / speed-up on hidden arguments.
+    There are no numbered actions. The reward is the mean of 1 - 1 / speed-up on hidden arguments.
     """
 
+    num_players: Annotated[
+        int, Meta(ge=1, le=2, description="1: a coder; 2: and a judge of performance")
+    ] = 1
     kernel: Annotated[
         NAMES | Literal["any"], Meta(description="the function; any: drawn from the seed")
     ] = "any"
+    functions: Annotated[
+        int, Meta(ge=1, le=8, description="functions one after another, with lessons kept")
+    ] = 1
     size: Annotated[int, Meta(ge=16, le=200, description="size of the arguments")] = 24
     turns: Turns = 6
 
@@ -129,61 +214,181 @@ class FastCode(TaskGame[SpeedState]):
         You read whether the program is right and how much faster it is. Finish() ends the work. You
         are paid 1 - 1 / speed-up of your best right program, measured on other arguments.
     """
-    action_types = (Program, Finish)
+    payoffs = "common"
+    action_types = (Program, Keep, Finish, Advise)
+
+    def rules_for(self, seat: int) -> str:
+        if seat == JUDGE:
+            return (
+                "You judge the performance of programs. A coder makes slow Python functions faster "
+                "without changing what they return; speed is the number of lines executed. You "
+                "read every program, whether it is right, and how many lines it executes by the "
+                "size of its argument, which the coder does not read. Answer with "
+                "Advise(advice='…', lesson='…'): advice on this program, and a lesson to keep for "
+                "later programs and functions, or ''. You are paid what the coder is paid: 1 - 1 / "
+                "speed-up of the best right program, the mean over functions."
+            )
+        more = []
+        if self.functions > 1:
+            more.append(
+                f"There are {self.functions} functions: Finish() ends the work on one and begins "
+                "the next, and you are paid the mean."
+            )
+        if self.num_players == 1 and self.functions > 1:
+            more.append("Keep(lesson='…') keeps a lesson, which you read from then on.")
+        elif self.num_players == 2:
+            more.append(
+                "A judge of performance answers every program with advice, and with a lesson that "
+                "you read from then on."
+            )
+        return " ".join([super().rules_for(seat), *more])
 
     def validate(self) -> None:
         require_sandbox()
+        if self.functions > 1 and self.kernel != "any":
+            raise InvalidOption(
+                f"functions={self.functions} draws several functions, but kernel={self.kernel!r} "
+                "is one; use kernel='any' or functions=1"
+            )
 
     def initial_state(self, seed: int | None = None) -> SpeedState:
         rng = Rng.seeded(check_seed(seed))
         drawn = rng.choice(sorted(KERNELS))
         name = drawn if self.kernel == "any" else self.kernel
-        return SpeedState(rng=rng, kernel=name, seed=rng.word(), hidden=rng.word())
+        state = SpeedState(rng=rng, kernel=name, seed=rng.word(), hidden=rng.word())
+        state.coming = self._others(rng, [name])
+        return state
+
+    def _others(self, rng: Rng, known: list[str]) -> tuple[str, ...]:
+        """Functions that come after those known, so that there are `functions` of them."""
+        others = [name for name in sorted(KERNELS) if name not in known]
+        if self.functions > len(known):
+            rng.shuffle(others)
+        return tuple(others[: self.functions - len(known)])
+
+    def acting(self, state: SpeedState) -> int:
+        return JUDGE if state.judged else CODER
 
     def statement(self, state: SpeedState, seat: int) -> str:
         kernel = KERNELS[state.kernel]
         return f"{kernel.task}\nThe slow program:\n```python\n{kernel.slow.strip()}\n```"
 
     def notes(self, state: SpeedState, seat: int) -> tuple[str, ...]:
-        return (f"Best speed-up so far: {state.best[0]:.2f}.",)
+        lines = [f"Best speed-up so far: {state.best[0]:.2f}."]
+        if self.functions > 1:
+            number = min(len(state.works) + 1, self.functions)
+            lines.insert(0, f"Function {number} of {self.functions}.")
+        lines += [f"Lesson {n + 1}: {self.quoted(said)}" for n, said in enumerate(state.lessons)]
+        if seat == JUDGE and state.judged:
+            lines.append(f"The program to judge: {self.quoted(state.judged)}")
+            slow = KERNELS[state.kernel].slow
+            lines.append(f"The slow program executes {self._told(state, slow)}.")
+            lines.append(f"This program executes {self._told(state, state.judged)}.")
+        return tuple(lines)
+
+    def _told(self, state: SpeedState, code: str) -> str:
+        """How many lines a program executes by size, and how fast they grow."""
+        measured = measure(code, state.kernel, self.size, state.seed)
+        counts = [f"{lines} lines at size {size}" for size, lines in measured]
+        rate = growth(measured)
+        grows = "" if rate is None else f", so that they grow as size to the power {rate:.1f}"
+        return ", ".join(counts) + grows
 
     def options(self, state: SpeedState, seat: int) -> tuple[Option, ...]:
         kernel = KERNELS[state.kernel]
+        if seat == JUDGE:
+            words = {
+                "advice": Text(600, ("Count each value once.", "It is right.")),
+                "lesson": Text(300, ("", "Use a dictionary.")),
+            }
+            return (Option(Advise, words),)
         samples = (kernel.slow, "def solve(argument):\n    return 0\n")
-        return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
+        program = Option(Program, {"code": Text(LONGEST_PROGRAM, samples)})
+        if self.num_players > 1 or self.functions == 1:
+            return (program, FINISH)
+        return (program, Option(Keep, {"lesson": Text(300, ("Use a dictionary.",))}), FINISH)
 
-    def speed_up(self, state: SpeedState, code: str, seed: int) -> tuple[float, str]:
+    def speed_up(self, name: str, code: str, seed: int) -> tuple[float, str]:
         """The ratio of lines, and why the program does not count; empty if it does."""
-        name = state.kernel
         wrong = difference(code, name, self.size, seed, COMPARED)
         if wrong:
             return 0.0, wrong
         slow = lines_of(KERNELS[name].slow, name, self.size, seed)
         return slow / lines_of(code, name, self.size, seed), ""
 
+    def expert(self, name: str, seed: int) -> float:
+        """The speed-up of the better program that is known for a function."""
+        kernel = KERNELS[name]
+        slow = lines_of(kernel.slow, name, self.size, seed)
+        return slow / lines_of(kernel.better, name, self.size, seed)
+
     def respond(self, state: SpeedState, seat: int, action: Any) -> Reply:
         if isinstance(action, Finish):
-            state.closed = True
-            return Reply("The work is over.", kind="finish")
-        ratio, wrong = self.speed_up(state, action.code, state.seed)
+            return self._next(state)
+        if isinstance(action, Keep):
+            self._learn(state, action.lesson)
+            return Reply(f"Kept: {self.quoted(action.lesson)}", kind="lesson")
+        if isinstance(action, Advise):
+            state.judged = ""
+            self._learn(state, action.lesson)
+            lesson = f" Lesson: {self.quoted(action.lesson)}" if action.lesson else ""
+            said = f"The judge advises: {self.quoted(action.advice)}{lesson}"
+            return Reply(said, {"said": action.advice, "lesson": action.lesson}, kind="message")
+        ratio, wrong = self.speed_up(state.kernel, action.code, state.seed)
         state.curve = (*state.curve, ratio)
         if ratio > state.best[0]:
             state.best = (ratio, action.code)
+        state.judged = action.code if self.num_players > 1 else ""
         text = f"Not right: {wrong}" if wrong else f"Right, with a speed-up of {ratio:.2f}."
         return Reply(text, {"right": not wrong, "speed_up": ratio})
 
+    def _learn(self, state: SpeedState, lesson: str) -> None:
+        if lesson:
+            state.lessons = (*state.lessons, lesson)[-MOST_LESSONS:]
+
+    def _next(self, state: SpeedState) -> Reply:
+        """End the work on a function; the next one begins, if there is one."""
+        state.works = (*state.works, Work(state.kernel, state.best[1]))
+        if not state.coming:
+            state.closed = True
+            return Reply("The work is over.", kind="finish")
+        state.kernel, state.coming = state.coming[0], state.coming[1:]
+        state.best, state.curve = (1.0, ""), ()
+        return Reply(f"The next function. {KERNELS[state.kernel].task}")
+
     def settle(self, state: SpeedState) -> Final:
-        if not state.best[1]:
-            return solo(0.0, "No faster program was right.", speed_up=1.0)
-        ratio, wrong = self.speed_up(state, state.best[1], state.hidden)
-        score = max(0.0, 1 - 1 / ratio) if ratio else 0.0
-        reason = f"Not right on hidden arguments: {wrong}" if wrong else f"Speed-up {ratio:.2f}."
-        return solo(score, reason, speed_up=ratio)
+        if not state.closed:
+            state.works = (*state.works, Work(state.kernel, state.best[1]))
+        ratios, reasons, reached = [], [], 0
+        for work in state.works:
+            ratio, wrong = 1.0, "No faster program was right."
+            if work.code:
+                ratio, wrong = self.speed_up(work.kernel, work.code, state.hidden)
+                wrong = f"Not right on hidden arguments: {wrong}" if wrong else ""
+            ratios.append(ratio)
+            reached += ratio >= NEAR * self.expert(work.kernel, state.hidden)
+            reasons.append(wrong or f"Speed-up {ratio:.2f}.")
+        gains = [1 - 1 / ratio if ratio > 1 else 0.0 for ratio in ratios]
+        score = sum(gains) / self.functions
+        mean = sum(ratios) / len(ratios)
+        facts = {
+            "speed_up": mean,
+            "gains": gains,
+            "lessons": len(state.lessons),
+            "expert_share": reached / self.functions,
+        }
+        return shared_end(score, self.num_players, " ".join(reasons), facts)
 
     def determinize(self, state: SpeedState, seat: int, rng: Rng) -> SpeedState:
-        """Draw other arguments, those with feedback too: the player reads none of them."""
+        """Draw other arguments and other functions to come.
+
+        A judge reads lines that follow from the arguments, so theirs stay while they judge.
+        """
         copy = self.clone(state)
-        copy.seed, copy.hidden = rng.word(), rng.word()
+        if seat == CODER or not state.judged:
+            copy.seed = rng.word()
+        copy.hidden = rng.word()
+        copy.coming = self._others(rng, [*(w.kernel for w in state.works), state.kernel])
         return copy
 
     def picture(self, state: SpeedState, seat: int | None) -> tuple[Part, ...]:
@@ -194,10 +399,16 @@ class FastCode(TaskGame[SpeedState]):
 
 @agent("fastcode-expert", kind="scripted")
 class Expert(ScriptedAgent[FastCode]):
-    """Hands in the better program that is known for each function."""
+    """Hands in the better program that is known for each function; as the judge it has no advice.
+
+    It finishes a function as soon as its program was answered.
+    """
 
     def choose(self, turn: Turn[FastCode]) -> Any:
-        if any("right" in event.data for event in turn.transcript):
-            return Finish()
+        if turn.seat == JUDGE:
+            return Advise("It is as fast as I know.", "")
         position = turn.position
-        return next(Program(k.better) for k in KERNELS.values() if position.startswith(k.task))
+        kernel = next(k for k in KERNELS.values() if position.startswith(k.task))
+        if "Best speed-up so far: 1.00." not in position:
+            return Finish()
+        return Program(kernel.better)

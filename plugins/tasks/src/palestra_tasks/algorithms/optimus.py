@@ -13,6 +13,8 @@ long and the model is kept as a table of clauses that are edited one by one (`fo
 `distractors`). As there, accuracy is whether the optimum is right. The stories are ours.
 
 Checked: each story's optimum against another library's solver; see the tests.
+
+Left out: the authors' data sets; the team of agents that share the work, which is up to the player.
 """
 
 from __future__ import annotations

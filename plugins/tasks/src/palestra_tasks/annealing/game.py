@@ -17,6 +17,8 @@ emptier bins lead somewhere; Rosenbrock, (1 - x)² + 100 (y - x²)².
 
 Checked: at a fixed temperature, uniform proposals visit solutions with Boltzmann's frequencies,
 computed by listing all solutions of a small knapsack.
+
+Left out: the paper's networks and their training by policy gradients; instances of its size.
 """
 
 from __future__ import annotations

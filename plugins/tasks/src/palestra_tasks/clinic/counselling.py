@@ -10,6 +10,11 @@ next complaint is voiced, which asks for enough trust and for calm. Three layers
 was said in this session, a summary of each earlier one, and a scale that is filled in before each
 session and fetched with `Recall`. A later session resumes where trust has faded a little.
 
+With `depth="deep"` the seeker is harder to reach. A complaint is voiced only in a session in which
+its topic was touched, and a topic that lies too deep makes them feel worse. Something happens
+between sessions, which they tell if they are asked or heard. And one move in ten stirs them: the
+emotion is then drawn anew.
+
 After Wang, Wang, Wang et al., "AnnaAgent: Dynamic Evolution Agent System with Multi-Session Memory
 for Realistic Seeker Simulation", 2025: emotion modulation, complaint chains and tertiary memory.
 Its modulator and elicitor are trained on counselling dialogues; here both are rules with stated
@@ -19,14 +24,18 @@ choose the words, while the rules decide how they feel.
 
 The counsellor is paid 1 for the share of complaints voiced, less 0.05 for each harmful move.
 
-Checked: the emotion chain's frequencies against its stated chances; a reference counsellor voices
+Checked: the emotion chain's frequencies against its stated chances, and with `depth="deep"` against
+the stationary distribution of its matrix; a reference counsellor voices
 every complaint, a harmful one none.
+
+Left out: the authors' trained models and transcripts of people.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
@@ -96,6 +105,22 @@ CHAINS = (
         "I am afraid that nobody can be trusted.",
     ),
 )
+TOPICS = ("body", "family", "free time", "friends", "self", "sleep", "study", "work")
+CHAIN_TOPICS = (
+    ("sleep", "work", "family", "self"),
+    ("body", "family", "work", "self"),
+    ("body", "study", "family", "work"),
+    ("free time", "friends", "friends", "self"),
+)
+STIRS = 10  # percent of moves after which the emotion of a deep seeker is drawn anew
+# What may happen between sessions, and by how much the emotion rises
+EVENTS = (
+    ("A friend of mine was taken ill.", -2),
+    ("I had a row with a neighbour.", -1),
+    ("I slept well for once.", 1),
+    ("My sister had a child.", 2),
+)
+HEARD = ("ask", "reflect")  # moves after which the seeker tells what happened
 PLACEHOLDER = "I do not know what to say."
 
 
@@ -103,6 +128,13 @@ class Say(TextAction, frozen=True):
     """Say something to the seeker, as a move of one kind."""
 
     move: str
+    text: str
+
+
+class Touch(TextAction, frozen=True):
+    """Ask about a topic."""
+
+    topic: str
     text: str
 
 
@@ -140,6 +172,17 @@ def modulate(emotion: int, move: str, draw: int) -> int:
     return max(0, emotion - 1) if draw < rises + falls else emotion
 
 
+def stir(emotion: int, percent: int, draw: int) -> int:
+    """The emotion, or in `percent` of cases one drawn anew; `draw` is uniform from 0 to 599."""
+    kinds = len(EMOTIONS)
+    return draw % kinds if draw // kinds < percent else emotion
+
+
+def effect_of(action: TextAction) -> str:
+    """The move whose effects an action has; empty for those without."""
+    return action.move if isinstance(action, Say) else "ask" if isinstance(action, Touch) else ""
+
+
 @dataclass(slots=True, kw_only=True)
 class SeekerState(TaskState):
     """The state of a course of sessions."""
@@ -158,6 +201,8 @@ class SeekerState(TaskState):
     harm: int = 0
     turn_of: int = 0
     recalled: int = 0  # sessions whose scales have been fetched
+    touched: tuple[str, ...] = ()  # topics of this session
+    event: int = -1  # what happened before this session; -1 for nothing, or once it was told
 
 
 @environment(
@@ -172,6 +217,7 @@ class SeekerState(TaskState):
         "one-session": {"sessions": 1, "length": 12},
         "several-sessions": {"sessions": 3},
         "two-players": {"num_players": 2},
+        "deep": {"depth": "deep", "sessions": 3},
     },
 )
 @dataclass(frozen=True)
@@ -181,7 +227,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
     Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
     of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
     harmful moves, the scale of the last session recalled (-1 for none), and for the seeker emotion
-    and trust (-1 for the counsellor).
+    and trust (-1 for the counsellor). A deep seeker adds Touch for each topic to the actions, and
+    to the observation 1 for each topic that was touched in this session.
     """
 
     num_players: Annotated[
@@ -189,6 +236,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
     ] = 1
     sessions: Annotated[int, Meta(ge=1, le=10, description="sessions of the course")] = 2
     length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 10
+    depth: Annotated[
+        Literal["plain", "deep"],
+        Meta(description="the seeker; deep: topics have to be touched, and things happen"),
+    ] = "plain"
 
     rules_text = """
         This is a simulation for the study of agents. The seeker is a program, and nothing here is
@@ -196,7 +247,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
     """
     payoffs = "common"
     deterministic = False
-    action_types = (Say, Recall, Close, Speak)
+    action_types = (Say, Touch, Recall, Close, Speak)
     feature_bounds = (-1.0, 1e4)
 
     def rules_for(self, seat: int) -> str:
@@ -207,14 +258,21 @@ class Counselling(Talking, TaskGame[SeekerState]):
                 "complaints you may voice. Answer the counsellor in these feelings, with "
                 "Speak(text='…'); do not name complaints that you may not voice yet."
             )
+        deep = (
+            f"Touch(topic='work', text='…') asks about one of the topics {', '.join(TOPICS)}: a "
+            "complaint is voiced only in a session in which its topic was touched, and one that "
+            "lies too deep makes the seeker feel worse. "
+            if self.depth == "deep"
+            else ""
+        )
         return (
             f"{head}\nYou are the counsellor, in a course of {self.sessions} sessions of up to "
             f"{self.length} moves. Each turn choose a kind of move and your words, as in "
             f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
-            "voice what lies deeper. Recall() shows earlier scales and summaries, Close() ends the "
-            "session. You are paid the share of the seeker's complaints that are voiced by the "
-            "end, less 0.05 for each harmful move."
+            f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, "
+            "Close() ends the session. You are paid the share of the seeker's complaints that are "
+            "voiced by the end, less 0.05 for each harmful move."
         )
 
     @property
@@ -226,9 +284,13 @@ class Counselling(Talking, TaskGame[SeekerState]):
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
         moves = tuple(Say(move, LINES[move]) for move in MOVES)
         both = (Speak(PLACEHOLDER),) if self.num_players == 2 else ()
-        return (*moves, Recall(), Close(), *both)
+        touches = (Touch(topic, f"How is it with {topic}?") for topic in TOPICS)
+        deep = tuple(touches) if self.depth == "deep" else ()
+        return (*moves, Recall(), Close(), *both, *deep)
 
-    num_features = 7
+    @property
+    def num_features(self) -> int:
+        return 7 + (len(TOPICS) if self.depth == "deep" else 0)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -268,8 +330,12 @@ class Counselling(Talking, TaskGame[SeekerState]):
         line = f"Session {session} of {self.sessions}, move {move}."
         if seat == 1:
             may = state.chain[state.voiced - 1] if state.new else "none"
-            return (line, f"You feel {EMOTIONS[state.emotion]}. New complaint to voice: {may}")
-        return (line, f"Complaints heard so far: {state.voiced}.")
+            happened = (f"This week: {EVENTS[state.event][0]}",) if state.event >= 0 else ()
+            feels = f"You feel {EMOTIONS[state.emotion]}. New complaint to voice: {may}"
+            return (line, *happened, feels)
+        touched = (f"Topics touched: {', '.join(state.touched) or 'none'}.",)
+        deep = touched if self.depth == "deep" else ()
+        return (line, f"Complaints heard so far: {state.voiced}.", *deep)
 
     def options(self, state: SeekerState, seat: int) -> tuple[Option, ...]:
         if seat == 1:
@@ -277,7 +343,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
             return (Option(Speak, {"text": Text(400, lines)}),)
         words = Text(400, tuple(LINES.values()))
         recall = (Option(Recall),) if state.recalled <= state.session else ()
-        return (Option(Say, {"move": OneOf(MOVES), "text": words}), *recall, Option(Close))
+        asks = Text(400, tuple(f"How is it with {topic}?" for topic in TOPICS))
+        touch = (Option(Touch, {"topic": OneOf(TOPICS), "text": asks}),)
+        deep = touch if self.depth == "deep" else ()
+        return (Option(Say, {"move": OneOf(MOVES), "text": words}), *deep, *recall, Option(Close))
 
     def respond(self, state: SeekerState, seat: int, action: Any) -> Reply:
         if isinstance(action, Speak):
@@ -296,23 +365,44 @@ class Counselling(Talking, TaskGame[SeekerState]):
             return Reply("The session is over.")
         return self._say(state, action)
 
-    def _say(self, state: SeekerState, action: Say) -> Reply:
+    def _say(self, state: SeekerState, action: Say | Touch) -> Reply:
+        move = effect_of(action)
         state.in_session += 1
-        state.harm += action.move in HARMFUL
-        state.trust = max(0, min(100, state.trust + EFFECTS[action.move][0]))
-        state.emotion = modulate(state.emotion, action.move, state.rng.below(100))
-        deeper = state.voiced < STAGES and state.trust >= NEEDED[state.voiced]
-        state.new = deeper and state.emotion >= CALM
+        state.harm += move in HARMFUL
+        state.trust = max(0, min(100, state.trust + EFFECTS[move][0]))
+        state.emotion = modulate(state.emotion, move, state.rng.below(100))
+        if self.depth == "deep":
+            self._deepen(state, action)
+        state.new = self._voices(state)
         state.voiced += state.new
         said = f"The counsellor says: {self.quoted(action.text)}"
         if self.num_players == 2:
             state.turn_of = 1
             return Reply(said, {"said": action.text, "action": "Say"})  # the kind is not told
         line = state.chain[state.voiced - 1] if state.new else self._murmur(state)
+        if state.event >= 0 and move in HEARD:
+            line, state.event = f"{EVENTS[state.event][0]} {line}", -1
         facts = {"said": line, "voiced": state.voiced}
         state.new = False
         self._end_of_session(state)
         return Reply(f"The seeker says: {line}", facts)
+
+    def _deepen(self, state: SeekerState, action: Say | Touch) -> None:
+        """Stir a deep seeker, and mark the topic that was touched."""
+        state.emotion = stir(state.emotion, STIRS, state.rng.below(100 * len(EMOTIONS)))
+        if isinstance(action, Touch):
+            state.touched = tuple(sorted({*state.touched, action.topic}))
+            if action.topic in self._topics(state)[state.voiced + 2 :]:
+                state.emotion = max(0, state.emotion - 1)
+
+    def _topics(self, state: SeekerState) -> tuple[str, ...]:
+        return CHAIN_TOPICS[CHAINS.index(state.chain)]
+
+    def _voices(self, state: SeekerState) -> bool:
+        """Whether the seeker now voices the next complaint."""
+        if state.voiced >= STAGES or state.trust < NEEDED[state.voiced] or state.emotion < CALM:
+            return False
+        return self.depth == "plain" or self._topics(state)[state.voiced] in state.touched
 
     def _murmur(self, state: SeekerState) -> str:
         return {
@@ -338,6 +428,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
             return
         state.trust = max(0, state.trust - FADES)
         state.emotion = modulate(state.emotion, "inform", state.rng.below(100))
+        if self.depth == "deep":
+            state.touched, state.event = (), state.rng.below(len(EVENTS))
+            state.emotion += EVENTS[state.event][1]
+            state.emotion = max(0, min(len(EMOTIONS) - 1, state.emotion))
         state.scales = (*state.scales, self._scale(state))
 
     def settle(self, state: SeekerState) -> Final:
@@ -351,7 +445,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
         own = (state.emotion, state.trust) if seat == 1 else (-1, -1)
         harm = state.harm if seat == 0 else 0
         left = self.length - state.in_session
-        return [*map(float, (self.sessions - state.session, left, state.voiced, harm, last, *own))]
+        touched = [float(t in state.touched and seat == 0) for t in TOPICS]
+        deep = touched if self.depth == "deep" else []
+        plain = (self.sessions - state.session, left, state.voiced, harm, last, *own)
+        return [*map(float, plain), *deep]
 
     def determinize(self, state: SeekerState, seat: int, rng: Rng) -> SeekerState:
         """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor."""
@@ -362,6 +459,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             copy.chain = rng.choice(others)
             copy.trust = rng.choice(self._possible_trust(state))
             copy.emotion = rng.below(len(EMOTIONS))
+            copy.event = rng.below(len(EVENTS)) if state.event >= 0 else -1
             copy.scales = (
                 *state.scales[: state.recalled],
                 *(rng.below(25) for _ in state.scales[state.recalled :]),
@@ -374,12 +472,12 @@ class Counselling(Talking, TaskGame[SeekerState]):
         for start in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1):
             trust, most, moves, sessions = start, 0, 0, 0
             for past in state.past:
-                if isinstance(past.action, Say):
-                    trust = max(0, min(100, trust + EFFECTS[past.action.move][0]))
+                if move := effect_of(past.action):
+                    trust = max(0, min(100, trust + EFFECTS[move][0]))
                     most, moves = max(most, trust), moves + 1
                 elif isinstance(past.action, Close):
                     moves = self.length
-                waits = isinstance(past.action, Say) and self.num_players == 2  # for the seeker
+                waits = bool(move) and self.num_players == 2  # for the seeker
                 if moves >= self.length and not waits:
                     moves, sessions = 0, sessions + 1
                     trust = max(0, trust - FADES) if sessions < self.sessions else trust
@@ -393,7 +491,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         if seat != 1:
             return past
         return tuple(
-            replace(p, action=Speak(p.action.text)) if isinstance(p.action, Say) else p
+            replace(p, action=Speak(p.action.text)) if isinstance(p.action, Say | Touch) else p
             for p in past
         )
 
@@ -417,6 +515,26 @@ class PatientCounsellor(ScriptedAgent[Counselling]):
             return Speak(PLACEHOLDER if may == "none" else may)
         move = ("reflect", "affirm", "reflect", "summarise")[turn.steps_played % 4]
         return Say(move, LINES[move])
+
+
+@agent("counsellor-searching", kind="scripted")
+class SearchingCounsellor(PatientCounsellor):
+    """As `counsellor-patient`, and touches a topic in every third move, from the outside inwards.
+
+    A topic that was touched in the session is not touched again in it.
+    """
+
+    order = ("sleep", "body", "free time", "study", "friends", "work", "family", "self")
+
+    def choose(self, turn: Turn[Counselling]) -> Any:
+        found = re.search(r"move (\d+)\.\nComplaints heard so far: (\d)", turn.position)
+        if turn.seat == 0 and found and "Touch(" in turn.legal_text and int(found[1]) % 3 == 2:
+            done = turn.position.split("Topics touched: ", 1)[1].split(".", 1)[0].split(", ")
+            start = 2 * int(found[2])
+            fresh = [t for t in self.order[start:] + self.order[:start] if t not in done]
+            if fresh:
+                return Touch(fresh[0], f"How is it with {fresh[0]}?")
+        return super().choose(turn)
 
 
 @agent("counsellor-blunt", kind="scripted")

@@ -7,17 +7,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from palestra import ScriptedAgent, Turn, agent
+from palestra import PalestraError, ScriptedAgent, Turn, agent
 
 from palestra_tasks.clinic.diseases import Knowledge, belief
 from palestra_tasks.clinic.hospital import (
     TEST_COST,
+    WINGS,
     Ask,
     Consult,
     Hospital,
     Say,
     Test,
     Treat,
+    Triage,
+    remaining,
 )
 
 _PATIENT = re.compile(r"Patient \d+ of \d+\. (.*)\.\nQuestions and tests left: (\d+)")
@@ -87,7 +90,9 @@ class BayesDoctor(ScriptedAgent[Hospital]):
         seen = findings(found[1]) | _heard(turn)
         symptoms = {known.symptoms.index(n): y for n, y in seen.items() if n in known.symptoms}
         tests = {known.tests.index(n): y for n, y in seen.items() if n in known.tests}
-        weights = belief(known, symptoms, tests)
+        weights = _left(known, belief(known, symptoms, tests), position)
+        if "Triage(" in turn.legal_text:
+            return Triage(max(WINGS, key=lambda w: sum(remaining(known, weights, w, ""))))
         best = max(range(len(weights)), key=weights.__getitem__)
         if int(found[2]) and max(weights) < 0.97:
             action = _most_telling(known, weights, symptoms, tests)
@@ -97,7 +102,22 @@ class BayesDoctor(ScriptedAgent[Hospital]):
 
     def knowledge(self, position: str) -> Knowledge:
         """What the doctor knows of diseases."""
-        return read_textbook(position)
+        known = read_textbook(position)
+        if not known.diseases:
+            raise PalestraError(
+                "this agent reads the textbook, which is closed (textbook=False); open it, or use "
+                "hospital-evolving, which learns from records"
+            )
+        return known
+
+
+def _left(known: Knowledge, weights: tuple[float, ...], position: str) -> tuple[float, ...]:
+    """The belief that is left by the wing of the patient and by what did not help them."""
+    wing = re.search(r"The patient is in the (\w+) wing", position)
+    failed = re.search(r"They have come back: (.*) did not help", position)
+    left = remaining(known, weights, wing[1] if wing else "", failed[1] if failed else "")
+    total = sum(left)
+    return tuple(w / total for w in left) if total else weights
 
 
 def _answer(position: str) -> str:
@@ -169,6 +189,8 @@ class RecordDoctor(ScriptedAgent[Hospital]):
         found = _PATIENT.search(position)
         assert found is not None
         seen = findings(found[1]) | _heard(turn)
+        if "Triage(" in turn.legal_text:
+            return Triage(WINGS[0])
         symptoms = _names(position, r"Symptoms: (.*)\.")
         fresh = [s for s in symptoms if s not in seen]
         if len(seen) < 7 and fresh and int(found[2]):

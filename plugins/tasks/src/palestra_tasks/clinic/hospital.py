@@ -9,6 +9,11 @@ learns the true disease, which is kept as a record, so that experience grows wit
 consultation has a patient who speaks for themselves, and a second doctor whose opinion can be
 asked once for each patient (MedAgentSim).
 
+With `course="whole"` a visit is longer, as in Agent Hospital. A nurse (a fourth seat, or the doctor
+themselves) sends the patient to one of three wings; a wrong one sends them on, and the walk costs
+questions. A patient whom the treatment did not help comes back once, and what is right only then
+pays half. The picture is a map of the hospital.
+
 After Li, Lai, Li et al., "Agent Hospital: A Simulacrum of Hospital with Evolvable Medical Agents",
 2024, and Almansoori, Kumar and Cholakkal, "Self-Evolving Multi-Agent Simulations for Realistic
 Clinical Interactions" (MedAgentSim), 2025. A right diagnosis pays 1, a treatment that helps 0.5,
@@ -16,12 +21,14 @@ and a test costs its price over 100.
 
 Checked: the posterior against enumeration of all cases; the Bayesian doctor's accuracy with all
 symptoms and tests known equals the expected largest posterior.
+
+Left out: cases of real patients, pictures, medical textbooks, and queues of patients who wait.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
@@ -38,7 +45,7 @@ from palestra import (
     only,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Bar, Bars, Part, Person, RoundTable
+from palestra.scene import Bar, Bars, Grid, Part, Person, Piece, RoundTable
 
 from palestra_tasks.clinic.diseases import (
     SYMPTOMS,
@@ -54,7 +61,11 @@ from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
 
 HELP = 0.5  # what a treatment that helps pays
 TEST_COST = 0.01  # of one unit of a test's price
-DOCTOR, PATIENT, COLLEAGUE = range(3)
+DOCTOR, PATIENT, COLLEAGUE, NURSE = range(4)
+WINGS = ("east", "north", "west")
+WALK = 4  # questions that a wrong wing costs
+LATE = 0.5  # the share that is paid for what is right only when the patient has come back
+ROOMS = (("home", "reception", "laboratory"), WINGS)
 
 
 class Ask(TextAction, frozen=True):
@@ -71,6 +82,12 @@ class Test(TextAction, frozen=True):
 
 class Consult(TextAction, frozen=True):
     """Ask the second doctor, who reads the notes and gives an opinion."""
+
+
+class Triage(TextAction, frozen=True):
+    """Send the patient to a wing."""
+
+    wing: str
 
 
 class Treat(TextAction, frozen=True):
@@ -98,6 +115,31 @@ class Visit:
     diagnosis: int
     treatment: int
     disease: int
+    first: tuple[int, int] | None = None  # diagnosis and treatment before the patient came back
+
+
+def remaining(
+    known: Knowledge, weights: tuple[float, ...], wing: str, failed: str
+) -> tuple[float, ...]:
+    """Weights of diseases, 0 for those of other wings and those that `failed` would have cured."""
+    return tuple(
+        weight
+        * (not wing or WINGS[n % len(WINGS)] == wing)
+        * (not failed or known.treatments[known.cures[n]] != failed)
+        for n, weight in enumerate(weights)
+    )
+
+
+def worth(visit: Visit, known: Knowledge) -> dict[str, float]:
+    """What a visit pays beside its tests: all for what was right at once, half if it was later."""
+    decided = [(visit.diagnosis, visit.treatment)]
+    if visit.first:
+        decided.insert(0, visit.first)
+    named, helped = [], []
+    for (diagnosis, treatment), share in zip(decided, (1.0, LATE), strict=False):
+        named.append(share * (diagnosis == visit.disease))
+        helped.append(share * (treatment == known.cures[visit.disease]))
+    return {"diagnosis": max(named), "treatment": HELP * max(helped)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,6 +156,9 @@ class WardState(TaskState):
     spent: int = 0
     waiting: str = ""  # whom the doctor waits for: "", "patient" or "colleague"
     question: int = -1
+    wing: int = -1  # where the patient is, once they have been sent to the right one
+    walked: int = 0  # questions that a walk from the wrong wing has cost
+    tried: tuple[int, int] | None = None  # diagnosis and treatment of the first visit
 
 
 @environment(
@@ -130,6 +175,7 @@ class WardState(TaskState):
         "experience": {"textbook": False, "patients": 12},
         "patient-speaks": {"num_players": 2},
         "consultation": {"num_players": 3},
+        "whole-course": {"course": "whole"},
     },
 )
 @dataclass(frozen=True)
@@ -138,13 +184,14 @@ class Hospital(Talking, TaskGame[WardState]):
 
     Actions by number: Ask about each symptom and Test for each test, in alphabetical order, Treat
     for each disease by its number and each treatment; with several seats also Consult and Say in
-    two lines. An observation is a float32 vector: for each symptom and each test 1 (yes),
-    -1 (no) or 0 (not known), patients left, money spent.
+    two lines; in a whole course also Triage for each wing. An observation is a float32 vector: for
+    each symptom and each test 1 (yes), -1 (no) or 0 (not known), patients left, money spent; in a
+    whole course also 1 for the wing where the patient is, and 1 if they have come back.
     """
 
     num_players: Annotated[
         int,
-        Meta(ge=1, le=3, description="1: a doctor; 2: and the patient; 3: and a second doctor"),
+        Meta(ge=1, le=4, description="a doctor, the patient, a second doctor, a nurse"),
     ] = 1
     patients: Annotated[
         int, Meta(ge=1, le=50, description="patients in a day; one where the patient is a player")
@@ -156,6 +203,10 @@ class Hospital(Talking, TaskGame[WardState]):
     textbook: Annotated[
         bool, Meta(description="whether the doctors read the chances of symptoms and findings")
     ] = True
+    course: Annotated[
+        Literal["consultation", "whole"],
+        Meta(description="what a visit is; whole: also triage, and coming back if not helped"),
+    ] = "consultation"
 
     rules_text = """
         This is a simulation for the study of agents. Its diseases, tests and treatments are
@@ -163,7 +214,7 @@ class Hospital(Talking, TaskGame[WardState]):
     """
     payoffs = "common"
     deterministic = False
-    action_types = (Ask, Test, Consult, Treat, Say)
+    action_types = (Ask, Test, Consult, Triage, Treat, Say)
     feature_bounds = (-1.0, 1e6)
     pays_score = False
     reward_terms = ("diagnosis", "treatment", "tests")
@@ -182,6 +233,15 @@ class Hospital(Talking, TaskGame[WardState]):
                 "give your opinion in words, with Say(text='…'). You are paid what the doctor is "
                 "paid."
             )
+        triage = (
+            f"Triage(wing='…') sends them to one of three wings; a wrong one sends them on, which "
+            f"costs {WALK} questions."
+        )
+        if seat == NURSE:
+            return (
+                f"{head}\nYou are a nurse. You read what each patient complains of, and {triage} "
+                "You are paid what the doctor is paid."
+            )
         lines = [
             head,
             "You are a doctor and see one patient after another. Ask(symptom='a cough') asks about "
@@ -191,7 +251,15 @@ class Hospital(Talking, TaskGame[WardState]):
             "You are paid 1 for a right diagnosis and 0.5 for a treatment that helps, less a "
             "hundredth of the price of every test.",
         ]
-        if self.num_players == 3:
+        if self.course == "whole":
+            who = "A nurse" if self.num_players == 4 else "You"
+            verb = triage if self.num_players < 4 else triage.split("; ")[1]
+            start = "first: " if self.num_players < 4 else "sends each patient to a wing; "
+            lines.append(
+                f"{who} {start}{verb} A patient whom the treatment did not help comes back once; "
+                "what is right only then pays half. The true disease is told when they leave."
+            )
+        if self.num_players >= 3:
             lines.append("Consult() asks a second doctor for an opinion, once for each patient.")
         return "\n".join(lines)
 
@@ -203,7 +271,7 @@ class Hospital(Talking, TaskGame[WardState]):
     @property
     def turns(self) -> int:
         """Actions of an episode, those of all seats."""
-        return self.day * (2 * self.questions + 1)
+        return self.day * (2 * self.questions + (3 if self.course == "whole" else 1))
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
@@ -213,11 +281,12 @@ class Hospital(Talking, TaskGame[WardState]):
             *(Test(t) for t in sorted(TESTS)),
             *(Treat(f"disease {d + 1}", sorted(TREATMENTS)[t]) for d, t in pairs),
             *((Consult(), *LINES) if self.num_players > 1 else ()),
+            *((Triage(wing) for wing in WINGS) if self.course == "whole" else ()),
         )
 
     @property
     def num_features(self) -> int:
-        return len(SYMPTOMS) + len(TESTS) + 2
+        return len(SYMPTOMS) + len(TESTS) + (6 if self.course == "whole" else 2)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -248,10 +317,13 @@ class Hospital(Talking, TaskGame[WardState]):
         present = [n for n, yes in enumerate(case.symptoms) if yes]
         state.case, state.complaint = case, state.rng.choice(present)
         state.asked, state.tested, state.opinions = ((state.complaint, True),), (), 0
-        state.waiting = ""
+        state.waiting = "triage" if self.course == "whole" else ""
+        state.wing, state.walked, state.tried = -1, 0, None
 
     def acting(self, state: WardState) -> int:
-        return {"": DOCTOR, "patient": PATIENT, "colleague": COLLEAGUE}[state.waiting]
+        nurse = NURSE if self.num_players == 4 else DOCTOR
+        seats = {"": DOCTOR, "patient": PATIENT, "colleague": COLLEAGUE, "triage": nurse}
+        return seats[state.waiting]
 
     # What a seat reads
 
@@ -272,6 +344,10 @@ class Hospital(Talking, TaskGame[WardState]):
         ]
         for n, name in enumerate(known.diseases):
             lines.append(f"Disease {n + 1}, {name}." + self._chapter(known, n))
+        if self.course == "whole":
+            wings = [known.diseases[n :: len(WINGS)] for n in range(len(WINGS))]
+            told = [f"{w}: {', '.join(ill) or 'none'}" for w, ill in zip(WINGS, wings, strict=True)]
+            lines.append(f"Wings: {'; '.join(told)}.")
         return "\n".join(lines)
 
     def _chapter(self, known: Knowledge, disease: int) -> str:
@@ -290,7 +366,7 @@ class Hospital(Talking, TaskGame[WardState]):
         if seat == PATIENT:
             if state.waiting == "patient":
                 return (f"The doctor asks: do you have {known.symptoms[state.question]}?",)
-            return ("The doctor has not asked you anything now.",)
+            return ("The doctor has not asked you anything now.", *self._where(state))
         lines = [self._record(known, visit, n + 1) for n, visit in enumerate(state.visits)]
         number = len(state.visits) + 1
         if number > self.day:
@@ -302,8 +378,19 @@ class Hospital(Talking, TaskGame[WardState]):
         ]
         found += [f"{known.tests[n]}: {'positive' if y else 'negative'}" for n, y in state.tested]
         lines.append(f"Patient {number} of {self.day}. {'; '.join(found)}.")
-        left = self.questions - self.used(state)
-        return (*lines, f"Questions and tests left: {left}.")
+        lines.append(f"Questions and tests left: {max(0, self.questions - self.used(state))}.")
+        return (*lines, *self._where(state))
+
+    def _where(self, state: WardState) -> tuple[str, ...]:
+        """Where the patient is, and what did not help them."""
+        if self.course != "whole" or len(state.visits) >= self.day:
+            return ()
+        place = f"{WINGS[state.wing]} wing" if state.wing >= 0 else "reception"
+        lines = [f"The patient is in the {place}."]
+        if state.tried:
+            given = self.knowledge(state).treatments[state.tried[1]]
+            lines.append(f"They have come back: {given} did not help.")
+        return tuple(lines)
 
     def _record(self, known: Knowledge, visit: Visit, number: int) -> str:
         found = [f"{known.symptoms[n]}: {'yes' if y else 'no'}" for n, y in visit.symptoms]
@@ -316,10 +403,12 @@ class Hospital(Talking, TaskGame[WardState]):
 
     def used(self, state: WardState) -> int:
         """Questions, tests and opinions that the patient's time went into."""
-        return len(state.asked) - 1 + len(state.tested) + state.opinions
+        return len(state.asked) - 1 + len(state.tested) + state.opinions + state.walked
 
     def options(self, state: WardState, seat: int) -> tuple[Option, ...]:
         known = self.knowledge(state)
+        if state.waiting == "triage" or seat == NURSE:
+            return (Option(Triage, {"wing": OneOf(WINGS)}),)
         if seat != DOCTOR:
             return (Option(Say, {"text": Text(400, ("Yes.", "No.", "I am not sure."))}),)
         options = []
@@ -331,7 +420,7 @@ class Hospital(Talking, TaskGame[WardState]):
                 options.append(Option(Ask, {"symptom": OneOf(tuple(sorted(symptoms)))}))
             if tests:
                 options.append(Option(Test, {"name": OneOf(tuple(sorted(tests)))}))
-            if self.num_players == 3 and not state.opinions:
+            if self.num_players >= 3 and not state.opinions:
                 options.append(Option(Consult))
         diseases = OneOf(tuple(self.names(state)))
         treatments = OneOf(tuple(sorted(known.treatments)))
@@ -343,6 +432,8 @@ class Hospital(Talking, TaskGame[WardState]):
         known = self.knowledge(state)
         if isinstance(action, Say):
             return self._say(state, seat, action.text)
+        if isinstance(action, Triage):
+            return self._send(state, WINGS.index(action.wing))
         if isinstance(action, Consult):
             state.waiting, state.opinions = "colleague", 1
             return Reply("The second doctor is consulted.", kind="consult", audience=only(0, 2))
@@ -360,6 +451,15 @@ class Hospital(Talking, TaskGame[WardState]):
         if isinstance(action, Test):
             return self._test(state, known.tests.index(action.name))
         return self._treat(state, action)
+
+    def _send(self, state: WardState, wing: int) -> Reply:
+        """Send a patient to a wing, from where they are sent on if it is the wrong one."""
+        state.wing, state.waiting = state.case.disease % len(WINGS), ""
+        if wing == state.wing:
+            return Reply(f"The {WINGS[wing]} wing takes the patient.", {"sent_right": True})
+        state.walked = WALK
+        text = f"The {WINGS[wing]} wing sends the patient on to the {WINGS[state.wing]} wing."
+        return Reply(text, {"sent_right": False})
 
     def _say(self, state: WardState, seat: int, text: str) -> Reply:
         state.waiting = ""
@@ -384,9 +484,12 @@ class Hospital(Talking, TaskGame[WardState]):
         guess = self.names(state)[action.diagnosis]
         given = known.treatments.index(action.treatment)
         helped = known.cures[case.disease] == given
-        visit = Visit(state.asked, state.tested, guess, given, case.disease)
+        if self.course == "whole" and not helped and not state.tried:
+            state.tried = guess, given
+            text = f"Follow-up: {action.treatment} did not help; the patient has come back."
+            return Reply(text, {"came_back": True})
+        visit = Visit(state.asked, state.tested, guess, given, case.disease, state.tried)
         state.visits = (*state.visits, visit)
-        pays = {"diagnosis": float(guess == case.disease), "treatment": HELP * helped}
         text = (
             f"Follow-up: it was {known.diseases[case.disease]}; {action.treatment} "
             f"{'helped' if helped else 'did not help'}."
@@ -397,7 +500,7 @@ class Hospital(Talking, TaskGame[WardState]):
             text += f" The next patient comes because of {known.symptoms[state.complaint]}."
         else:
             state.closed = True
-        return Reply(text, facts, {k: v for k, v in pays.items() if v})
+        return Reply(text, facts, {k: v for k, v in worth(visit, known).items() if v})
 
     def step(self, state: WardState, actions: Any) -> Step:
         """All seats are paid what the doctor is paid."""
@@ -410,7 +513,8 @@ class Hospital(Talking, TaskGame[WardState]):
         known = self.knowledge(state)
         right = sum(v.diagnosis == v.disease for v in state.visits)
         helped = sum(known.cures[v.disease] == v.treatment for v in state.visits)
-        score = right + HELP * helped - TEST_COST * state.spent
+        paid = sum(sum(worth(visit, known).values()) for visit in state.visits)
+        score = paid - TEST_COST * state.spent
         reason = f"{right} of {self.day} diagnoses were right; tests cost {state.spent}."
         facts = {"right": right, "helped": helped, "spent": state.spent}
         return shared_end(score, self.num_players, reason, facts)
@@ -427,18 +531,22 @@ class Hospital(Talking, TaskGame[WardState]):
         seen = [marks[asked[s]] if s in asked else 0.0 for s in sorted(SYMPTOMS)]
         seen += [marks[tested[t]] if t in tested else 0.0 for t in sorted(TESTS)]
         spent = 0.0 if seat == PATIENT else float(state.spent)
-        return [*seen, float(self.day - len(state.visits)), spent]
+        seen += [float(self.day - len(state.visits)), spent]
+        if self.course == "whole":
+            seen += [*(float(state.wing == n) for n in range(3)), float(state.tried is not None)]
+        return seen
 
     def determinize(self, state: WardState, seat: int, rng: Rng) -> WardState:
         """Draw what the patient has from the posterior of what is known."""
         copy, known = self.clone(state), self.knowledge(state)
         copy.rng = Rng.seeded(rng.word())
         if seat == PATIENT:
-            copy.case = Case(rng.weighted(known.shares), state.case.symptoms, state.case.tests)
+            weights = self._left(state, known, known.shares)
+            copy.case = Case(rng.weighted(weights), state.case.symptoms, state.case.tests)
             return copy
         symptoms = dict(state.asked) if self.num_players == 1 else {state.complaint: True}
         tests = dict(state.tested)
-        disease = rng.weighted(belief(known, symptoms, tests))
+        disease = rng.weighted(self._left(state, known, belief(known, symptoms, tests)))
         drawn = [
             tuple(
                 seen[n] if n in seen else rng.random() < p for n, p in enumerate(chances[disease])
@@ -451,6 +559,14 @@ class Hospital(Talking, TaskGame[WardState]):
         copy.case = Case(disease, *drawn)
         return copy
 
+    def _left(
+        self, state: WardState, known: Knowledge, weights: tuple[float, ...]
+    ) -> tuple[float, ...]:
+        """The weights of diseases that the wing and what did not help leave."""
+        failed = known.treatments[state.tried[1]] if state.tried else ""
+        wing = WINGS[state.wing] if state.wing >= 0 else ""
+        return remaining(known, weights, wing, failed)
+
     def picture(self, state: WardState, seat: int | None) -> tuple[Part, ...]:
         known = self.knowledge(state)
         people = [Person("doctor", 0, acting=not state.waiting)]
@@ -458,7 +574,33 @@ class Hospital(Talking, TaskGame[WardState]):
         if self.num_players == 3:
             people.append(Person("second doctor", 2))
         done = Bar("patients seen", len(state.visits), self.day, 0)
-        return (RoundTable(tuple(people), words="clinic", ground="floor"), Bars((done,)))
+        if self.num_players == 4:
+            people.append(Person("nurse", 3, acting=state.waiting == "triage"))
+        table = RoundTable(tuple(people), words="clinic", ground="floor")
+        plan = (self._map(state),) if self.course == "whole" else ()
+        return (*plan, table, Bars((done,)))
+
+    def _map(self, state: WardState) -> Grid:
+        """The rooms of the hospital, and the patient in one of them."""
+        last = state.past[-1].action if state.past else None
+        if len(state.visits) >= self.day:
+            here = "home"
+        elif state.wing < 0:
+            here = "reception"
+        else:
+            here = "laboratory" if isinstance(last, Test) else WINGS[state.wing]
+        return Grid(
+            tuple(
+                tuple(
+                    Piece("P", 1, "disc", "patient")
+                    if room == here
+                    else Piece(room[0].upper(), "gold", label=room)
+                    for room in row
+                )
+                for row in ROOMS
+            ),
+            style="floor",
+        )
 
 
 @metric("diagnoses-right", measures=("tasks/Hospital-v0",), bounds=(0.0, 1.0), better="higher")
@@ -466,6 +608,15 @@ def diagnoses_right(record: EpisodeRecord) -> float | None:
     """The share of patients whose diagnosis was right; None if nobody was seen."""
     seen = [event.data["right"] for event in record.events if "helped" in event.data]
     return sum(seen) / len(seen) if seen else None
+
+
+@metric("came-back", measures=("tasks/Hospital-v0",), bounds=(0.0, 1.0), better="lower")
+def came_back(record: EpisodeRecord) -> float | None:
+    """The share of patients who came back; None where nobody does, and if nobody has left."""
+    left = sum("helped" in event.data for event in record.events)
+    whole = any("sent_right" in event.data for event in record.events)
+    back = sum("came_back" in event.data for event in record.events)
+    return min(back, left) / left if left and whole else None
 
 
 @metric("learning-gain", measures=("tasks/Hospital-v0",), bounds=(-1.0, 1.0), better="higher")

@@ -14,6 +14,8 @@ correct. Events and needs are drawn from templates with a hidden chain, ours. A 
 
 Checked: silence has recall 0 and no false alarm; an agent that is told the needs has an F1 of 1;
 measures against scikit-learn's.
+
+Left out: events recorded from people, and the trained model that accepts or rejects offers.
 """
 
 from __future__ import annotations

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 INFINITY = float("inf")
 Status = Literal["optimal", "limit", "infeasible", "unbounded", "failed"]
@@ -87,7 +85,11 @@ class Linear:
         status = _status(self._milp(np.zeros(len(self.costs)), relaxed, nodes, seconds))
         return "unbounded" if status == "optimal" else status
 
-    def _milp(self, costs: NDArray[np.float64], relaxed: bool, nodes: int, seconds: float) -> milp:
+    def _milp(self, costs: NDArray[np.float64], relaxed: bool, nodes: int, seconds: float) -> Any:
+        # importing SciPy takes most of a second, which no reset needs
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
         places = [(n, v, c) for n, (terms, _, _) in enumerate(self.rows) for v, c in terms.items()]
         constraints = None
         if self.rows:
@@ -104,7 +106,7 @@ class Linear:
         )
 
 
-def _status(found: milp) -> Status:
+def _status(found: Any) -> Status:
     """SciPy has no code of its own for HiGHS's status 16, which says that the nodes are used up."""
     at_limit = found.status == 4 and "HiGHS Status 16:" in found.message
     return "limit" if at_limit else _STATUS.get(int(found.status), "failed")

@@ -13,6 +13,8 @@ a known best.
 
 Checked: published best designs are feasible and have the published objective; a global search
 finds no better one.
+
+Left out: the authors' simulators, which run programs of engineers; here designs have formulas.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from palestra import Rng
 
@@ -90,6 +91,8 @@ RELATIONS = {
     ),
 }  # fmt: skip
 KINDS = tuple(RELATIONS)
+WORDS = 8  # of the generator that the facts of an entity have; no kind has as many relations
+T = TypeVar("T")
 BY_PHRASE = {relation.asked: relation for found in RELATIONS.values() for relation in found}
 
 
@@ -130,16 +133,23 @@ def draw_entities(seed: int, size: int) -> tuple[Entity, ...]:
     rng = Rng.seeded(seed, 61)
     stems = {}
     for kind in KINDS:
-        stems[kind] = [first + middle for first in _STARTS for middle in _MIDDLES]
-        rng.shuffle(stems[kind])
-    years = list(range(1500, 1950))
-    rng.shuffle(years)
+        names = [first + middle for first in _STARTS for middle in _MIDDLES]
+        stems[kind] = _some(rng, names, -(-size // len(KINDS)))
+    years = _some(rng, list(range(1500, 1950)), size)
     made = []
     for number in range(size):
         kind = KINDS[number % len(KINDS)]
         stem, ending = stems[kind][number // len(KINDS)], rng.choice(_ENDS[kind])
         made.append(_entity(kind, stem + ending, years[number], rng))
     return tuple(made)
+
+
+def _some(rng: Rng, items: list[T], count: int) -> list[T]:
+    """So many of some items, without repetition: the beginning of a shuffle."""
+    for place in range(count):
+        other = place + rng.below(len(items) - place)
+        items[place], items[other] = items[other], items[place]
+    return items[:count]
 
 
 def _entity(kind: str, name: str, year: int, rng: Rng) -> Entity:
@@ -174,44 +184,73 @@ def _entity(kind: str, name: str, year: int, rng: Rng) -> Entity:
     )  # fmt: skip
 
 
-Facts = tuple[tuple[str, ...], ...]  # by entity, a name for each relation of its kind
+@lru_cache(maxsize=256)
+def _key(seed: int) -> int:
+    """The key of the words from which facts are drawn: `WORDS` for each entity and register."""
+    return Rng.seeded(seed, 62).key
 
 
 def draw_facts(entities: tuple[Entity, ...], seed: int, number: int, old: bool) -> tuple[str, ...]:
     """Whom an entity is related to, now or in the old register."""
-    rng = Rng.seeded(seed, 2 * number + old + 100)
+    rng = Rng(_key(seed), WORDS * (2 * number + old))
     found = []
     for relation in RELATIONS[entities[number].kind]:
-        others = range(KINDS.index(relation.target), len(entities), len(KINDS))
-        drawn = rng.choice([n for n in others if n != number])
-        found.append(entities[drawn].name)
+        first = KINDS.index(relation.target)
+        others = range(first, len(entities), len(KINDS))
+        itself = number in others
+        drawn = rng.below(len(others) - itself)
+        # nobody is related to themselves
+        drawn += itself and others[drawn] >= number
+        found.append(entities[others[drawn]].name)
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
 class Library:
-    """Entities and what is true of them now and was in the old register."""
+    """Entities, and what is true of them now and was in the old register.
 
-    entities: tuple[Entity, ...]
-    now: Facts
-    then: Facts
+    Facts are drawn when they are asked for: those of the entities in `kept` from the seed that is
+    given there, all others from the seed `facts`.
+    """
+
+    def __init__(self, entities: tuple[Entity, ...], facts: int, kept: dict[int, int]) -> None:
+        self.entities = entities
+        self._seed, self._kept = facts, kept
+        self._numbers = {entity.name: number for number, entity in enumerate(entities)}
+        self._drawn: dict[tuple[int, bool], tuple[str, ...]] = {}
+
+    def facts(self, number: int, *, old: bool) -> tuple[str, ...]:
+        """By relation of its kind, the name of the entity that an entity is related to."""
+        found = self._drawn.get((number, old))
+        if found is None:
+            seed = self._kept.get(number, self._seed)
+            found = self._drawn[number, old] = draw_facts(self.entities, seed, number, old)
+        return found
 
     def number(self, name: str) -> int:
-        return next(n for n, entity in enumerate(self.entities) if entity.name == name)
+        return self._numbers[name]
 
     def sentences(self, number: int, *, old: bool) -> Iterator[str]:
         entity = self.entities[number]
-        facts = (self.then if old else self.now)[number]
-        for relation, target in zip(RELATIONS[entity.kind], facts, strict=True):
+        for relation, target in zip(
+            RELATIONS[entity.kind], self.facts(number, old=old), strict=True
+        ):
             yield (relation.was if old else relation.told).format(entity.name, target)
 
     def pages(self) -> tuple[Page, ...]:
         """Two pages for each entity: today's and the old register's."""
-        made = []
-        for number, entity in enumerate(self.entities):
-            made.append(Page(entity.name, f"{entity.opening} {self._all(number, False)}"))
-            made.append(Page(entity.name + REGISTER, self._all(number, True)))
-        return tuple(made)
+        return tuple(self.page(number) for number in range(2 * len(self.entities)))
+
+    def page(self, number: int) -> Page:
+        """A page by its number: twice that of its entity, and one more for the old register."""
+        entity, old = self.entities[number // 2], number % 2 == 1
+        if old:
+            return Page(entity.name + REGISTER, self._all(number // 2, True))
+        return Page(entity.name, f"{entity.opening} {self._all(number // 2, False)}")
+
+    def find(self, title: str) -> Page | None:
+        """The page of a title, if there is one."""
+        number = self._numbers.get(title.removesuffix(REGISTER))
+        return None if number is None else self.page(2 * number + title.endswith(REGISTER))
 
     def _all(self, number: int, old: bool) -> str:
         return " ".join(self.sentences(number, old=old))
@@ -222,7 +261,7 @@ class Library:
         for hop in question.hops:
             number = self.number(names[-1])
             place = RELATIONS[self.entities[number].kind].index(hop)
-            names.append(self.now[number][place])
+            names.append(self.facts(number, old=False)[place])
         return tuple(names)
 
 
@@ -235,12 +274,7 @@ def draw_library(
     Those of the entities in `kept`, pairs of a number and a seed, are drawn from the seed given
     there.
     """
-    entities, source = draw_entities(seed, size), dict(kept)
-
-    def drawn(old: bool) -> Facts:
-        return tuple(draw_facts(entities, source.get(n, facts), n, old) for n in range(size))
-
-    return Library(entities, drawn(False), drawn(True))
+    return Library(draw_entities(seed, size), facts, dict(kept))
 
 
 def draw_question(library: Library, rng: Rng, hops: int, *, described: bool) -> Question:

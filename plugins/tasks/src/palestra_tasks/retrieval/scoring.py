@@ -17,34 +17,44 @@ def words_of(text: str) -> list[str]:
 
 
 class Index:
-    """BM25 over texts: Robertson's formula with Lucene's logarithm, which is never negative."""
+    """BM25 over texts: Robertson's formula with Lucene's logarithm, which is never negative.
+
+    Which texts hold a word is looked up when a query first has it.
+    """
 
     def __init__(self, texts: Sequence[str], *, k1: float = 1.5, b: float = 0.75) -> None:
-        counts = [Counter(words_of(text)) for text in texts]
-        lengths = [sum(count.values()) for count in counts]
-        mean = sum(lengths) / len(lengths)
-        self._size = len(texts)
-        self._postings: dict[str, list[tuple[int, float]]] = {}
-        for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):
-            norm = k1 * (1 - b + b * length / mean)
-            for word, times in count.items():
-                weight = times * (k1 + 1) / (times + norm)
-                self._postings.setdefault(word, []).append((number, weight))
+        self._words = [words_of(text) for text in texts]
+        mean = sum(map(len, self._words)) / len(texts)
+        self._norms = [k1 * (1 - b + b * len(words) / mean) for words in self._words]
+        self._most = k1 + 1
+        self._holders: dict[str, list[tuple[int, float]]] = {}
+
+    def holders(self, word: str) -> list[tuple[int, float]]:
+        """The texts that hold a word, each with its weight."""
+        found = self._holders.get(word)
+        if found is None:
+            found = self._holders[word] = [
+                (number, times * self._most / (times + self._norms[number]))
+                for number, words in enumerate(self._words)
+                if (times := words.count(word))
+            ]
+        return found
 
     def scores(self, query: str) -> list[float]:
         """The score of every text for a query."""
-        found = [0.0] * self._size
+        size = len(self._words)
+        scores = [0.0] * size
         for word in words_of(query):
-            holders = self._postings.get(word, [])
-            rarity = math.log(1 + (self._size - len(holders) + 0.5) / (len(holders) + 0.5))
+            holders = self.holders(word)
+            rarity = math.log(1 + (size - len(holders) + 0.5) / (len(holders) + 0.5))
             for number, weight in holders:
-                found[number] += rarity * weight
-        return found
+                scores[number] += rarity * weight
+        return scores
 
     def best(self, query: str, count: int) -> list[int]:
         """The texts with the highest scores above 0, best first; ties go by number."""
         scores = self.scores(query)
-        ranked = sorted(range(self._size), key=lambda n: (-scores[n], n))
+        ranked = sorted(range(len(scores)), key=lambda n: (-scores[n], n))
         return [n for n in ranked[:count] if scores[n] > 0]
 
 

@@ -132,7 +132,7 @@ class DeepSearch(TaskGame[SearchState]):
     def initial_state(self, seed: int | None = None) -> SearchState:
         rng = Rng.seeded(check_seed(seed))
         seed = rng.word()
-        library = draw_library(seed, self.size, seed)
+        library = draw_library(seed, self.size, seed, frozenset())
         question = draw_question(library, rng, self.hops, described=self.described)
         return SearchState(rng=rng, seed=seed, facts=seed, question=question)
 
@@ -163,20 +163,20 @@ class DeepSearch(TaskGame[SearchState]):
         if isinstance(action, Answer):
             state.answer, state.closed = action.text, True
             return Reply("The search is over.", kind="finish")
-        pages, index = pages_of(self.library(state))
+        library = self.library(state)
         if isinstance(action, Search):
+            pages, index = pages_of(library)
             best = index.best(action.query, RESULTS)
             self.show(state, [n // 2 for n in best])
             shown = [f"{pages[n].title}: {pages[n].text[:SNIPPET]}…" for n in best]
             text = "\n".join(shown) or "No page has any of these words."
             return Reply(text, {"titles": [pages[n].title for n in best]})
-        number = next((n for n, page in enumerate(pages) if page.title == action.title), None)
-        if number is None:
+        page = library.find(action.title)
+        if page is None:
             return Reply("There is no page of this title; search for it first.", {"title": ""})
-        self.show(state, [number // 2])
+        self.show(state, [library.number(action.title.removesuffix(REGISTER))])
         state.opened = (*state.opened, action.title)
-        facts = {"title": action.title, "text": pages[number].text}
-        return Reply(f"{action.title}: {pages[number].text}", facts)
+        return Reply(f"{page.title}: {page.text}", {"title": page.title, "text": page.text})
 
     def settle(self, state: SearchState) -> Final:
         chain = self.library(state).chain(state.question)
@@ -199,7 +199,7 @@ class DeepSearch(TaskGame[SearchState]):
         """The pages that were read, linked where one names the other."""
         library = self.library(state)
         titles = list(dict.fromkeys(state.opened))[-8:]
-        texts = {page.title: page.text for page in pages_of(library)[0]}
+        texts = {page.title: page.text for page in map(library.find, state.opened) if page}
         nodes = tuple(
             Node(title, int(title.endswith(REGISTER)), title, _place(n))
             for n, title in enumerate(titles)

@@ -13,6 +13,8 @@ do not depend on the machine.
 
 Checked: the algorithm finds the published optimum of E-n22-k4 (375), and its lengths equal those of
 the verifier of `cvrp`.
+
+Left out: time windows, the training of the policy, and clock time.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ priors are ours where the paper's are not known to us.
 
 Checked: information gains against closed forms and quadrature; the Bayesian scientist's calibrated
 posterior; the likelihood against SciPy's.
+
+Left out: priors that the paper does not state; scientists who write statistical programs of their
+own.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ whose agent has tools for these methods and whose results are compared with publ
 data and stories here are ours.
 
 Checked: every estimator and standard error against statsmodels or by hand.
+
+Left out: the authors' data sets, and published papers to reproduce.
 """
 
 from __future__ import annotations

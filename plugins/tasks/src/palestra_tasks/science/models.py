@@ -10,17 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Rng
-from scipy.special import expit, gammaln, ndtr
 
 from palestra_tasks.draws import binomial, normal, poisson
 
 Array = NDArray[np.float64]
 Designs = tuple[float, ...]
+
+
+def special() -> Any:
+    """SciPy's special functions, imported late: it takes half a second, which no reset needs."""
+    import scipy.special
+
+    return scipy.special
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +89,14 @@ class Model:
             gaussian: Array = -0.5 * z * z - math.log(self.noise * math.sqrt(2 * math.pi))
             return gaussian
         if self.outcome == "count":
-            counts: Array = y * np.log(np.maximum(means, 1e-300)) - means - gammaln(y + 1)
+            counts: Array = y * np.log(np.maximum(means, 1e-300)) - means - special().gammaln(y + 1)
             return counts
         p = np.clip(means, 1e-12, 1 - 1e-12)
-        choose = gammaln(self.trials + 1) - gammaln(y + 1) - gammaln(self.trials - y + 1)
+        choose = (
+            special().gammaln(self.trials + 1)
+            - special().gammaln(y + 1)
+            - special().gammaln(self.trials - y + 1)
+        )
         return choose + y * np.log(p) + (self.trials - y) * np.log1p(-p)
 
 
@@ -102,7 +112,7 @@ def _signal(t: Array, d: Designs) -> Array:
 def _discount(t: Array, d: Designs) -> Array:
     later, now, days = d
     gain = later / (1 + np.exp(t[:, 0]) * days) - now
-    return 0.01 + 0.98 * ndtr(gain / np.maximum(0.1, t[:, 1]))
+    return 0.01 + 0.98 * special().ndtr(gain / np.maximum(0.1, t[:, 1]))
 
 
 def _prey(t: Array, d: Designs) -> Array:
@@ -180,7 +190,7 @@ MODELS = {
             "binary",
             (Axis("student", 0, 5, True), Axis("question", 0, 5, True)),
             lambda rng: _normals(rng, 12),
-            lambda t, d: expit(t[:, int(d[0])] - t[:, 6 + int(d[1])]),
+            lambda t, d: special().expit(t[:, int(d[0])] - t[:, 6 + int(d[1])]),
         ),
         Model(
             "predator-prey",
@@ -256,7 +266,7 @@ MODELS = {
                 Axis("turning", 0, 1, True),
             ),
             lambda rng: _normals(rng, 4),
-            lambda t, d: expit(t @ np.array(d)),
+            lambda t, d: special().expit(t @ np.array(d)),
         ),
         Model(
             "emotion",

@@ -12,6 +12,9 @@ invert meanings. There a language model writes the environments; these are gener
 worlds that a user's model writes are data for `tasks/PlanWorld-v0`.
 
 Checked: the skin changes no optimum; the optimum against brute force over all plans.
+
+Left out: worlds written by a language model, in whose place rules generate them; learning by
+revised prompts and programs of a model (`learning.py` revises beliefs).
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ learn Crafter and Heist. A configuration is data, checked against a schema.
 
 Checked: the student learns every skill in the end; with nothing but the original world it learns
 the deep skills later than with a curriculum.
+
+Left out: Crafter and Heist themselves, their pictures, and learners with a network.
 """
 
 from __future__ import annotations

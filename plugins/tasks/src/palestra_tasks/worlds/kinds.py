@@ -5,13 +5,17 @@ Environments", 2024, has 14 kinds of environment behind one protocol, trajectori
 and AgentEvol: a policy explores all of them and is then trained, from the base policy, on what it
 has done, weighted by reward, over and over. Every environment of Palestra has that protocol
 already (`palestra.make`, its server, its records), so that a kind here is an id with options;
-`evolve` is AgentEvol's loop for policies that are tables, one action for each decision.
+`evolve` is AgentEvol's loop for policies that are tables, one action for each decision, and
+`survey` plays an agent in all kinds.
+
+python -m palestra_tasks.worlds.kinds AGENT prints the mean return of an agent in each kind.
 
 Checked: the loop reaches the optimum of a small world from a uniform base policy.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +46,20 @@ def installed_kinds() -> dict[str, tuple[str, Mapping[str, Any]]]:
     """The kinds whose environment is installed."""
     known = {spec.id for spec in palestra.specs()}
     return {kind: entry for kind, entry in KINDS.items() if entry[0] in known}
+
+
+def survey(agent: str = "random", episodes: int = 3, seed: int = 0) -> dict[str, float]:
+    """The mean return of the first seat in every installed kind, with one agent in all of them."""
+    means = {}
+    for kind, (env, options) in installed_kinds().items():
+        records = palestra.play(
+            env, agents=agent, episodes=episodes, seed=seed, invalid="random", **options
+        )
+        failed = [record.error for record in records if record.error]
+        if failed:
+            raise palestra.PalestraError(f"{env}: {failed[0]}")
+        means[kind] = sum(record.returns[0] for record in records) / episodes
+    return means
 
 
 @dataclass(slots=True)
@@ -126,3 +144,15 @@ def evolve(
         curve.append(sum(one.reward for one in fresh) / len(fresh))
         policy = learn(kept)
     return policy, curve
+
+
+def main() -> None:
+    """Print the mean return of an agent in each kind."""
+    agent = sys.argv[1] if len(sys.argv) > 1 else "random"
+    print("| kind | mean return |\n|---|---|")
+    for kind, mean in survey(agent).items():
+        print(f"| {kind} | {mean:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,9 @@ bidirectional evolution (Bi-Evol) of tasks to smooth their difficulty; there in 
 data here: facts are matched as text and nothing that a model wrote is executed.
 
 Checked: shortest plans against networkx on the explicit graph of states; every plan is played.
+
+Left out: PDDL, in whose place a world is JSON; the corpus of inspirations, in whose place four
+stand here; the training of a language model on what was generated.
 """
 
 from __future__ import annotations

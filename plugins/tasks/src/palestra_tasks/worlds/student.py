@@ -15,7 +15,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Rng
-from sklearn.linear_model import LogisticRegression
 
 from palestra_tasks.draws import normal
 
@@ -98,5 +97,7 @@ def answers(course: Course, learned: tuple[Example, ...], asked: tuple[Example, 
     if len(set(labels)) < 2:
         right: Array = (truth == (labels[0] if labels else 0)).astype(np.float64)
         return right
+    from sklearn.linear_model import LogisticRegression  # a second or more, and no reset needs it
+
     student = LogisticRegression(C=10.0, max_iter=200).fit(rows(course, learned), labels)
     return (student.predict(rows(course, asked)) == truth).astype(np.float64)

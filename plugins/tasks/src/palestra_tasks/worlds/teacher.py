@@ -11,6 +11,9 @@ After Khan, Stengel-Eskin, Cho and Bansal, "DataEnvGym: Data Generation Agents i
 Environments with Student Feedback", 2024, whose students are language and vision models.
 
 Checked: the student's accuracy against an independent fit; examples of a skill raise that skill.
+
+Left out: students that are language and vision models, and their questions of mathematics, code and
+pictures.
 """
 
 from __future__ import annotations

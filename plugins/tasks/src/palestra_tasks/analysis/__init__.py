@@ -1,0 +1,1 @@
+"""Analyses of documents that a data room holds."""
