@@ -1,4 +1,4 @@
-"""Every environment of ours says what its rules are checked against."""
+"""Every environment of ours says what its rules are checked against and what they leave out."""
 
 from __future__ import annotations
 
@@ -14,5 +14,7 @@ IDS = sorted(id for id in registry().environments if id.split("/")[0] in OURS)
 def test_an_environment_names_an_answer_that_is_not_its_own(id: str) -> None:
     said = about(registry().environment(id))
     assert len(said.checked.split()) >= 6, f"{id}: its docstring has no sentence 'Checked: …'"
+    assert len(said.left_out.split()) >= 2, f"{id}: its docstring has no sentence 'Left out: …'"
     assert said.prose
     assert "Checked" not in said.prose
+    assert "Left out" not in said.prose

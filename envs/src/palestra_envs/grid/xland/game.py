@@ -24,6 +24,8 @@ flag is on the own side and the own flag is not on theirs).
 From Open Ended Learning Team et al., "Open-Ended Learning Leads to Generally Capable Agents", 2021,
 whose worlds are 3D: relations, goals and the axis from shared to rival goals are theirs, the grid
 is not. Checked against truth tables by hand and closed forms of the fewest steps to a goal.
+
+Left out: three dimensions, levels and ramps.
 """
 
 from __future__ import annotations

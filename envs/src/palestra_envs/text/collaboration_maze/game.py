@@ -20,6 +20,8 @@ and columns; each other cell is a wall with chance `wall_density`, drawn anew un
 Checked: distances against networkx; the distributions of mazes and of hidden cells against a count
 of all mazes; two players who tell each other their maps always walk a shortest way.
 
+Left out: the authors' mazes.
+
 With `protocol="dialogue"` the players talk freely, as in the study, and the route they agreed on is
 read off at the end: by rule (`routes.py`), or from the record by a language model. `solo_maps`
 gives one player the partial maps of several, and `starts` is the seat that opens.

@@ -16,6 +16,8 @@ If five players take 10 of 100 each in every round, all twelve rounds are played
 
 Checked: closed-form runs of the published rules: all harvest ten, all harvest twenty, one greedy
 player; shares by largest remainder; Gini coefficients of known distributions.
+
+Left out: reflections between rounds, which are up to the agent.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ player submits in secret, and pays nobody if the two do not fit; by default a pr
 
 Checked: the number of pairs of values by brute force; the published example pays what its shares
 are worth; the expert aims at the split of the greatest product.
+
+Left out: the authors' contexts; people who annotate.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ Approach of Connect-Four", 1988). Move sequences by length: 7, 49, 343, 2,401, 1
 823,536, 5,673,234 (published perft).
 
 Checked: numbers of move sequences against the published ones, random games against OpenSpiel's.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ play by both it is a draw. There are 255,168 games and 5,478 positions (both cou
 empty board's continuations up to the end of each game; Schaefer, MathRec Solutions, 2002).
 
 Checked: there are 255,168 games and 5,478 positions; random games against OpenSpiel's.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ solved by Bowling, Burch, Johanson and Tammelin, "Heads-up limit hold'em poker i
 
 Checked: the ranking against the published counts of all 2,598,960 hands; betting and payment
 against OpenSpiel's `universal_poker`; unequal stacks and side pots against `pokerkit`.
+
+Left out: antes, and blinds that rise during a match.
 """
 
 from __future__ import annotations

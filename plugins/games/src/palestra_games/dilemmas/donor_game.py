@@ -17,6 +17,8 @@ initial resources.
 
 Checked: totals of equal givers by powers of a matrix, of givers who give everything by hand, and of
 a generation by adding up what was given.
+
+Left out: the paper's tests of invasion, and names that state the generation.
 """
 
 from __future__ import annotations

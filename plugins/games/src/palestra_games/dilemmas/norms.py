@@ -23,6 +23,9 @@ probability 1/3 + 2/3 (1 - 3/2 change)^g, which is how often somebody who keeps 
 follows the new ones; where temptations are worth less than norms, a society that inherits
 strategies ends up with conformists only.
 
+Left out: the paper's questionnaires and scenes; selection by a model's judgement while the game
+runs.
+
 An observation is an int16 vector: own seat, generation, scene, topic (1 +, 0 while strategies are
 written), own temptation (1 + choice); norms (1 + choice), their weights, and the norms when this
 player came; for every seat points in this generation, then strategies (0 none, 1 + the place in

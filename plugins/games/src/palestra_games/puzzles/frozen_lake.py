@@ -7,6 +7,8 @@ nothing, the goal ends it and pays 1. Maps and rules are those of Gymnasium's Fr
 transition tables the tests compare cell by cell.
 
 Checked: every transition and the maps against Gymnasium's; random maps can be crossed, by networkx.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ hand and an independent implementation of sliding.
 
 Checked: sliding against another implementation; the sum of all tiles and the symmetries of the
 board; new tiles are twos nine times in ten.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

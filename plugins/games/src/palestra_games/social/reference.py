@@ -15,6 +15,8 @@ photographs; `games/Referential-v0` has the same with symbols instead of words.
 Checked: if the speaker says nothing useful, a listener who guesses is right in 1 /
 candidates of the rounds and builds 1 / colours of a row correctly; a speaker who names what it sees
 is always understood.
+
+Left out: the paper's photographs: things are described by attributes.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ more often than in min(1, m / n) of the rounds; with c candidates and n / m obje
 mean of 1 / (1 + H) for H other candidates of the same message, which are hypergeometric; and the
 urn learners of Argiento, Pemantle, Skyrms and Volkov, "Learning to signal", 2009, end up
 understanding each other where there are two objects and two symbols.
+
+Left out: the paper's photographs; a learner that adapts to new partners.
 """
 
 from __future__ import annotations

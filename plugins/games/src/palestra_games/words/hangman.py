@@ -7,6 +7,8 @@ come among the first k + m - 1 letters of a random order of the alphabet: with p
 C(26 - k, m - 1) / C(26, k + m - 1), which the tests compare with played games.
 
 Checked: random letters win as often as a closed form says; known games.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ Studying Agentic Markets", 2025.
 
 Checked: the optimum of an assignment solver, which customers who read everything and take the best
 proposal reach exactly.
+
+Left out: the platform's data; totals other than a percentage of the list prices.
 """
 
 from __future__ import annotations

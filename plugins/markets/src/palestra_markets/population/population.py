@@ -16,6 +16,8 @@ Checked: compartments always sum to the population; without places the epidemic'
 1 - z = exp(-R z); asking groups and asking every person agree in the mean; a fit recovers a
 transmission from the cases it led to; on given contacts the epidemic travels by shortest paths, and
 on the complete graph it is that of a town without places.
+
+Left out: incomes; contact networks other than pairs that you list.
 """
 
 from __future__ import annotations

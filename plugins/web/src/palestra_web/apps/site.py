@@ -13,6 +13,8 @@ H. Trivedi et al., "AppWorld: A Controllable World of Apps and People for Benchm
 Coding Agents", ACL 2024; K. Chen et al., "Reinforcement Learning for Long-Horizon Interactive LLM
 Agents", 2025 (LOOP). Checked: an agent that only reads pages and acts on them passes every test,
 and runs with a deliberate side effect fail exactly the expected test.
+
+Left out: code that calls APIs; 250 kinds of errands (here 33).
 """
 
 from __future__ import annotations

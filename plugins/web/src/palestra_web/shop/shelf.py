@@ -10,6 +10,8 @@ is bought; a listing with false claims is refused.
 A. Allouah et al., "What Is Your AI Agent Buying? Evaluation, Biases, Model Dependence and Emerging
 Implications for Agentic E-Commerce", 2025. Checked against known answers: shares of places in
 closed form, and weights of a simulated buyer, which the estimator of `choices.py` recovers.
+
+Left out: products and pictures of real shops.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ S. Yao et al., "WebShop: Towards Scalable Real-World Web Interaction with Ground
 Agents", NeurIPS 2022; Z. Yang et al., "Towards Unified Alignment Between Agents, Humans, and
 Environment", ICML 2024. Checked against known answers: rewards worked out by hand, an oracle that
 always earns 1, and the success of the rule-based shopper near the published 9.6 %.
+
+Left out: the original products and instructions.
 """
 
 from __future__ import annotations

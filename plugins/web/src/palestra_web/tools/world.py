@@ -23,6 +23,8 @@ pollution  SafeSearch (Dong et al., "SafeSearch: Automated Red-Teaming for the S
 Checked: the graph's two disjoint paths, with networkx; the goal state, by running the calls of the
 walk. A solver that plans again loses nothing to any outage; one that obeys every note is always
 attacked without a policy and never with one.
+
+Left out: a simulated user; functions over a real SQL database.
 """
 
 from __future__ import annotations

@@ -40,6 +40,8 @@ An observation is an int16 vector:
 
 Checked: board, legal moves, production, payments, points and bonuses in whole games against
 `catanatron`; dice, deck and bank against published numbers.
+
+Left out: trades by free talk at the table: offers are typed.
 """
 
 from __future__ import annotations

@@ -32,6 +32,8 @@ cells.
 
 Checked: numbers of move sequences from six positions against the published ones, whole random games
 against OpenSpiel's.
+
+Left out: clocks, draws by agreement and resigning.
 """
 
 from __future__ import annotations

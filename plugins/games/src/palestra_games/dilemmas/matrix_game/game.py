@@ -12,6 +12,8 @@ with any noise is paid (T + R + P + S) / 4 a round in the long run; the extortio
 F. Dyson ("Iterated Prisoner's Dilemma contains strategies that dominate any evolutionary opponent",
 PNAS 2012) keeps s_X - P = chi (s_Y - P) against everybody.
 
+Left out: games of more than two players.
+
 An observation is a float32 vector of 4n + 5 numbers for n moves:
 
     own last move, the other's          one of n each, all zero before the first round

@@ -8,6 +8,8 @@ enumeration of every placement, and its chance to win tiny boards with an exact 
 
 Checked: counts against a convolution; odds and the chance of winning small boards by enumeration of
 all layouts.
+
+Left out: flags and opening by chords, which tell the player nothing new.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ those of another breadth-first search over other states.
 
 Checked: published levels need their published moves and pushes; shortest solutions against a search
 by networkx.
+
+Left out: nothing of the rules.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ squares of 4x4 (Felgenhauer and Jarvis, "Mathematics of Sudoku", 2006), which th
 
 Checked: there are 288 complete squares of 4 x 4; a published puzzle has its published solution;
 drawn puzzles have exactly one.
+
+Left out: erasing a digit: a wrong digit loses in the end.
 """
 
 from __future__ import annotations

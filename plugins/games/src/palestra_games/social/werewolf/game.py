@@ -12,6 +12,9 @@ drawn evenly each day, and the chance of the werewolves follows the recursion of
 and Mossel, "Mafia: A theoretical study of players and coalitions in a partial information
 environment", Annals of Applied Probability 18, 2008. The tests compare it with played games.
 
+Left out: wolves who speak in turn: they speak at once, so that the order of speech does not give
+them away.
+
 The dead are never asked again, but stay to see the end and to be paid with their side.
 """
 

@@ -8,6 +8,8 @@ against published comparisons of words with repeated letters, the information of
 its closed form.
 
 Checked: marks against published comparisons; the information of a guess in closed form.
+
+Left out: the original lists of words, and guesses that are not hidden words.
 """
 
 from __future__ import annotations
