@@ -13,7 +13,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode
-from palestra.testing.speech import play_hostile
+from palestra.testing.speech import EPISODES, play_hostile
 from palestra.testing.subject import Failed, Subject
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, MatchPlan
@@ -27,8 +27,10 @@ MORE: dict[str, dict[str, Any]] = {
     "markets/TaxEconomy-v0": {"elections": True},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 2},
     "tasks/Counselling-v0": {"num_players": 2},
+    "tasks/FastCode-v0": {"num_players": 2},
     "tasks/Hospital-v0": {"num_players": 2},
     "tasks/Incident-v0": {"num_players": 3},
+    "tasks/Reranking-v0": {"num_players": 2},
     "web/Shelf-v0": {"num_players": 2},
 }
 
@@ -69,7 +71,7 @@ class Outlets:
 def test_no_outlet_forges_a_line(spec: palestra.EnvSpec) -> None:
     options = MORE.get(spec.id, {})
     outlets = Outlets(spec.id, options)
-    assert sum(play_hostile(Subject(spec, options), seed, outlets) for seed in range(2))
+    assert sum(play_hostile(Subject(spec, options), seed, outlets) for seed in range(EPISODES))
     assert outlets.read
 
 

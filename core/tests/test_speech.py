@@ -134,8 +134,10 @@ MORE: dict[str, dict[str, Any]] = {
     "markets/TaxEconomy-v0": {"elections": True},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 2},
     "tasks/Counselling-v0": {"num_players": 2},
+    "tasks/FastCode-v0": {"num_players": 2},
     "tasks/Hospital-v0": {"num_players": 2},
     "tasks/Incident-v0": {"num_players": 3},
+    "tasks/Reranking-v0": {"num_players": 2},
     "web/Shelf-v0": {"num_players": 2},
 }
 

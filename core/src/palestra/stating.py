@@ -11,7 +11,8 @@ from collections.abc import Container, Sequence
 
 LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
 LABEL = re.compile(
-    rf"(?:^|[.!?;]\s+)[*_]*(?:(?:my|the|so,? my|i choose|therefore,? my)\s+)?(?:{'|'.join(LABELS)})"
+    rf"(?:^|[.!?;]\s+)[*_]*+(?:(?:my|the|so,? my|i choose|therefore,? my)\s+)?"
+    rf"(?:{'|'.join(LABELS)})"
     r"(?:\s+is)?[*_]*\s*:[*_]*\s*(?P<move>[^:]*)$",
     re.IGNORECASE,
 )
@@ -20,7 +21,7 @@ _VERBS = (
     *("propose", "offer", "say", "bid", "vote", "answer", "reply", "respond", "send", "submit"),
 )
 _OWN = re.compile(
-    r"(?:^|[.!?;]\s+)[*_#\s]*(?:(?:so|thus|therefore|hence|now|here is|here['’]s),?\s+)*"
+    r"(?:^|[.!?;]\s+)[*_#\s]*+(?:(?:so|thus|therefore|hence|now|here is|here['’]s),?\s+)*"
     rf"(?:(?:(?:my|the)\s+)?(?:next\s+)?(?:{'|'.join(LABELS)}|decision)(?:\s+(?:is|will be))?|mine"
     r"|(?:i|i['’](?:ll|d|m)|let me|let['’]s)"
     r"(?:\s+(?:now|will|would|am|going to|choose to|decide to))*"
