@@ -10,11 +10,11 @@ import networkx as nx
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, Rng
+from palestra import InvalidOption, Rng, UnknownName
 from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
 from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
 from palestra_tasks.worlds.envgen import Configure, EnvGen
-from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds, survey
+from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds, kinds_of, survey
 from palestra_tasks.worlds.learning import (
     METHODS,
     Candidate,
@@ -334,6 +334,15 @@ def test_every_kind_is_an_environment() -> None:
     assert len(KINDS) == 14
     for env, options in installed_kinds().values():
         assert palestra.game(env, **options)
+
+
+def test_kinds_are_split_as_in_the_authors_table() -> None:
+    # trajectories of 11 kinds; WebArena, Academia and Sheet have tasks for evaluation alone
+    assert (len(kinds_of("held-in")), len(kinds_of("held-out"))) == (11, 3)
+    assert sorted(kinds_of("held-in") + kinds_of("held-out")) == sorted(kinds_of("all"))
+    assert set(survey(episodes=1, split="held-out")) <= set(kinds_of("held-out"))
+    with pytest.raises(UnknownName, match="held-out"):
+        kinds_of("heldout")
 
 
 def test_the_loop_reaches_the_optimum_of_a_small_world() -> None:
