@@ -18,7 +18,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 2, "depth": "deep"},
     "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
     "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
-    "tasks/EnvGen-v0": {"practice": 8, "turns": 2},
+    "tasks/EnvGen-v0": {"practice": 8, "turns": 2, "original": "heist"},
     "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
 }
 
