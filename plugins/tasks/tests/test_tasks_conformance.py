@@ -11,6 +11,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
     "tasks/DataRoom-v0": {"level": "hard", "turns": 9},
+    "tasks/Errands-v0": {"kind": "edit", "rows": 15},
     "tasks/DeepSearch-v0": {"hops": 9, "described": False, "size": 30},
     "tasks/Reranking-v0": {"num_players": 2, "queries": 2, "stale": 1.0},
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},

@@ -23,6 +23,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/DeepSearch-v0": ("search-register", "search-follower"),
     "tasks/Econometrics-v0": ("econometrics-naive", "econometrics-reader"),
     "tasks/EnvGen-v0": ("envgen-original", "envgen-adaptive"),
+    "tasks/Errands-v0": ("errands-hasty", "errands-careful"),
     "tasks/FastCode-v0": ("first", "fastcode-expert"),
     "tasks/FrontierEng-v0": ("first", "design-climber"),
     "tasks/Hospital-v0": ("hospital-records", "hospital-bayes"),

@@ -130,6 +130,7 @@ class CycleState(TaskState):
         "Zala et al. (2024), EnvGen: Generating and Adapting Environments via LLMs for Training "
         "Embodied Agents"
     ),
+    splits={name: {"original": name} for name in TRAININGS},
 )
 @dataclass(frozen=True)
 class EnvGen(TaskGame[CycleState]):
