@@ -77,6 +77,7 @@ SCIENCE = (
     Environment("tasks/BoxingGym-v0", players=1),
     Environment("tasks/BoxingGym-v0", players=2),
     Environment("tasks/Econometrics-v0"),
+    Environment("tasks/MLWorkspace-v0"),
 )
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),
