@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from palestra import Rng
+from palestra.kernel.errors import show
 
 from palestra_tasks.draws import normal
 
@@ -86,7 +87,7 @@ def problem_with(value: object, wanted: int) -> str:
         return f"predict must return a list of {wanted} numbers, not {found}"
     for place, one in enumerate(value):
         if isinstance(one, bool) or not isinstance(one, int | float):
-            return f"prediction {place} is {str(one)[:40]!r}, which is no number"
+            return f"prediction {place} is {show(one)}, which is no number"
         if not math.isfinite(one) or abs(one) > 1e12:
             return f"prediction {place} is {one!r}, which is no number of a usual size"
     return ""

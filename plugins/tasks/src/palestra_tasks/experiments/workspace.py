@@ -34,6 +34,7 @@ from palestra import (
     agent,
     environment,
     metric,
+    quote,
 )
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
@@ -199,7 +200,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         if isinstance(action, Execute):
             return self._execute(state)
         if action.file == SCRIPT:
-            return Reply(f"{SCRIPT}:\n{state.versions[-1]}", kind="file")
+            return Reply(f"{SCRIPT}: {quote(state.versions[-1])}", kind="file")
         state.looked = True
         return Reply(f"{DATA}:\n{self._table(state)}", {"file": DATA})
 

@@ -35,6 +35,7 @@ from palestra import (
     agent,
     environment,
     metric,
+    quote,
 )
 from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Part
@@ -225,7 +226,7 @@ class Errands(TaskGame[ErrandState]):
 
     def quoted_file(self, state: ErrandState) -> str:
         """What was written so far, as a player reads it."""
-        return repr(state.text) if state.text else "(nothing yet)"
+        return quote(state.text) if state.text else "(nothing yet)"
 
     # The rules
 
@@ -354,7 +355,7 @@ class Careful(ScriptedAgent[Errands]):
             if f"\n{name}:\n" not in position:
                 return Open(name)
         text = write_list(*self.work(kind, position))
-        return Finish() if f"Your file:\n{text!r}" in position else Write(text)
+        return Finish() if f"Your file:\n{quote(text)}" in position else Write(text)
 
     def work(self, kind: str, position: str) -> tuple[tuple[Row, ...], Form]:
         """The rows and the form of the list that is wanted."""
