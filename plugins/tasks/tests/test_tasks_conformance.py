@@ -11,6 +11,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
     "tasks/DataRoom-v0": {"level": "hard", "turns": 9},
+    "tasks/Errands-v0": {"kind": "edit", "rows": 15},
+    "tasks/MLWorkspace-v0": {"data": "classes", "turns": 6},
     "tasks/DeepSearch-v0": {"hops": 9, "described": False, "size": 30},
     "tasks/Reranking-v0": {"num_players": 2, "queries": 2, "stale": 1.0},
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},
@@ -18,7 +20,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 2, "depth": "deep"},
     "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
     "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
-    "tasks/EnvGen-v0": {"practice": 8, "turns": 2},
+    "tasks/EnvGen-v0": {"practice": 8, "turns": 2, "original": "heist"},
     "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
 }
 

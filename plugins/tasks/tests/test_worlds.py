@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, Rng
+from palestra import InvalidOption, Rng, UnknownName
 from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
 from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
 from palestra_tasks.worlds.envgen import Configure, EnvGen
-from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds, survey
+from palestra_tasks.worlds.heist import PRESETS as HEIST_PRESETS
+from palestra_tasks.worlds.heist import SKILLS as HEIST_SKILLS
+from palestra_tasks.worlds.heist import Heist, HeistConfig
+from palestra_tasks.worlds.kinds import KINDS, evolve, installed_kinds, kinds_of, survey
 from palestra_tasks.worlds.learning import (
     METHODS,
     Candidate,
@@ -273,13 +276,66 @@ def test_a_curriculum_teaches_deep_skills_sooner() -> None:
         ('[{"size": 2, "trees": 9}]', "fit"),
         ('[{"lava": 1}]', "unknown field"),
         ("nonsense", "not a JSON list"),
+        ('heist [{"size": 2}]', "size must be from 3 to 9"),
+        ('heist [{"locks": 3}]', "locks must be from 0 to 2"),
+        ('heist [{"locks": 1, "keys": 2}]', "keys must be"),
+        ('heist [{"trees": 1}]', "unknown field"),
     ],
 )
 def test_a_broken_configuration_is_refused_by_name(worlds: str, why: str) -> None:
-    episode = palestra.Episode(EnvGen(practice=8), 0)
+    maze, worlds = worlds.startswith("heist"), worlds.removeprefix("heist ")
+    episode = palestra.Episode(EnvGen(practice=8, original="heist" if maze else "crafting"), 0)
     episode.act({0: Configure(worlds)})
     assert why in episode.log[-1][0].text
     assert episode.returns[0] == 0
+
+
+def maze_of(world: Heist) -> nx.Graph:
+    graph = nx.Graph([(a, b) for a, near in enumerate(world.passages) for b in near])
+    assert nx.is_tree(graph)
+    assert len(graph) == world.config.size**2
+    return graph
+
+
+@pytest.mark.parametrize("config", [c for worlds in HEIST_PRESETS for c in worlds])
+@pytest.mark.parametrize("seed", range(20))
+def test_every_maze_can_be_solved_and_needs_every_key(config: HeistConfig, seed: int) -> None:
+    world = config.open(Rng.seeded(seed))
+    graph, places = maze_of(world), sorted(world.locks, key=world.locks.__getitem__)
+    assert len(places) == config.locks
+    for number, lock in enumerate(places):
+        before = nx.restricted_view(graph, places[number:], [])
+        reached = nx.node_connected_component(before, world.here)
+        assert world.gem not in reached
+        assert number in world.held or any(world.keys.get(cell) == number for cell in reached)
+        assert any(near in reached for near in graph[lock]), "the lock can be opened"
+    assert nx.has_path(graph, world.here, world.gem)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_student_that_goes_where_it_sees_things_has_every_skill(seed: int) -> None:
+    """It walks to the key, then to the lock, and in as many steps as the shortest paths have."""
+    world = HeistConfig(size=7).open(Rng.seeded(seed))
+    graph, here, stops = maze_of(world), world.here, []
+    for number in range(2):
+        stops += [c for c, n in world.keys.items() if n == number]
+        stops += [c for c, n in world.locks.items() if n == number]
+    steps = 0
+    while "gem" not in world.done:
+        _, _, move = world.seen()
+        world.act(move - 1)
+        steps += 1
+        assert steps <= 200
+    assert world.done == set(HEIST_SKILLS)
+    legs = [nx.shortest_path_length(graph, a, b) for a, b in pairwise([here, *stops, world.gem])]
+    assert steps <= sum(legs) + 2, "an opened lock takes a step more"
+
+
+@pytest.mark.slow
+def test_a_curriculum_helps_in_the_maze_too() -> None:
+    options: dict[str, Any] = {"original": "heist", "practice": 30}
+    adaptive = mean_score("tasks/EnvGen-v0", "envgen-adaptive", 16, **options)
+    assert adaptive > mean_score("tasks/EnvGen-v0", "envgen-original", 16, **options) + 0.05
 
 
 # Learning across worlds
@@ -334,6 +390,15 @@ def test_every_kind_is_an_environment() -> None:
     assert len(KINDS) == 14
     for env, options in installed_kinds().values():
         assert palestra.game(env, **options)
+
+
+def test_kinds_are_split_as_in_the_authors_table() -> None:
+    # trajectories of 11 kinds; WebArena, Academia and Sheet have tasks for evaluation alone
+    assert (len(kinds_of("held-in")), len(kinds_of("held-out"))) == (11, 3)
+    assert sorted(kinds_of("held-in") + kinds_of("held-out")) == sorted(kinds_of("all"))
+    assert set(survey(episodes=1, split="held-out")) <= set(kinds_of("held-out"))
+    with pytest.raises(UnknownName, match="held-out"):
+        kinds_of("heldout")
 
 
 def test_the_loop_reaches_the_optimum_of_a_small_world() -> None:

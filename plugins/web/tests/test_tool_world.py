@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from itertools import pairwise
 from typing import Any
 
 import networkx as nx
 import palestra
 import pytest
-from palestra import EpisodeRecord, Event, InvalidAction, InvalidOption, Rng
+from palestra import (
+    EpisodeRecord,
+    Event,
+    InvalidAction,
+    InvalidOption,
+    Rng,
+    ScriptedAgent,
+    Turn,
+)
 from palestra.testing import check
 from palestra_web.tools.database import KINDS, LOOKUP, READ, WRITE, Goal, goal_cell
 from palestra_web.tools.declare import Answer, Call, Done, Program, call
@@ -27,6 +37,17 @@ def play(agent: str = "tool-solver", episodes: int = 30, **options: Any) -> list
 
 def mean(records: list[EpisodeRecord], metric: str) -> float:
     return sum(palestra.measure(r)[metric] for r in records) / len(records)
+
+
+class Moves(ScriptedAgent):
+    """Plays listed moves."""
+
+    def __init__(self, moves: list[Any]) -> None:
+        super().__init__()
+        self.moves = moves
+
+    def choose(self, turn: Turn) -> Any:
+        return self.moves.pop(0)
 
 
 def moves_of(agent: str, seed: int, **options: Any) -> list[Any]:
@@ -551,8 +572,9 @@ def test_what_was_answered_is_answered_again_when_the_rest_is_drawn_anew(seed: i
         {"task": LOOKUP, "pollution": 2, "walk": 5},
         {"task": WRITE, "goals": 3, "outages": "removed", "policy": [Rule("*", "allow")]},
         {"programs": True, "max_calls": 12, "policy": "updating"},
+        {"user": "reveals", "pool": "held-out", "task": WRITE, "goals": 2, "injection": True},
     ],
-    ids=["all", "polluted", "rules", "programs"],
+    ids=["all", "polluted", "rules", "programs", "user"],
 )
 def test_other_worlds_conform_too(options: dict[str, Any]) -> None:
     failed = [v for v in check(ID, **options) if v.status == "failed"]
@@ -586,3 +608,157 @@ def test_a_players_picture_keeps_what_only_their_program_read() -> None:
     assert "missed" in read
     assert reply not in read
     assert reply in "\n".join(game.scene(state).texts())
+
+
+# Databases, domains and the user
+
+
+def sqlite_of(state: ToolWorldState, library: Library) -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:")
+    for table in library.tables.values():
+        columns = table.columns
+        database.execute(f'CREATE TABLE "{table.name}" ({", ".join(f"{c!r}" for c in columns)})')
+        values = [state.rows.columns[table.name, column] for column in columns]
+        marks = ", ".join("?" * len(columns))
+        database.executemany(
+            f'INSERT INTO "{table.name}" VALUES ({marks})', zip(*values, strict=True)
+        )
+    return database
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_answers_and_final_states_are_those_of_the_same_calls_in_sqlite(seed: int) -> None:
+    """Random calls on real and invented keys; locked rows are those that an UPDATE leaves alone."""
+    game = ToolWorld(task="write", max_calls=400, rows=4)
+    episode = palestra.Episode(game, seed)
+    library, rng = game.library(episode.state), Rng.seeded(seed, 5)
+    database = sqlite_of(episode.state, library)
+    functions = list(library.functions.values())
+    for _ in range(300):
+        function = rng.choice(functions)
+        drawn = function.tool.sample(rng).values
+        if rng.below(8):
+            keys = episode.state.rows.columns[function.table, function.key]
+            drawn[function.takes] = rng.choice(keys)
+        episode.act({0: call(function.tool.name, **drawn)})
+        made = episode.state.calls_made[-1]
+        table, where = f'"{function.table}"', f"WHERE {function.key!r} = ?"
+        key = drawn[function.takes]
+        if function.kind == "read":
+            query = f'SELECT "{function.column}" FROM "{function.table}" WHERE "{function.key}" = ?'
+            found = database.execute(query, (key,)).fetchone()
+            assert made.failed == (found is None)
+            assert found is None or json.loads(made.reply)[function.gives] == found[0]
+            continue
+        wanted = "locked" if function.kind == "unlock" else "open"
+        value = "open" if function.kind == "unlock" else drawn[function.gives]
+        where = f'WHERE "{function.key}" = ? AND status = ?'
+        query = f'UPDATE {table} SET "{function.column}" = ? {where}'
+        assert database.execute(query, (value, key, wanted)).rowcount == (not made.failed)
+    for table_schema in library.tables.values():
+        rows = database.execute(f'SELECT * FROM "{table_schema.name}"').fetchall()
+        for number, row in enumerate(rows):
+            now = [episode.state[table_schema.name, number, c] for c in table_schema.columns]
+            assert list(row) == now
+
+
+@pytest.mark.parametrize("domains", [3, 8])
+def test_communities_of_the_graph_are_its_domains(domains: int) -> None:
+    library = draw_library(domains, 5, "general")
+    found = nx.community.louvain_communities(graph(library).to_undirected(), seed=1)
+    table_of = {t.type_of(c): t.domain for t in library.tables.values() for c in t.columns}
+    for community in found:
+        assert len({table_of[name.removeprefix("write ")] for name in community}) == 1
+
+
+def test_the_pools_of_domains_share_none() -> None:
+    general, held = (
+        {t.domain for t in draw_library(n, seed, pool).tables.values()}
+        for n, pool, seed in ((16, "general", 1), (4, "held-out", 1))
+    )
+    assert len(general) == 16
+    assert len(held) == 4
+    assert not general & held
+    only = ToolWorld(pool="hotel")
+    assert {t.domain for t in only.library(only.initial_state(3)).tables.values()} == {"hotel"}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"pool": "hostel"}, "hostel"),
+        ({"pool": "held-out", "domains": 5}, "4 domains"),
+        ({"pool": "hotel", "domains": 2}, "1 domain, fewer than domains=2"),
+    ],
+)
+def test_a_pool_that_there_is_not_is_refused(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidOption, match=why):
+        ToolWorld(**options)
+
+
+def test_the_user_reveals_what_they_know_and_nothing_else() -> None:
+    game = ToolWorld(user="reveals", task="write", goals=2)
+    episode = palestra.Episode(game, 4)
+    first, second = episode.state.task.goals
+    opening = game.describe(episode.state, 0)
+    assert all(detail not in opening for goal in (first, second) for detail in (goal.given,))
+    answers = {
+        (1, f"{first.given_table}_{first.given_key}"): first.given,
+        (2, f"{second.table}_{second.column}"): second.value,
+        (1, "name_of_the_king"): "That I do not know.",
+    }
+    for (number, about), answer in answers.items():
+        episode.act({0: call("ask_user", request=number, about=about)})
+        assert list(json.loads(episode.state.calls_made[-1].reply).values()) == [answer]
+    episode.act({0: call("ask_user", request=3, about="city")})
+    assert "no request 3" in episode.state.calls_made[-1].reply
+
+
+def test_what_the_user_has_not_revealed_is_drawn_anew() -> None:
+    game = ToolWorld(user="reveals", task="write", rows=9)
+    episode = palestra.Episode(game, 6)
+    (true,) = episode.state.task.goals
+    others = [game.determinize(episode.state, 0, Rng(n)).task.goals[0] for n in range(40)]
+    assert len({goal.given for goal in others}) > 4
+    assert len({goal.value for goal in others}) > 1
+    about = f"{true.given_table}_{true.given_key}"
+    episode.act({0: call("ask_user", request=1, about=about)})
+    others = [game.determinize(episode.state, 0, Rng(n)).task.goals[0] for n in range(40)]
+    assert {goal.given for goal in others} == {true.given}
+    assert len({goal.value for goal in others}) > 1
+
+
+def test_a_solver_serves_a_user_who_must_be_asked() -> None:
+    options: dict[str, Any] = {"user": "reveals", "goals": 2, "task": "write"}
+    asked = play(episodes=10, **options)
+    assert mean(asked, "success") == 1
+    assert mean(asked, "user-questions") >= 4, "two details for each request"
+    assert mean(play("random", episodes=10, **options), "success") < 0.2
+
+
+def test_filters_of_trajectories() -> None:
+    game = ToolWorld(task="read", rows=3)
+    passed = []
+    for seed in range(12):
+        (record,) = play(episodes=1, seed=seed, task="read", rows=3)
+        passed.append(palestra.measure(record))
+    names = [f"trajectory-filters:{name}" for name in ("valid", "state", "sequence")]
+    assert all(one[name] == 1 for one in passed for name in names), "the shortest path, and right"
+    seed = 1
+    state = game.initial_state(seed)
+    goal = state.task.goals[0]
+    detour = call(
+        f"get_{goal.given_table}_status_by_{goal.given_key}",
+        **{f"{goal.given_table}_{goal.given_key}": goal.given},
+    )
+    wanted = {"longer": (1, 1, 0), "twice": (0, 0, 0), "wrong": (1, 0, 0)}
+    moves = {
+        "longer": [detour, *moves_of("tool-solver", seed, task="read", rows=3)],
+        "twice": [detour, detour, *moves_of("tool-solver", seed, task="read", rows=3)],
+        "wrong": [detour, Answer("no idea")],
+    }
+    for name, made in moves.items():
+        (record,) = palestra.play(ID, agents=[Moves(made)], seed=seed, task="read", rows=3)
+        assert not record.error
+        measured = palestra.measure(record)
+        assert tuple(measured[one] for one in names) == wanted[name], name

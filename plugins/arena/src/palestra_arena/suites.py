@@ -64,6 +64,7 @@ TASKS = (
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
     Environment("tasks/DataRoom-v0"),
+    Environment("tasks/Errands-v0"),
     Environment("tasks/DeepSearch-v0"),
     Environment("tasks/Reranking-v0", players=1),
     Environment("tasks/AutoEnv-v0"),
@@ -76,6 +77,7 @@ SCIENCE = (
     Environment("tasks/BoxingGym-v0", players=1),
     Environment("tasks/BoxingGym-v0", players=2),
     Environment("tasks/Econometrics-v0"),
+    Environment("tasks/MLWorkspace-v0"),
 )
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),

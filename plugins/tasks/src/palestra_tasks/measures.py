@@ -6,7 +6,7 @@ from typing import Any
 
 from palestra import EpisodeRecord, metric
 
-from palestra_tasks.worlds.crafting import SKILLS
+from palestra_tasks.worlds.envgen import TRAININGS
 
 
 def verdict(record: EpisodeRecord) -> dict[str, Any]:
@@ -62,7 +62,8 @@ def student_accuracy(record: EpisodeRecord) -> float | None:
 def skill_success(record: EpisodeRecord) -> dict[str, float] | None:
     """The student's success at every skill in the original world."""
     found = verdict(record)
-    return {skill: found[skill] for skill in SKILLS} if found else None
+    skills = TRAININGS[record.options.get("original", "crafting")].skills
+    return {skill: found[skill] for skill in skills} if found else None
 
 
 @metric("plan-excess", measures=("tasks/PlanWorld-v0",), bounds=(0.0, None), better="lower")

@@ -11,19 +11,21 @@ from palestra import EpisodeRecord, InvalidOption, UnknownName, read_records
 from palestra.cli.arguments import split_agents
 from palestra.runner.run_folder import FINISHED
 
-ROWS = ("tokens", "imitate", "filter", "best", "prefer", "correct")
+ROWS = ("tokens", "imitate", "agentgym", "filter", "best", "prefer", "correct")
 
 
 def export_command(
     runs: Annotated[list[Path], typer.Argument(help="Records, or folders of palestra play --out.")],
     out: Annotated[Path, typer.Option(help="The file: .parquet, .arrow or .jsonl.")],
     rows: Annotated[
-        str, typer.Option(help="tokens, imitate, filter, best, prefer, correct.")
+        str, typer.Option(help="tokens, imitate, agentgym, filter, best, prefer, correct.")
     ] = "tokens",
     by: Annotated[str, typer.Option(help="Estimators of credit; the return without them.")] = "",
     agents: Annotated[str, typer.Option(help="Only the seats of these agents.")] = "",
     expert: Annotated[str, typer.Option(help="prefer: only these are chosen, over others.")] = "",
-    keep: Annotated[int, typer.Option(min=1, help="imitate: so many of every start.")] = 1,
+    keep: Annotated[
+        int, typer.Option(min=1, help="imitate, agentgym: so many of every start.")
+    ] = 1,
     least: Annotated[float | None, typer.Option(help="Leave out what is worth less.")] = None,
     gap: Annotated[float, typer.Option(help="prefer: how far apart two must be.")] = 0.0,
     most: Annotated[int | None, typer.Option(min=1, help="prefer: pairs of every start.")] = None,
@@ -34,6 +36,7 @@ def export_command(
     """Write what was played as rows to learn from: tokens, answers to imitate, preferences."""
     from palestra_training import text_rows as text
     from palestra_training import value_filters as values
+    from palestra_training.agentgym_rows import agentgym_rows
     from palestra_training.crediting import credited_traces, open_credit
     from palestra_training.export import write_rows, write_traces
 
@@ -72,6 +75,8 @@ def export_command(
     made: Iterator[dict[str, Any]]
     if rows == "imitate":
         made = text.imitation_rows(played, keep=keep, least=least)
+    elif rows == "agentgym":
+        made = agentgym_rows(played, keep=keep, least=least)
     elif rows == "filter":
         made = values.filtered_rows(played, least=least)
     elif rows == "best":

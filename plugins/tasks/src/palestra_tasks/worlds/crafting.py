@@ -1,4 +1,4 @@
-"""A small crafting world and a student who learns in it by Q-learning.
+"""A small crafting world, in which a student learns.
 
 The student stands on a square grid with trees and stones. It moves, gathers what is where it
 stands, and crafts: a table needs a piece of wood, a pickaxe needs the table and a piece of wood, a
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import msgspec
 from palestra import Rng
@@ -17,7 +18,6 @@ SKILLS = ("wood", "table", "pickaxe", "stone")
 ACTIONS = ("north", "south", "west", "east", "gather", "table", "pickaxe")
 STEPS = 25  # of an episode
 MOVES = {0: (-1, 0), 1: (1, 0), 2: (0, -1), 3: (0, 1)}
-RATE, DISCOUNT, GREED = 0.3, 0.95, 80  # learning rate, discount, percent of greedy moves
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,14 +38,31 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "trees and stones must fit on the grid beside the student"
         return "" if 0 <= self.wood <= 9 else "wood must be from 0 to 9"
 
+    def open(self, rng: Rng) -> Crafting:
+        """An episode in such a world."""
+        return Crafting(self, rng)
+
 
 ORIGINAL = Config()
-Q = dict[tuple[int, ...], list[float]]
+PRESETS = (
+    (Config(),),
+    (Config(size=3, trees=4, stones=2),),
+    (Config(size=3, trees=2, stones=2, wood=2),),
+    (Config(size=3, trees=2, stones=2, wood=1, table=True),),
+    (Config(size=3, trees=1, stones=4, pickaxe=True),),
+    (Config(size=3, trees=3, stones=3, wood=2), Config(size=4, trees=2, stones=3, pickaxe=True)),
+)
 
 
 @dataclass(slots=True)
 class Crafting:
     """An episode of the world."""
+
+    actions: ClassVar[int] = len(ACTIONS)
+    steps: ClassVar[int] = STEPS
+    rate: ClassVar[float] = 0.3
+    discount: ClassVar[float] = 0.95
+    over: ClassVar[bool] = False
 
     config: Config
     rng: Rng
@@ -131,38 +148,3 @@ def way(side: int, here: int, there: int) -> int:
     if abs(down) >= abs(right):
         return 2 if down < 0 else 3
     return 4 if right < 0 else 5
-
-
-def _best(values: list[float]) -> int:
-    return max(range(len(values)), key=values.__getitem__)
-
-
-def train(q: Q, config: Config, episodes: int, rng: Rng) -> None:
-    """Q-learning with some random moves, changing the table in place."""
-    for _ in range(episodes):
-        world = Crafting(config, rng)
-        seen = world.seen()
-        for _ in range(STEPS):
-            values = q.setdefault(seen, [0.0] * len(ACTIONS))
-            greedy = rng.below(100) < GREED and any(values)
-            action = _best(values) if greedy else rng.below(len(ACTIONS))
-            paid = world.act(action)
-            after = world.seen()
-            ahead = max(q.get(after, (0.0,)))
-            values[action] += RATE * (paid + DISCOUNT * ahead - values[action])
-            seen = after
-
-
-def success(q: Q, episodes: int, seed: int) -> dict[str, float]:
-    """The share of episodes of the original world in which the greedy student has each skill."""
-    counts, rng = dict.fromkeys(SKILLS, 0), Rng.seeded(seed, 81)
-    for _ in range(episodes):
-        world = Crafting(ORIGINAL, rng)
-        for _ in range(STEPS):
-            values = q.get(world.seen())
-            # a twentieth of random moves frees a student who runs against a wall
-            moves = values is not None and any(values) and rng.below(20)
-            world.act(_best(values) if moves and values else rng.below(len(ACTIONS)))
-        for skill in world.done:
-            counts[skill] += 1
-    return {skill: count / episodes for skill, count in counts.items()}

@@ -18,26 +18,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from palestra import Meta, Option, Rng, ScriptedAgent, Text, TextAction, Turn, agent, environment
 from palestra.kernel.rng import check_seed
+from palestra.kernel.text import paragraphs
 from palestra.scene import Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
-from palestra_tasks.worlds.crafting import ORIGINAL, SKILLS, Config, Q, success, train
+from palestra_tasks.worlds import crafting, heist
+from palestra_tasks.worlds.qlearning import PracticeWorld, Q, success, train
 
 MOST_WORLDS = 6
 JUDGED = 40  # episodes in which success is measured
-PRESETS = (
-    (Config(),),
-    (Config(size=3, trees=4, stones=2),),
-    (Config(size=3, trees=2, stones=2, wood=2),),
-    (Config(size=3, trees=2, stones=2, wood=1, table=True),),
-    (Config(size=3, trees=1, stones=4, pickaxe=True),),
-    (Config(size=3, trees=3, stones=3, wood=2), Config(size=4, trees=2, stones=3, pickaxe=True)),
-)
+HEIST_RULES = """
+    A student learns to steal a gem from a maze with two coloured locks: to take the first key, to
+    open the first lock, then the same with the second, and to reach the gem. You can change the
+    maze for its training. It is judged in the original one.
+
+    In each cycle write one to six training worlds as a JSON list: Configure(worlds='[{"size": 4,
+    "locks": 1, "keys": 0}]'). size is the side of the maze, 3 to 9; locks are 0 to 2; keys is how
+    many of their keys the student has at the start. The student trains in your worlds and in the
+    original one in turn, and you read its success. You are paid the change of its mean success.
+"""
+Worlds = tuple[PracticeWorld, ...]
+Cycles = tuple[Worlds, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a student is trained for: the original world, its skills, and worlds to train in."""
+
+    world: type[Any]  # of configurations
+    original: PracticeWorld
+    skills: tuple[str, ...]
+    presets: tuple[Worlds, ...]  # the original one, some for each skill in order, and a mix
+
+
+TRAININGS = {
+    "crafting": Training(crafting.Config, crafting.ORIGINAL, crafting.SKILLS, crafting.PRESETS),
+    "heist": Training(heist.HeistConfig, heist.ORIGINAL, heist.SKILLS, heist.PRESETS),
+}
+
+
+def mean(rates: tuple[float, ...]) -> float:
+    """The mean success."""
+    return sum(rates) / len(rates)
 
 
 class Configure(TextAction, frozen=True):
@@ -46,15 +73,15 @@ class Configure(TextAction, frozen=True):
     worlds: str
 
 
-def worlds_text(worlds: tuple[Config, ...]) -> str:
+def worlds_text(worlds: Worlds) -> str:
     """Configurations as JSON."""
     return msgspec.json.encode(list(worlds)).decode()
 
 
-def read_worlds(text: str) -> tuple[Config, ...]:
+def read_worlds(text: str, kind: type[Any] = crafting.Config) -> Worlds:
     """The configurations in a text; raises ValueError with what is wrong."""
     try:
-        worlds = msgspec.json.decode(text, type=list[Config])
+        worlds: list[PracticeWorld] = msgspec.json.decode(text, type=list[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         raise ValueError(f"it is not a JSON list of worlds: {error}") from None
     if not 1 <= len(worlds) <= MOST_WORLDS:
@@ -66,26 +93,25 @@ def read_worlds(text: str) -> tuple[Config, ...]:
 
 
 @lru_cache(maxsize=2048)
-def student(cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int) -> Q:
-    """The student after some cycles; nobody changes it."""
+def student(name: str, cycles: Cycles, episodes: int, seed: int) -> Q:
+    """The student after some cycles of a training; nobody changes it."""
     if not cycles:
         return {}
-    before = student(cycles[:-1], episodes, seed)
+    before = student(name, cycles[:-1], episodes, seed)
     q = {seen: list(values) for seen, values in before.items()}
     rng = Rng.seeded(seed, 82 + len(cycles))
-    mix = (*cycles[-1], ORIGINAL)
+    mix = (*cycles[-1], TRAININGS[name].original)
     for n, config in enumerate(mix):
         train(q, config, episodes // len(mix) + (n < episodes % len(mix)), rng)
     return q
 
 
 @lru_cache(maxsize=2048)
-def success_rates(
-    cycles: tuple[tuple[Config, ...], ...], episodes: int, seed: int
-) -> tuple[float, ...]:
+def success_rates(name: str, cycles: Cycles, episodes: int, seed: int) -> tuple[float, ...]:
     """The student's success at every skill after some cycles."""
-    found = success(student(cycles, episodes, seed), JUDGED, seed)
-    return tuple(found[skill] for skill in SKILLS)
+    training = TRAININGS[name]
+    q = student(name, cycles, episodes, seed)
+    return success(q, training.original, training.skills, JUDGED, seed)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +119,7 @@ class CycleState(TaskState):
     """The state of a training in cycles."""
 
     seed: int
-    cycles: tuple[tuple[Config, ...], ...] = ()
+    cycles: Cycles = ()
 
 
 @environment(
@@ -104,17 +130,25 @@ class CycleState(TaskState):
         "Zala et al. (2024), EnvGen: Generating and Adapting Environments via LLMs for Training "
         "Embodied Agents"
     ),
+    splits={name: {"original": name} for name in TRAININGS},
 )
 @dataclass(frozen=True)
 class EnvGen(TaskGame[CycleState]):
     """One player writes training worlds for a student that learns by Q-learning.
 
-    Action n is the n-th of six preset lists of worlds, the original one first. An observation is a
-    float32 vector: the success at each of four skills, and cycles left. The return is the change
-    of the mean success. A cycle trains a student, which takes tens of milliseconds.
+    Action n is the n-th of the preset lists of worlds (six, in Heist seven), the original one
+    first. An observation is a float32 vector: the success at each skill (four, in Heist five), and
+    cycles left. The return is the change of the mean success. A cycle trains a student, which takes
+    tens of milliseconds.
     """
 
     turns: Turns = 4
+    original: Annotated[
+        Literal["crafting", "heist"],
+        Meta(
+            description="the world in which the student is judged: crafting, or a maze with locks"
+        ),
+    ] = "crafting"
     practice: Annotated[
         int, Meta(ge=4, le=5000, description="episodes in which the student trains in a cycle")
     ] = 150
@@ -135,12 +169,23 @@ class EnvGen(TaskGame[CycleState]):
     reward_terms = ("gain",)
     payoff_bounds = (-1.0, 1.0)
     feature_bounds = (0.0, 1e4)
-    num_features = len(SKILLS) + 1
     action_types = (Configure,)
 
     @property
+    def training(self) -> Training:
+        """What the student is trained for."""
+        return TRAININGS[self.original]
+
+    @property
+    def num_features(self) -> int:
+        return len(self.training.skills) + 1
+
+    def rules_for(self, seat: int) -> str:
+        return paragraphs(HEIST_RULES) if self.original == "heist" else super().rules_for(seat)
+
+    @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
-        return tuple(Configure(worlds_text(worlds)) for worlds in PRESETS)
+        return tuple(Configure(worlds_text(worlds)) for worlds in self.training.presets)
 
     def initial_state(self, seed: int | None = None) -> CycleState:
         rng = Rng.seeded(check_seed(seed))
@@ -148,37 +193,36 @@ class EnvGen(TaskGame[CycleState]):
 
     def success(self, state: CycleState) -> tuple[float, ...]:
         """The student's success at every skill."""
-        return success_rates(state.cycles, self.practice, state.seed)
+        return success_rates(self.original, state.cycles, self.practice, state.seed)
 
     def statement(self, state: CycleState, seat: int) -> str:
-        return f"The original world: {msgspec.json.encode(ORIGINAL).decode()}"
+        return f"The original world: {msgspec.json.encode(self.training.original).decode()}"
 
     def notes(self, state: CycleState, seat: int) -> tuple[str, ...]:
-        found = zip(SKILLS, self.success(state), strict=True)
+        found = zip(self.training.skills, self.success(state), strict=True)
         return ("Success: " + ", ".join(f"{skill} {share:.2f}" for skill, share in found) + ".",)
 
     def options(self, state: CycleState, seat: int) -> tuple[Option, ...]:
-        samples = (*(worlds_text(worlds) for worlds in PRESETS), "[]")
+        samples = (*(worlds_text(worlds) for worlds in self.training.presets), "[]")
         return (Option(Configure, {"worlds": Text(4000, samples)}),)
 
     def respond(self, state: CycleState, seat: int, action: Any) -> Reply:
         try:
-            worlds = read_worlds(action.worlds)
+            worlds = read_worlds(action.worlds, self.training.world)
         except ValueError as error:
             return Reply(f"Refused: {error}. Nothing was trained.", kind="refusal")
-        before = sum(self.success(state)) / len(SKILLS)
+        before = mean(self.success(state))
         state.cycles = (*state.cycles, worlds)
-        after = sum(self.success(state)) / len(SKILLS)
+        after = mean(self.success(state))
         text = f"The student has trained; mean success {before:.3f} -> {after:.3f}."
         gain = after - before
         return Reply(text, {"success": after}, {"gain": gain} if gain else {}, kind="training")
 
     def settle(self, state: CycleState) -> Final:
         found = self.success(state)
-        score = sum(found) / len(SKILLS) - sum(success_rates((), self.practice, state.seed)) / len(
-            SKILLS
-        )
-        facts: dict[str, Any] = dict(zip(SKILLS, found, strict=True))
+        start = success_rates(self.original, (), self.practice, state.seed)
+        score = mean(found) - mean(start)
+        facts: dict[str, Any] = dict(zip(self.training.skills, found, strict=True))
         return solo(score, f"The mean success rose by {score:.3f}.", **facts)
 
     def features(self, state: CycleState, seat: int) -> list[float]:
@@ -186,12 +230,13 @@ class EnvGen(TaskGame[CycleState]):
 
     def picture(self, state: CycleState, seat: int | None) -> tuple[Part, ...]:
         """What is made of what, and how often the student comes that far."""
-        found, last = self.success(state), max(1, len(SKILLS) - 1)
+        skills = self.training.skills
+        found, last = self.success(state), len(skills) - 1
         nodes = tuple(
             Node(f"{share:.0%}", "green" if share >= 0.5 else "red", skill, (at / last, 0.5))
-            for at, (skill, share) in enumerate(zip(SKILLS, found, strict=True))
+            for at, (skill, share) in enumerate(zip(skills, found, strict=True))
         )
-        links = tuple(Link(at, at + 1, directed=True) for at in range(len(SKILLS) - 1))
+        links = tuple(Link(at, at + 1, directed=True) for at in range(len(skills) - 1))
         return (Graph(nodes, links),)
 
 
@@ -200,9 +245,10 @@ class Adaptive(ScriptedAgent[EnvGen]):
     """Writes worlds that start just before the first skill which fails in half of the episodes."""
 
     def choose(self, turn: Turn[EnvGen]) -> Any:
-        found = turn.observation.tolist()[: len(SKILLS)]
+        training = turn.game.training
+        found = turn.observation.tolist()[: len(training.skills)]
         weak = [n for n, share in enumerate(found) if share < 0.5]
-        return Configure(worlds_text(PRESETS[1 + weak[0] if weak else 5]))
+        return Configure(worlds_text(training.presets[1 + weak[0] if weak else -1]))
 
 
 @agent("envgen-original", kind="scripted")
@@ -210,4 +256,4 @@ class OnlyOriginal(ScriptedAgent[EnvGen]):
     """Trains the student in the original world alone."""
 
     def choose(self, turn: Turn[EnvGen]) -> Any:
-        return Configure(worlds_text(PRESETS[0]))
+        return Configure(worlds_text(turn.game.training.presets[0]))

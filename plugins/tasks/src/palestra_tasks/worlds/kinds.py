@@ -8,9 +8,13 @@ already (`palestra.make`, its server, its records), so that a kind here is an id
 `evolve` is AgentEvol's loop for policies that are tables, one action for each decision, and
 `survey` plays an agent in all kinds.
 
-python -m palestra_tasks.worlds.kinds AGENT prints the mean return of an agent in each kind.
+python -m palestra_tasks.worlds.kinds AGENT [SPLIT] prints the mean return of an agent in each kind
+of a split: all, held-in or held-out.
 
-Checked: the loop reaches the optimum of a small world from a uniform base policy.
+Checked: the loop reaches the optimum of a small world from a uniform base policy; held-out kinds
+are those for which the authors' table has no trajectories.
+
+Left out: the authors' environments, their trajectories, and a policy that is a language model.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import palestra
-from palestra import Rng
+from palestra import Rng, UnknownName
 
 # What AgentGym has, and an environment of the same kind: (id, options)
 KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -41,17 +45,31 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "programs: database": ("web/CRMDesk-v0", {}),
 }
 
+# Kinds for which AgentGym has tasks to be judged on and no trajectories to learn from
+HELD_OUT = ("web navigation", "tools: papers", "tools: sheets")
+SPLITS = ("all", "held-in", "held-out")
 
-def installed_kinds() -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """The kinds whose environment is installed."""
+
+def kinds_of(split: str) -> tuple[str, ...]:
+    """The kinds of a split: all, held-in (to learn from and be judged on) or held-out."""
+    if split not in SPLITS:
+        raise UnknownName("split", split, SPLITS)
+    wanted = {"all": (True, False), "held-in": (False,), "held-out": (True,)}[split]
+    return tuple(kind for kind in KINDS if (kind in HELD_OUT) in wanted)
+
+
+def installed_kinds(split: str = "all") -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The kinds of a split whose environment is installed."""
     known = {spec.id for spec in palestra.specs()}
-    return {kind: entry for kind, entry in KINDS.items() if entry[0] in known}
+    return {kind: KINDS[kind] for kind in kinds_of(split) if KINDS[kind][0] in known}
 
 
-def survey(agent: str = "random", episodes: int = 3, seed: int = 0) -> dict[str, float]:
+def survey(
+    agent: str = "random", episodes: int = 3, seed: int = 0, split: str = "all"
+) -> dict[str, float]:
     """The mean return of the first seat in every installed kind, with one agent in all of them."""
     means = {}
-    for kind, (env, options) in installed_kinds().items():
+    for kind, (env, options) in installed_kinds(split).items():
         records = palestra.play(
             env, agents=agent, episodes=episodes, seed=seed, invalid="random", **options
         )
@@ -149,8 +167,9 @@ def evolve(
 def main() -> None:
     """Print the mean return of an agent in each kind."""
     agent = sys.argv[1] if len(sys.argv) > 1 else "random"
+    split = sys.argv[2] if len(sys.argv) > 2 else "all"
     print("| kind | mean return |\n|---|---|")
-    for kind, mean in survey(agent).items():
+    for kind, mean in survey(agent, split=split).items():
         print(f"| {kind} | {mean:.2f} |")
 
 

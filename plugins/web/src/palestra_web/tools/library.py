@@ -41,6 +41,7 @@ DOMAINS = {
     "energy": ("reading", "meter", "contract"),
     "charity": ("gift", "donor", "campaign"),
 }
+HELD_OUT = ("court", "kitchen", "energy", "charity")  # domains of the pool "held-out"
 BRANCHES = ("city", "coast", "valley", "hill")  # each has every domain once more, as its own
 MOST_DOMAINS = len(DOMAINS) * (1 + len(BRANCHES))
 ALIASES = ("barcode", "alias", "badge", "locator", "serial", "token")
@@ -164,15 +165,26 @@ class Library:
         return [f for f in self.functions.values() if f.takes == kind]
 
 
-@lru_cache(maxsize=64)
-def draw_library(domains: int, seed: int) -> Library:
-    """Random domains, with their functions in a random order: 46 functions per domain.
+def pool_of(pool: str) -> tuple[str, ...]:
+    """The domains of a pool: all, general, held-out, or one by its name."""
+    if pool == "all":
+        return tuple(DOMAINS)
+    if pool == "held-out":
+        return HELD_OUT
+    if pool == "general":
+        return tuple(name for name in DOMAINS if name not in HELD_OUT)
+    return (pool,)
 
-    Beyond the 20 of `DOMAINS` there are those of branches, such as city_hospital with city_visit,
-    up to `MOST_DOMAINS`, which have 4,600 functions.
+
+@lru_cache(maxsize=64)
+def draw_library(domains: int, seed: int, pool: str = "all") -> Library:
+    """Random domains of a pool, with their functions in a random order: 46 functions per domain.
+
+    Beyond the 20 of `DOMAINS` the pool "all" has those of branches, such as city_hospital with
+    city_visit, up to `MOST_DOMAINS`, which have 4,600 functions.
     """
     rng = Rng.seeded(seed, stream=3)
-    names = list(DOMAINS)
+    names = list(pool_of(pool))
     rng.shuffle(names)
     if domains > len(DOMAINS):
         more = [f"{branch}_{name}" for branch in BRANCHES for name in DOMAINS]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
-from palestra import EpisodeRecord, InvalidOption, metric
+from palestra import EpisodeRecord, InvalidOption, metric, replay
 from palestra.records.shared_measures import success
+
+from palestra_web.tools.world import ASK_USER, ToolWorld, ToolWorldState
 
 
 def _report(record: EpisodeRecord) -> dict[str, Any]:
@@ -73,6 +75,33 @@ def repeated_call_rate(record: EpisodeRecord) -> float:
     """The share of calls that repeated a call with nothing changed since."""
     report = _report(record)
     return report["repeated"] / report["calls"] if report.get("calls") else 0.0
+
+
+@metric("user-questions", measures=("web/ToolWorld-v0",), unit="calls", bounds=(0.0, None))
+def questions_asked(record: EpisodeRecord) -> float | None:
+    """The number of questions to the user; None where the user tells everything at once."""
+    if record.options.get("user") != "reveals":
+        return None
+    return float(sum(event.data.get("tool") == ASK_USER.name for event in record.events))
+
+
+@metric("trajectory-filters", measures=("web/ToolWorld-v0",), bounds=(0.0, 1.0), better="higher")
+def trajectory_filters(record: EpisodeRecord) -> dict[str, float]:
+    """Which of AgentScaler's filters for supervised training an episode passes, each stricter.
+
+    `valid`: it was ended by the player, all calls were well formed and none was repeated for
+    nothing. `state`: and the answer and the final database are right. `sequence`: and it has no
+    more successful calls than the shortest path.
+    """
+    episode = replay(record)
+    game, state = cast(ToolWorld, episode.game), cast(ToolWorldState, episode.state)
+    report = game.report(state)
+    valid = state.closing is not None and game.well_formed(state) == 1 and not report["repeated"]
+    right = valid and report["success"]
+    functions = game.library(state).functions
+    made = [one for one in state.calls_made if one.call.tool in functions and not one.failed]
+    short = right and len(made) <= game.needed_calls(state)
+    return {"valid": float(valid), "state": float(right), "sequence": float(short)}
 
 
 def recovery_gap(clean: Sequence[EpisodeRecord], failing: Sequence[EpisodeRecord]) -> float:

@@ -16,10 +16,12 @@ from typing import Annotated, Any, Literal
 from palestra import InvalidAction, Meta, ScriptedAgent, TextAction, Turn, agent
 
 from palestra_web.tools.declare import Answer, Call, Calls, Done, Tool, call
-from palestra_web.tools.world import FIND_TOOLS, SEARCH_PAGES, ToolWorld
+from palestra_web.tools.library import ALIASES, NUMBER
+from palestra_web.tools.world import ASK_USER, FIND_TOOLS, SEARCH_PAGES, ToolWorld
 
 Trust = Literal["majority", "first"]
 _DUE = re.compile(r"'(\w+)'")
+KEYS = (NUMBER, *ALIASES)
 _ORDER = re.compile(r"\bcall (\w+\(.*\))")
 
 
@@ -36,6 +38,7 @@ class SolverNotes:
     locked: str = ""  # the unmet condition of the last write
     queries: list[str] = field(default_factory=list)  # searches for tools made so far
     orders: list[str] = field(default_factory=list)  # orders in notes, still to be obeyed
+    asked: list[tuple[int, str]] = field(default_factory=list)  # details asked of the user
 
 
 @agent("tool-solver", kind="solver")
@@ -88,10 +91,25 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
                 notes.dead.add(name)
             return
         result = data["result"]
+        if name == ASK_USER.name:
+            self._hear(notes, data["arguments"], result)
+            return
         if name == SEARCH_PAGES.name:
             self._believe(notes, result)
         elif isinstance(result, dict):
             self._learn(notes, result, tools[name])
+
+    def _hear(
+        self, notes: SolverNotes, asked: Mapping[str, Any], result: Mapping[str, str]
+    ) -> None:
+        """Take a detail that the user has revealed."""
+        number, about = asked["request"] - 1, asked["about"]
+        if about not in result:
+            return
+        if about == notes.goals[number]["target"]:
+            notes.goals[number]["value"] = result[about]
+        else:
+            notes.known[number][about] = result[about]
 
     def _learn(self, notes: SolverNotes, result: Mapping[str, str], tool: Tool) -> None:
         order = _ORDER.search(result.get("note", ""))
@@ -137,6 +155,8 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
         if notes.done == len(notes.goals):
             return Done()
         goal, known = notes.goals[notes.done], notes.known[notes.done]
+        if question := self._question(notes, tools):
+            return question
         if notes.kind == "read" and goal["target"] in known:
             return Answer(known[goal["target"]])
         usable = [tool for name, tool in tools.items() if name not in notes.dead]
@@ -153,6 +173,20 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
             given = {target: goal["value"]}
             step = _first_step(usable, known, lambda tool: _takes(tool, target), given)
         return step or self._look_for_tools(notes, tools) or Answer("unknown")
+
+    def _question(self, notes: SolverNotes, tools: Mapping[str, Tool]) -> TextAction | None:
+        """Ask the user what is still needed: the value to write, and what names the row."""
+        if ASK_USER.name not in tools:
+            return None
+        goal, known = notes.goals[notes.done], notes.known[notes.done]
+        wanted = [goal["target"]] if notes.kind == "write" and not goal["value"] else []
+        if not known:
+            wanted += [f"{goal['row']}_{key}" for key in KEYS]
+        for about in wanted:
+            if (notes.done, about) not in notes.asked:
+                notes.asked.append((notes.done, about))
+                return call(ASK_USER.name, request=notes.done + 1, about=about)
+        return None
 
     def _look_for_tools(self, notes: SolverNotes, tools: Mapping[str, Tool]) -> TextAction | None:
         """Search for tools that accept known values, then for those that return wanted ones."""
@@ -174,7 +208,7 @@ class ToolSolver(ScriptedAgent[ToolWorld]):
 
 def _first_notes(request: Mapping[str, Any]) -> SolverNotes:
     goals = [dict(goal) for goal in request["goals"]]
-    known = [{goal["given"]: goal["is"]} for goal in goals]
+    known = [{goal["given"]: goal["is"]} if goal["given"] else {} for goal in goals]
     return SolverNotes(request["kind"], goals, known)
 
 

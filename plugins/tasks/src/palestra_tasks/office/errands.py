@@ -1,0 +1,413 @@
+"""Office errands: write a list as it is asked for, where instructions stand in several places.
+
+Errands are of three kinds. In "workflow" the request has every step. In "hidden" it says what the
+list is about, and a style sheet and the list of last week say and show how it is written. In
+"edit" a list has to be brought up to date, and keeps its form. Files come in, one file goes out,
+and a rubric of nine rules, a point each, scores it.
+
+After "AgentIF-OneDay: A Task-level Instruction-Following Benchmark for General AI Agents in Daily
+Scenarios", 2026: explicit workflows, instructions hidden in attachments, and edits of earlier work,
+each with a rubric of points. The rules here are checked by programs.
+
+Checked: rows, order and sums by pandas from the files as they are written; a fault that is put into
+a right list loses the points of the rules that it breaks, and no others.
+
+Left out: office documents, slides and pictures, tools such as a browser, the authors' 104 tasks,
+and a model as judge.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from palestra import (
+    EpisodeRecord,
+    Meta,
+    OneOf,
+    Option,
+    Rng,
+    ScriptedAgent,
+    Text,
+    TextAction,
+    Turn,
+    agent,
+    environment,
+    metric,
+    quote,
+)
+from palestra.kernel.rng import check_seed
+from palestra.scene import Bar, Bars, Part
+
+from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.office.lists import (
+    BANNED,
+    CASES,
+    CATEGORIES,
+    CONTENT,
+    SORTS,
+    Changes,
+    Form,
+    Row,
+    criteria,
+    draw_changes,
+    draw_form,
+    draw_rows,
+    updated,
+    write_list,
+    write_table,
+)
+
+KINDS = ("workflow", "hidden", "edit")
+SEEDS = ("names", "amounts", "look", "style", "other", "changes")
+# By file, the seeds that it is written from
+FILES: dict[str, dict[str, tuple[str, ...]]] = {
+    "workflow": {"table.csv": ("names", "amounts")},
+    "hidden": {
+        "table.csv": ("names", "amounts"),
+        "style.txt": ("style",),
+        "last.txt": ("look", "style", "other"),
+    },
+    "edit": {
+        "draft.txt": ("names", "amounts", "look", "style"),
+        "changes.txt": ("names", "changes"),
+    },
+}
+STATED = {"workflow": ("look", "style"), "hidden": (), "edit": ("style",)}  # in the request
+LONGEST = 3000  # characters of the file that goes out
+RULES = 9
+DRAWS = 400  # of a style, of which one in 36 or more fits
+
+
+class Open(TextAction, frozen=True):
+    """Open a file."""
+
+    file: str
+
+
+class Write(TextAction, frozen=True):
+    """Write the file that goes out; writing it again replaces it."""
+
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ErrandState(TaskState):
+    """The state of an errand."""
+
+    kind: str
+    category: str  # of the rows that are wanted; in an edit all are
+    seeds: dict[str, int]
+    opened: tuple[str, ...] = ()
+    text: str = ""
+
+
+def style_text(form: Form) -> str:
+    """What a style sheet says."""
+    total = "The line before the last is the sum of the amounts, as in 'Total: 120'."
+    return (
+        f"Lines are sorted by {form.sort}. {total if form.total else 'There is no total.'} The "
+        f"last line is a sentence of exactly {form.words} words. The word '{form.banned}' occurs "
+        "nowhere."
+    )
+
+
+def look_text(form: Form) -> str:
+    """What a list looks like, in words."""
+    order = "the amount first" if form.amount_first else "the item first"
+    return (
+        f"The first line is the title '{form.title}'. Each row is a line that begins with "
+        f"'{form.bullet}' and has {order}, with '{form.separator}' between item and amount; items "
+        f"are written in {form.case}."
+    )
+
+
+@environment(
+    "tasks/Errands-v0",
+    family="text",
+    tags=("instructions", "hidden-information"),
+    paper=(
+        "AgentIF-OneDay: A Task-level Instruction-Following Benchmark for General AI Agents in "
+        "Daily Scenarios (2026)"
+    ),
+    splits={name: {"kind": name} for name in KINDS},
+)
+@dataclass(frozen=True)
+class Errands(TaskGame[ErrandState]):
+    """One player writes a list from files, under instructions that stand in several places.
+
+    There are no numbered actions. The reward is the share of nine rules that the file meets.
+    """
+
+    kind: Annotated[
+        Literal["mixed", "workflow", "hidden", "edit"],
+        Meta(
+            description="where instructions stand: in the request, in attachments (hidden), in "
+            "earlier work that is changed (edit), or one of these drawn by the seed (mixed)"
+        ),
+    ] = "mixed"
+    rows: Annotated[int, Meta(ge=6, le=15, description="rows of a table")] = 9
+    turns: Turns = 12
+
+    rules_text = """
+        You run errands in an office. Read the request, open the files that come with it, as in
+        Open(file='table.csv'), and write one file, as in
+        Write(text='WEEKLY LIST\\n- soup dinner: 12\\nThat was all.'). Writing again replaces it.
+        Finish() hands it in.
+
+        Nine rules are checked, a point each: all rows that are wanted, no others, their amounts,
+        the total (a line such as 'Total: 120', or none where none is wanted), the title, the order,
+        the exact form of each line, the closing sentence, and a word that must not occur. A file
+        that names no row that is wanted has no point. You are paid the share of points.
+    """
+    action_types = (Open, Write, Finish)
+
+    def initial_state(self, seed: int | None = None) -> ErrandState:
+        rng = Rng.seeded(check_seed(seed))
+        kind = rng.choice(KINDS) if self.kind == "mixed" else self.kind
+        category = rng.choice(CATEGORIES)
+        seeds = {name: rng.word() for name in SEEDS}
+        return ErrandState(rng=rng, kind=kind, category=category, seeds=seeds)
+
+    # What is to be written
+
+    def form(self, state: ErrandState) -> Form:
+        """The form that is asked for."""
+        return draw_form(state.seeds["look"], state.seeds["style"])
+
+    def table(self, state: ErrandState) -> tuple[Row, ...]:
+        """The rows of the table, or of the draft."""
+        return draw_rows(state.seeds["names"], state.seeds["amounts"], self.rows)
+
+    def changes(self, state: ErrandState) -> Changes:
+        return draw_changes(state.seeds["names"], state.seeds["changes"], self.rows)
+
+    def wanted(self, state: ErrandState) -> tuple[Row, ...]:
+        """The rows that belong into the file."""
+        if state.kind == "edit":
+            return updated(self.table(state), self.changes(state))
+        return tuple(row for row in self.table(state) if row.category == state.category)
+
+    def files(self, state: ErrandState) -> dict[str, str]:
+        """The files that come with the request."""
+        rows, form = self.table(state), self.form(state)
+        if state.kind == "edit":
+            changes = self.changes(state)
+            news = (
+                f"{changes.gone} was cancelled. {changes.risen} costs {changes.now} now. New: "
+                f"{changes.fresh.item} for {changes.fresh.amount}."
+            )
+            return {"draft.txt": write_list(rows, form), "changes.txt": news}
+        last = write_list(draw_rows(state.seeds["other"], state.seeds["other"], 4), form)
+        files = {"table.csv": write_table(rows), "style.txt": style_text(form), "last.txt": last}
+        return {name: files[name] for name in FILES[state.kind]}
+
+    # What a player reads
+
+    def statement(self, state: ErrandState, seat: int) -> str:
+        names, form = ", ".join(FILES[state.kind]), self.form(state)
+        about = f"Please write a list of the rows of table.csv whose category is {state.category}."
+        if state.kind == "workflow":
+            return f"{about} {look_text(form)} {style_text(form)} Files: {names}."
+        if state.kind == "hidden":
+            like = "Keep to our style sheet, and make it look like the list of last week."
+            return f"{about} {like} Files: {names}."
+        return (
+            "Please bring draft.txt up to date with what changes.txt says, and leave its form as "
+            f"it is: lines are still sorted by {form.sort}, the closing sentence has as many words "
+            f"as before, and the word '{form.banned}' occurs nowhere. Files: {names}."
+        )
+
+    def notes(self, state: ErrandState, seat: int) -> tuple[str, ...]:
+        files = self.files(state)
+        shown = [f"{name}:\n{files[name]}" for name in state.opened]
+        return (*shown, f"Your file:\n{self.quoted_file(state)}")
+
+    def quoted_file(self, state: ErrandState) -> str:
+        """What was written so far, as a player reads it."""
+        return quote(state.text) if state.text else "(nothing yet)"
+
+    # The rules
+
+    def options(self, state: ErrandState, seat: int) -> tuple[Option, ...]:
+        closed = tuple(name for name in FILES[state.kind] if name not in state.opened)
+        samples = ("WEEKLY LIST\n- soup dinner: 12\nThat was all.", "Nothing.")
+        return (
+            *((Option(Open, {"file": OneOf(closed)}),) if closed else ()),
+            Option(Write, {"text": Text(LONGEST, samples)}),
+            FINISH,
+        )
+
+    def respond(self, state: ErrandState, seat: int, action: Any) -> Reply:
+        if isinstance(action, Finish):
+            state.closed = True
+            return Reply("The file is handed in.", kind="finish")
+        if isinstance(action, Open):
+            state.opened = tuple(n for n in FILES[state.kind] if n in (*state.opened, action.file))
+            return Reply(f"Opened {action.file}.", {"file": action.file})
+        state.text = action.text
+        lines = len(action.text.splitlines())
+        return Reply(f"Your file has {lines} line{'s' * (lines != 1)}.", kind="file")
+
+    def settle(self, state: ErrandState) -> Final:
+        met = criteria(state.text, self.wanted(state), self.form(state))
+        missed = [name for name, rule in met.items() if not rule]
+        reason = f"{RULES - len(missed)} of {RULES} rules are met."
+        if missed:
+            reason += f" Missed: {', '.join(missed)}."
+        return solo(1 - len(missed) / RULES, reason, rules=met)
+
+    def determinize(self, state: ErrandState, seat: int, rng: Rng) -> ErrandState:
+        """Draw anew what neither the request nor an opened file was written from."""
+        copy = self.clone(state)
+        read = {name for file in state.opened for name in FILES[state.kind][file]}
+        known = read | set(STATED[state.kind])
+        copy.seeds = {n: s if n in known else rng.word() for n, s in state.seeds.items()}
+        if "last.txt" in state.opened and "style.txt" not in state.opened:
+            self._redraw_style(copy, rng)
+        return copy
+
+    def _redraw_style(self, state: ErrandState, rng: Rng) -> None:
+        """Draw another style that the list of last week, which shows a part of it, fits."""
+        true, seeds = self.files(state)["last.txt"], state.seeds
+        for _ in range(DRAWS):
+            state.seeds = {**seeds, "style": rng.word()}
+            if self.files(state)["last.txt"] == true:
+                return
+        state.seeds = seeds
+
+    def picture(self, state: ErrandState, seat: int | None) -> tuple[Part, ...]:
+        read = Bar("files read", len(state.opened), len(FILES[state.kind]), 0)
+        return (Bars((read, Bar("lines written", len(state.text.splitlines()), self.rows, 1))),)
+
+
+# Agents
+
+
+def read_style(text: str, form: Form) -> Form:
+    """A form with what a style sheet, or a request, says."""
+    sort = next((sort for sort in SORTS if f"sorted by {sort}" in text), form.sort)
+    words = re.search(r"exactly (\d+) words", text)
+    banned = next((word for word in BANNED if f"word '{word}'" in text), form.banned)
+    return replace(
+        form,
+        sort=sort,
+        words=int(words[1]) if words else form.words,
+        banned=banned,
+        total="'Total: 120'" in text,
+    )
+
+
+def read_words(text: str, form: Form) -> Form:
+    """A form with the looks that a request describes."""
+    title, bullet = re.findall(r"title '([^']*)'|begins with '([^']*)'", text)
+    case = next(case for case in CASES if f"written in {case}." in text)
+    between = re.search(r"with '([^']*)' between", text)
+    return replace(
+        form,
+        title=title[0],
+        bullet=bullet[1],
+        separator=between[1] if between else form.separator,
+        amount_first="the amount first" in text,
+        case=case,
+    )
+
+
+def read_list(text: str, form: Form) -> tuple[Form, tuple[Row, ...]]:
+    """The form and the rows of a list that somebody wrote."""
+    lines, rows = text.splitlines(), []
+    bullet, separator, first = form.bullet, form.separator, form.amount_first
+    written = ""
+    for line in lines[1:-1]:
+        found = re.fullmatch(
+            r"(\W+ )(?:(\d+)( \W |: )([A-Za-z ]+)|([A-Za-z ]+)( \W |: )(\d+))", line
+        )
+        if found:
+            bullet, first = found[1], found[2] is not None
+            separator, written = (found[3], found[4]) if first else (found[6], found[5])
+            rows.append(Row(written.lower(), "", int(found[2] if first else found[7])))
+    case = CASES[0] if written.isupper() else CASES[1] if written.islower() else CASES[2]
+    read = Form(
+        lines[0], bullet, separator, first, case, form.sort,
+        any(line.startswith("Total: ") for line in lines), len(lines[-1].split()), form.banned,
+    )  # fmt: skip
+    return read, tuple(rows)
+
+
+def file_in(position: str, name: str) -> str:
+    """What an opened file says."""
+    rest = position.split(f"\n{name}:\n", 1)[1]
+    return re.split(r"\n(?:\w+\.(?:csv|txt):|Your file:)\n", rest, maxsplit=1)[0]
+
+
+PLAIN = Form("List", "- ", ": ", False, CASES[2], SORTS[0], True, 5, "")
+
+
+@agent("errands-careful", kind="solver")
+class Careful(ScriptedAgent[Errands]):
+    """Opens every file, and follows what the request, the files and earlier lists say and show."""
+
+    def choose(self, turn: Turn[Errands]) -> Any:
+        position = turn.position
+        kind = next(kind for kind in KINDS if f"Files: {', '.join(FILES[kind])}." in position)
+        for name in FILES[kind]:
+            if f"\n{name}:\n" not in position:
+                return Open(name)
+        text = write_list(*self.work(kind, position))
+        return Finish() if f"Your file:\n{quote(text)}" in position else Write(text)
+
+    def work(self, kind: str, position: str) -> tuple[tuple[Row, ...], Form]:
+        """The rows and the form of the list that is wanted."""
+        request = position.split("Files: ", 1)[0]
+        if kind == "edit":
+            return self.edit(position, request)
+        wanted = re.search(r"category is (\w+)", request)
+        table = [line.split(",") for line in file_in(position, "table.csv").splitlines()[1:]]
+        rows = tuple(Row(item, category, int(amount)) for item, category, amount in table)
+        rows = tuple(row for row in rows if wanted and row.category == wanted[1])
+        return rows, self.form(kind, position, request)
+
+    def form(self, kind: str, position: str, request: str) -> Form:
+        """The form of a new list."""
+        if kind == "workflow":
+            return read_style(request, read_words(request, PLAIN))
+        look, _ = read_list(file_in(position, "last.txt"), PLAIN)
+        return read_style(file_in(position, "style.txt"), look)
+
+    def edit(self, position: str, request: str) -> tuple[tuple[Row, ...], Form]:
+        """The rows and the form of a list that is brought up to date."""
+        form, rows = read_list(file_in(position, "draft.txt"), PLAIN)
+        total = form.total
+        news = file_in(position, "changes.txt")
+        gone, risen, now, fresh, amount = re.findall(
+            r"(.+) was cancelled\. (.+) costs (\d+) now\. New: (.+) for (\d+)\.", news
+        )[0]
+        changes = Changes(gone, risen, int(now), Row(fresh, "", int(amount)))
+        return updated(rows, changes), replace(read_style(request, form), total=total)
+
+
+@agent("errands-hasty", kind="scripted")
+class Hasty(Careful):
+    """As `errands-careful`, and writes every new list in the same plain form."""
+
+    def form(self, kind: str, position: str, request: str) -> Form:
+        return PLAIN
+
+    def edit(self, position: str, request: str) -> tuple[tuple[Row, ...], Form]:
+        rows, _ = super().edit(position, request)
+        return rows, PLAIN
+
+
+@metric("rules-met", measures=("tasks/Errands-v0",), bounds=(0.0, 1.0), better="higher")
+def rules_met(record: EpisodeRecord) -> dict[str, float] | None:
+    """The share of rules that are met: about the content, about the form; and whether all are."""
+    found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
+    if not found:
+        return None
+    met = [float(rule) for rule in found[-1]["rules"].values()]
+    return {
+        "content": sum(met[:CONTENT]) / CONTENT,
+        "form": sum(met[CONTENT:]) / (RULES - CONTENT),
+        "all": float(all(met)),
+    }
