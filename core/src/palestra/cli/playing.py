@@ -29,7 +29,7 @@ from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
-from palestra.records.verify import verify
+from palestra.records.verify import absent, verify
 from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
@@ -301,9 +301,10 @@ def _verify(records: list[EpisodeRecord]) -> None:
             broken += 1
             typer.echo(printable(f"{named}: {error}"), err=True)
         else:
-            typer.echo(
-                f"{named}, replays exactly; taken on trust: {', '.join(trusted) or 'nothing'}"
-            )
+            empty = absent(record)
+            filled = ", ".join(name for name in trusted if name not in empty)
+            typer.echo(f"{named}, replays exactly; taken on trust: {filled}")
+            typer.echo(f"  empty, also on trust: {', '.join(empty)}")
     if broken:
         typer.echo(
             f"{broken} of {len(records)} records do not replay as they were written", err=True

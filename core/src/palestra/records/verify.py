@@ -11,7 +11,8 @@ from palestra.kernel.game import Game
 from palestra.records.answers import counts_of
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord, record_episode, replay
 
-# Fields known only to the recorder, which a replay takes on trust
+# Fields known only to the recorder, which a replay takes on trust, whether filled or empty: what
+# was taken out of a record is as little known as what was put in.
 TRUSTED = (
     "agents",
     "versions",
@@ -41,9 +42,10 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     """Replay a record and compare every field that can be derived from it.
 
     Returns the names of the fields that were taken on trust, because only the recorder can know
-    them. `seed` and `options` are among these: a replay starts from them, and so finds a change
-    only if it has an effect on these moves. Raises `Divergence`, which names the first field that
-    differs, with both values.
+    them; `absent` says which of them are empty. `seed` and `options` are among these: a replay
+    starts from them, and so finds a change only if it has an effect on these moves. `mistakes` are
+    in a record without agents, whose refused answers are not on record. Raises `Divergence`, which
+    names the first field that differs, with both values.
     """
     try:
         episode = replay(record, game)
@@ -56,17 +58,21 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     for name in EpisodeRecord.__struct_fields__:
         if name not in (*TRUSTED, "steps", "mistakes"):
             _same(len(record.steps), name, getattr(record, name), getattr(again, name))
+    _same(len(again.steps), "number of steps", len(record.steps), len(again.steps))
     for number, (kept, made) in enumerate(zip(record.steps, again.steps, strict=True)):
         _verify_step(number, kept, made)
     _verify_answers(record)
     _verify_mistakes(record)
-    filled = [n for n in TRUSTED_OF_TURNS if any(getattr(t, n) for t in record.turns)]
-    if any(step.unplayed for step in record.steps):
-        filled.append("unplayed")
-    if any(turn.refused or turn.errors for turn in record.turns):
-        filled.append("status")  # whether the agent or the policy chose the move in the end
-    start = ["seed", *(["options"] if record.options else [])]
-    return tuple(start + [n for n in TRUSTED if getattr(record, n)] + filled)
+    names = ("seed", "options", *TRUSTED, "status", *TRUSTED_OF_TURNS, "unplayed")
+    return names if record.agents else (*names, "mistakes")
+
+
+def absent(record: EpisodeRecord) -> tuple[str, ...]:
+    """The fields taken on trust that are empty everywhere in a record."""
+    of_turns = [n for n in TRUSTED_OF_TURNS if not any(getattr(t, n) for t in record.turns)]
+    unplayed = [] if any(step.unplayed for step in record.steps) else ["unplayed"]
+    of_record = [n for n in ("options", *TRUSTED) if not getattr(record, n)]
+    return (*of_record, *of_turns, *unplayed)
 
 
 def _verify_step(number: int, kept: StepRecord, made: StepRecord) -> None:

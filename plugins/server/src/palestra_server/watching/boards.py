@@ -76,7 +76,10 @@ class Boards(ABC):
             self._places.playing[id(episode)] = board
             board.episode, board.agents, board.over = episode, agents, False
             board.number += 1
-            self._changed(board)
+            if board.number == 1:
+                self._draw(board)  # a new place is shown at once, whatever it takes
+            else:
+                self._changed(board)
 
     @hookimpl
     def palestra_stepped(self, episode: Episode) -> None:
