@@ -14,6 +14,7 @@ import torch
 from learner_worlds import CLIMBING, Bits, Climb, Recall, TwoStep
 from palestra import Episode, InvalidOption, Turn, make_agent
 from palestra.cli import main
+from palestra.records.record import write_records
 from palestra.runner.run_folder import sole_writer
 from palestra_agents.learners import training
 from palestra_agents.learners.field import Field, Memory, explore, with_seats
@@ -421,12 +422,19 @@ RUNS = {
     "maddpg": ["batch_size=16", "warm_up=16", "memory=100", "ensemble=2", "infer=true"],
     "mansa": ["explore_end=0.3"],
     "recurrent": ["horizon=4", "population=3"],
+    "cfcql": ["batch_size=16", "target_every=7"],
 }
 
 
 def train_folder(algo: str, folder: Path, *more: str, steps: int = 120) -> Any:
     """Train by the command; its exit code."""
-    sets = [part for pair in ["num_envs=4", *RUNS[algo]] for part in ("--set", pair)]
+    own = [*RUNS[algo]]
+    if algo == "cfcql":
+        recorded = folder.parent / "recorded.jsonl"
+        if not recorded.exists():
+            write_records(recorded, palestra.play("grid/Foraging-v0", agents="random", max_steps=5))
+        own.append(f"records={recorded}")
+    sets = [part for pair in ["num_envs=4", *own] for part in ("--set", pair)]
     typed = [
         "train",
         "grid/Foraging-v0",

@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     "marl",
     kind="learned",
     needs=("array",),
-    summary="A team trained by palestra train --algo iql, vdn, qmix, maddpg, mansa or recurrent.",
+    summary="A team trained by palestra train with any --algo but ppo and mappo.",
 )
 class LearnerAgent(Agent):
     """Plays the best actions of the learner in the folder `target`.

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from palestra_agents.learners.keeping import restore, state_of
 from palestra_agents.learners.maddpg import MADDPG
+from palestra_agents.learners.offline import Offline
 from palestra_agents.learners.recurrent import Recurrent
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.values import ValueLearner
@@ -33,7 +34,7 @@ from palestra_agents.settings import require_same
 FORMAT = "palestra.learner/1"
 STATE_FORMAT = "palestra.team-run/1"
 FILE, STATE, CURVE = "learner.pt", "state.pt", "curve.csv"
-ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent")
+ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent", "cfcql")
 
 
 class Learner(Protocol):
@@ -63,6 +64,8 @@ def make_learner(
         return Switching(env, options, compiled=compiled, **settings)
     if algo == "recurrent":
         return Recurrent(env, options, compiled=compiled, **settings)
+    if algo == "cfcql":
+        return Offline(env, options, compiled=compiled, **settings)
     if algo in ALGOS:
         return ValueLearner(env, options, algo=algo, compiled=compiled, **settings)  # type: ignore[arg-type]
     raise InvalidOption(f"--algo {algo!r}; choose from: {', '.join(('ppo', 'mappo', *ALGOS))}")
