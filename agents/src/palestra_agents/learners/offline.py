@@ -152,7 +152,7 @@ class Offline:
         if not chosen:
             raise InvalidOption(
                 "cfcql learns from recorded episodes alone; name their file, as in "
-                "--set records=runs/foraging/episodes.jsonl"
+                "--set records=runs/foraging/episode.jsonl"
             )
         paths = [Path(path) for path in chosen.split("+")]
         for path in paths:
