@@ -15,9 +15,10 @@ from palestra.agents.agent import Turn
 from palestra_web.actions import Stop
 from palestra_web.chromium import Chromium
 from palestra_web.desktop.clerk import DesktopClerk, Hand, Look, work
-from palestra_web.desktop.jobs import JOBS, Job, make, redraw
-from palestra_web.desktop.machine import Disk, Machine, folders, inside, name_of, parent, result_of
+from palestra_web.desktop.jobs import JOBS, SCOPES, Job, make, redraw
+from palestra_web.desktop.machine import Machine, folders, inside, name_of, parent, result_of
 from palestra_web.desktop.site import Desktop
+from palestra_web.desktop.tables import Disk, add_row, read_row, same
 from palestra_web.mirror import Mirror
 from palestra_web.reading import read_lines, task_of
 
@@ -27,9 +28,9 @@ Moves = Generator[TextAction, Look, None]
 
 @pytest.mark.parametrize("name", JOBS)
 def test_a_script_does_every_job(name: str) -> None:
-    records = palestra.play(DESKTOP, agents=["desktop-clerk"], episodes=8, seed=2, job=name)
-    assert [record.returns for record in records] == [(1.0,)] * 8
-    assert all(record.outcome.results == ("win",) for record in records)
+    records = palestra.play(DESKTOP, agents=["desktop-clerk"], episodes=5, seed=2, job=name)
+    assert [record.returns for record in records] == [(1.0,)] * 5
+    assert all(record.outcome and record.outcome.results == ("win",) for record in records)
 
 
 # The same script with something more
@@ -81,16 +82,109 @@ class Careless(DesktopClerk):
         yield Stop()
 
 
-@pytest.mark.parametrize(
-    "more", [folder_too_many, note_too_many, switch_flipped, file_gone, text_changed]
-)
-@pytest.mark.parametrize("name", JOBS)
+def row_too_many(hand: Hand) -> Moves:
+    yield from hand.add("Shopping", Item="honey", Count="1")
+
+
+def row_changed(hand: Hand) -> Moves:
+    row = (yield from hand.rows("Calendar"))[-1]
+    yield from hand.change("Calendar", row, Time="17:00" if row["Time"] != "17:00" else "18:00")
+
+
+def mail_gone(hand: Hand) -> Moves:
+    yield from hand.drop("Mail", **(yield from hand.rows("Mail"))[0])
+
+
+def mail_too_many(hand: Hand) -> Moves:
+    yield from hand.add("Mail", To="someone", Subject="Hello", Text="I was here")
+
+
+SLIPS = [
+    *(folder_too_many, note_too_many, switch_flipped, file_gone, text_changed),
+    *(row_too_many, row_changed, mail_gone, mail_too_many),
+]
+PAIRS = [  # every job with three slips, every slip with some twenty jobs
+    (name, SLIPS[(place + 3 * again) % len(SLIPS)])
+    for place, name in enumerate(JOBS)
+    for again in range(3)
+]
+
+
+@pytest.mark.parametrize(("name", "more"), PAIRS)
 def test_one_side_effect_undoes_a_job(name: str, more: Callable[[Hand], Moves]) -> None:
     records = palestra.play(
         DESKTOP, agents=[Careless(more)], episodes=2, seed=4, job=name, limit=400
     )
     assert [record.returns for record in records] == [(0.0,)] * 2
-    assert all(record.outcome.results == ("loss",) for record in records)
+    assert all(record.outcome and record.outcome.results == ("loss",) for record in records)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_no_job_is_done_before_it_is_begun(name: str) -> None:
+    game = Desktop(job=name)
+    assert not any(game.solved(game.initial_state(seed).data, 0) for seed in range(40))
+
+
+# Rows
+
+
+def test_rows_count_by_what_they_say_and_not_by_their_numbers() -> None:
+    """Two new rows in either order are the same; a mail with another text is not."""
+    one: Disk = {}
+    other: Disk = {}
+    rows = [{"Item": "milk", "Count": "2"}, {"Item": "rice", "Count": "1"}]
+    for row in rows:
+        add_row(one, "Shopping", row)
+    for row in reversed(rows):
+        add_row(other, "Shopping", row)
+    assert one != other
+    assert same(one, other)
+    mail = {"Box": "Sent", "From": "me", "To": "you", "Subject": "Hi", "Text": "a"}
+    add_row(one, "Mail", mail)
+    add_row(other, "Mail", mail | {"Text": "b"})
+    assert not same(one, other)
+
+
+def test_a_mail_is_unread_until_it_is_opened_wherever_it_is_put() -> None:
+    machine = Machine({}, {})
+    mail = {"Box": "Inbox", "From": "Ada", "To": "me", "Subject": "Hi", "Text": "the secret"}
+    path = add_row(machine.disk, "Mail", mail)
+    machine.press("start:Mail", {})
+    machine.press("edit", {"item": "1"})
+    machine.press("ok", {"Box": "Archive", "Text": "forged", "From": "Eve"})
+    assert read_row(machine.disk, path) == mail | {"Box": "Archive"}
+    assert "the secret" not in machine.read
+    machine.press("open", {"item": "1"})
+    assert "the secret" in machine.read
+
+
+def test_a_form_with_an_empty_or_unknown_value_keeps_nothing() -> None:
+    machine = Machine({}, {})
+    machine.press("start:Calendar", {})
+    for title, day in (("", "Friday"), ("   ", "Friday"), ("Choir", "Someday")):
+        machine.press("new", {})
+        machine.press("ok", {"Title": title, "Day": day, "Time": "09:00"})
+        assert machine.disk == {}
+        assert "Nothing was kept" in machine.said
+    dialogs = []
+    for do in ("edit", "delete", "open"):
+        machine.press(do, {"item": "7"})
+        dialogs.append(machine.dialog)
+    assert dialogs == [None, None, None]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_list_has_shown_is_not_redrawn_and_the_rest_is(seed: int) -> None:
+    game = Desktop(job="whose-number")
+    state = game.initial_state(seed)
+    machine = state.data.machine
+    machine.press("start:Contacts", {})
+    other = game.determinize(state, 0, Rng(seed))
+    kept = {path: text for path, text in machine.disk.items() if path.startswith("@Contacts")}
+    assert {path: other.data.machine.disk[path] for path in kept} == kept
+    assert other.data.job.wanted.keys() == state.data.job.wanted.keys()
+    hidden = [path for path in machine.disk if path.startswith(("@Calendar", "@Mail"))]
+    assert any(other.data.machine.disk[path] != machine.disk[path] for path in hidden)
 
 
 def nothing(hand: Hand) -> Moves:
@@ -147,7 +241,8 @@ def read_back(root: Path) -> Disk:
 def test_files_behave_as_on_a_real_file_system(seed: int, tmp_path: Path) -> None:
     rng = Rng(seed)
     job = make(rng.choice(tuple(JOBS)), Rng(rng.word()), Rng(rng.word()))
-    machine = Machine(dict(job.disk), dict(job.settings))
+    files = {path: text for path, text in job.disk.items() if not path.startswith("@")}
+    machine = Machine(files, dict(job.settings))
     real(machine.disk, tmp_path)
     for turn in range(40):
         path = rng.choice(sorted(machine.disk))
@@ -261,11 +356,23 @@ def test_an_editor_follows_its_file_and_asks_where_to_save_when_it_is_gone() -> 
 
 
 def test_every_level_has_jobs_and_says_so() -> None:
-    assert {level for level, _ in JOBS.values()} == {1, 2, 3, 4, 5}
+    assert len(JOBS) >= 60
+    assert {kind.level for kind in JOBS.values()} == {1, 2, 3, 4, 5}
+    assert {kind.scope for kind in JOBS.values()} == set(SCOPES)
     for level in range(1, 6):
         (record,) = palestra.play(DESKTOP, agents=["desktop-clerk"], level=level)
         assert record.options["level"] == level
         assert palestra.measure(record)["desktop-level"] == level
+
+
+def test_every_scope_has_jobs_and_a_cell_in_the_report_card() -> None:
+    for scope in SCOPES:
+        (record,) = palestra.play(DESKTOP, agents=["desktop-clerk"], scope=scope, seed=3)
+        measured = palestra.measure(record)
+        cell = f"desktop-report-card:{scope} {measured['desktop-level']:.0f}"
+        assert measured[cell] == 1.0
+    with pytest.raises(InvalidOption, match="there is no job with job='', level=4 and scope='sy"):
+        Desktop(level=4, scope="system")
 
 
 def test_options_are_checked() -> None:

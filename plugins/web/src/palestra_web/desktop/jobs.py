@@ -1,4 +1,7 @@
-"""The jobs at the desktop, in the five levels of automation of OS-MAP.
+"""Jobs at the desktop: what a job is, and those with files and settings.
+
+They have OS-MAP's five levels of automation, and a scope: the need of daily life that they serve.
+Jobs with mail, calendar and other rows are in `row_jobs`.
 
 A job is drawn by a function of two generators: one for what is visible at once (names, settings),
 one for what is secret (the contents of files). It states exactly the files and settings required at
@@ -9,18 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from palestra import Rng
 
-from palestra_web.desktop.machine import CHOICES, SWITCHES, Disk, Settings, name_of, parent
+from palestra_web.desktop.machine import CHOICES, SWITCHES, Settings, name_of, parent
+from palestra_web.desktop.tables import ALBUMS, DAYS, TIMES, Disk, Row, add_row, same
 
 LEVELS = {
     1: "execution: every step is told",
     2: "planning: the goal is told",
     3: "adaptability: things stand elsewhere than told, or get in the way",
-    4: "orchestration: several applications, and orders that stand in a file",
+    4: "orchestration: several applications, or orders that stand in a file",
     5: "autonomy: nothing is told but where wishes are written down",
 }
+SCOPES = ("system", "documents", "communication", "planning", "household", "media", "several")
 FOLDERS = ("Documents", "Downloads", "Pictures")
 STEMS = (
     *("budget", "diary", "guests", "invoice", "letter", "minutes", "outline", "plan", "recipe"),
@@ -30,6 +36,25 @@ WORDS = (
     *("apple", "birch", "canal", "dune", "eagle", "flute", "glass", "hill", "inlet", "jade"),
     *("kite", "lamp", "moss", "north", "oak", "pearl", "quartz", "river", "stone", "tulip"),
 )
+FIRSTS = {  # what the first column of a row may say
+    "Calendar": ("Dentist", "Choir", "Lunch", "Rehearsal", "Interview", "Haircut", "Seminar"),
+    "Contacts": ("Ada", "Bo", "Chen", "Dana", "Emil", "Fay", "Goro", "Hana"),
+    "Tasks": ("water plants", "pay rent", "call plumber", "return books", "renew pass", "bake"),
+    "Expenses": ("rent", "train", "books", "cinema", "shoes", "lamp", "repairs"),
+    "Clock": ("Work", "Gym", "Medicine", "Tea", "Market"),
+    "Shopping": ("milk", "bread", "rice", "apples", "soap", "coffee", "candles"),
+    "Photos": ("river", "bridge", "snow", "stalls", "cat", "lighthouse", "barn", "kite"),
+}
+SUBJECTS = ("Rent", "Party", "Holiday", "Bill", "Lost keys", "Parcel", "Concert", "Garden")
+ROWS = {  # at the start
+    "Calendar": 5,
+    "Contacts": 5,
+    "Tasks": 4,
+    "Expenses": 4,
+    "Clock": 3,
+    "Shopping": 4,
+    "Photos": 5,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +63,7 @@ class Job:
 
     name: str  # one of JOBS
     level: int  # one of LEVELS
+    scope: str  # one of SCOPES
     words: str  # what the player is asked to do
     disk: Disk  # at the start
     settings: Settings  # at the start
@@ -49,18 +75,28 @@ class Job:
 
     def solved(self, disk: Disk, settings: Settings) -> bool:
         """Whether files and settings are exactly as required."""
-        return disk == self.wanted and settings == self.wanted_settings
+        return same(disk, self.wanted) and settings == self.wanted_settings
 
 
 Maker = Callable[[Rng, Rng], Job]
-JOBS: dict[str, tuple[int, Maker]] = {}
 
 
-def job(level: int) -> Callable[[Maker], Maker]:
-    """Add a job to `JOBS` at a level; the function `add_up` becomes add-up."""
+class Kind(NamedTuple):
+    """A kind of job."""
+
+    level: int
+    scope: str
+    maker: Maker
+
+
+JOBS: dict[str, Kind] = {}
+
+
+def job(level: int, scope: str, name: str = "") -> Callable[[Maker], Maker]:
+    """Add a kind of job to `JOBS`; the function `add_up` becomes add-up unless it has a name."""
 
     def keep(make: Maker) -> Maker:
-        JOBS[make.__name__.replace("_", "-")] = level, make
+        JOBS[name or make.__name__.replace("_", "-")] = Kind(level, scope, make)
         return make
 
     return keep
@@ -68,8 +104,8 @@ def job(level: int) -> Callable[[Maker], Maker]:
 
 def make(name: str, seen: Rng, secret: Rng) -> Job:
     """Draw the job of a name, from a generator for what is seen and one for the secret."""
-    level, maker = JOBS[name]
-    return replace(maker(seen, secret), name=name, level=level)
+    level, scope, maker = JOBS[name]
+    return replace(maker(seen, secret), name=name, level=level, scope=scope)
 
 
 def sentence(rng: Rng, count: int = 5) -> str:
@@ -85,17 +121,56 @@ def some(rng: Rng, items: Sequence[str], count: int) -> list[str]:
 
 
 def start(seen: Rng, secret: Rng) -> tuple[Disk, Settings]:
-    """Seven notes in three folders, and random settings."""
+    """Seven notes in three folders, random settings, and some rows in every application."""
     disk: Disk = dict.fromkeys(FOLDERS)
     for stem in some(seen, STEMS, 7):
         disk[f"{seen.choice(FOLDERS[:2])}/{stem}.txt"] = sentence(secret)
     settings = {name: seen.choice(("on", "off")) for name in SWITCHES}
     settings |= {name: seen.choice(values) for name, values in CHOICES.items()}
+    for app, count in ROWS.items():
+        for first in some(seen, FIRSTS[app], count):
+            add_row(disk, app, entry(app, first, secret))
+    for subject in some(seen, SUBJECTS, 5):
+        add_row(disk, "Mail", mail(seen, secret, subject, seen.choice(("Inbox", "Archive"))))
     return disk, settings
+
+
+def entry(app: str, first: str, rng: Rng) -> Row:
+    """A random row that begins with a word."""
+    day, time = rng.choice(DAYS), rng.choice(TIMES)
+    made: dict[str, Row] = {
+        "Calendar": {"Title": first, "Day": day, "Time": time},
+        "Contacts": {
+            "Name": first,
+            "Phone": f"555-{rng.between(1000, 9999)}",
+            "Address": f"{first.lower()}@{rng.choice(WORDS)}.org",
+        },
+        "Tasks": {"Title": first, "Due": day, "State": rng.choice(("open", "done"))},
+        "Expenses": {"Item": first, "Amount": str(rng.between(2, 400))},
+        "Clock": {"Label": first, "Time": time, "State": rng.choice(("on", "off"))},
+        "Shopping": {"Item": first, "Count": str(rng.between(1, 9))},
+        "Photos": {
+            "Title": first,
+            "Album": rng.choice(ALBUMS),
+            "Favourite": rng.choice(("yes", "no")),
+        },
+    }
+    return made[app]
+
+
+def mail(seen: Rng, secret: Rng, subject: str, box: str) -> Row:
+    """A mail from somebody, whose text is secret."""
+    sender = seen.choice(FIRSTS["Contacts"])
+    return {"Box": box, "From": sender, "To": "me", "Subject": subject, "Text": sentence(secret)}
 
 
 def notes(disk: Disk) -> list[str]:
     """The paths of all files, in order."""
+    return [path for path in texts(disk) if not path.startswith("@")]
+
+
+def texts(disk: Disk) -> list[str]:
+    """The paths of all files and rows, in order."""
     return sorted(path for path, text in disk.items() if text is not None)
 
 
@@ -107,7 +182,7 @@ def unchanged_job(
     about: tuple[str, ...] = (),
 ) -> Job:
     """A job that requires no change yet; the caller changes its `wanted`."""
-    return Job("", 0, words, disk, settings, dict(disk), dict(settings), typed, about)
+    return Job("", 0, "", words, disk, settings, dict(disk), dict(settings), typed, about)
 
 
 def redraw(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dict[str, str]]:
@@ -118,7 +193,7 @@ def redraw(job: Job, seed: int, read: Sequence[str], rng: Rng) -> tuple[Job, dic
     other = make(job.name, Rng(seed), Rng(rng.word()))
     known = any(job.disk[path] in read for path in job.about)
     fresh, back = {}, {}
-    for path in notes(job.disk):
+    for path in texts(job.disk):
         old, new = str(job.disk[path]), str(other.disk[path])
         if old in read or (known and path in job.about):
             back[new] = old
@@ -141,7 +216,7 @@ def with_texts(disk: Disk, texts: Mapping[str, str]) -> Disk:
 # Level 1
 
 
-@job(1)
+@job(1, "system")
 def flip_a_switch(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     switch = seen.choice(SWITCHES)
@@ -151,7 +226,7 @@ def flip_a_switch(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(1)
+@job(1, "documents")
 def delete_step_by_step(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     path = seen.choice(notes(disk))
@@ -167,7 +242,7 @@ def delete_step_by_step(seen: Rng, secret: Rng) -> Job:
 # Level 2
 
 
-@job(2)
+@job(2, "system")
 def choose_a_setting(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     name = seen.choice(tuple(CHOICES))
@@ -177,7 +252,7 @@ def choose_a_setting(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(2)
+@job(2, "documents")
 def rename_a_file(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     path = seen.choice(notes(disk))
@@ -188,7 +263,7 @@ def rename_a_file(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(2)
+@job(2, "documents")
 def move_a_file(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     path = seen.choice(notes(disk))
@@ -198,7 +273,7 @@ def move_a_file(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(2)
+@job(2, "documents")
 def make_a_folder(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     folder, name = seen.choice(FOLDERS), seen.choice(WORDS)
@@ -207,7 +282,7 @@ def make_a_folder(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(2)
+@job(2, "documents")
 def write_a_note(seen: Rng, secret: Rng) -> Job:
     disk, settings = start(seen, secret)
     name, text = f"{seen.choice(WORDS)}.txt", sentence(seen)
@@ -221,7 +296,7 @@ def write_a_note(seen: Rng, secret: Rng) -> Job:
 # Level 3
 
 
-@job(3)
+@job(3, "documents")
 def mend_a_word(seen: Rng, secret: Rng) -> Job:
     """The rest of the text has to be read first."""
     disk, settings = start(seen, secret)
@@ -234,7 +309,7 @@ def mend_a_word(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(3)
+@job(3, "documents")
 def hunt_a_file(seen: Rng, secret: Rng) -> Job:
     """The task does not say where the file is, and another has nearly the same name."""
     disk, settings = start(seen, secret)
@@ -249,7 +324,7 @@ def hunt_a_file(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(3)
+@job(3, "system")
 def not_now(seen: Rng, secret: Rng) -> Job:
     """The machine proposes a backup in between, which nobody asked for."""
     made = choose_a_setting(seen, secret)
@@ -259,7 +334,7 @@ def not_now(seen: Rng, secret: Rng) -> Job:
 # Level 4
 
 
-@job(4)
+@job(4, "several")
 def add_up(seen: Rng, secret: Rng) -> Job:
     """Two files, the calculator, and a third file."""
     disk, settings = start(seen, secret)
@@ -273,7 +348,7 @@ def add_up(seen: Rng, secret: Rng) -> Job:
     return made
 
 
-@job(4)
+@job(4, "several")
 def follow_orders(seen: Rng, secret: Rng) -> Job:
     """Orders in a file, one for the files, one for the settings, one for the editor."""
     disk, settings = start(seen, secret)
@@ -293,7 +368,7 @@ def follow_orders(seen: Rng, secret: Rng) -> Job:
 # Level 5
 
 
-@job(5)
+@job(5, "several")
 def look_after_it(seen: Rng, secret: Rng) -> Job:
     """Standing wishes; what they call for depends on the files and settings."""
     disk, settings = start(seen, secret)

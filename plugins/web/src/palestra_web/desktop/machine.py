@@ -7,11 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Disk = dict[str, str | None]  # texts by path; a folder has none
-Settings = dict[str, str]
-App = Literal["Files", "Editor", "Settings", "Calculator"]
+from palestra_web.desktop.tables import (
+    TABLES,
+    Disk,
+    Row,
+    add_row,
+    app_of,
+    paths_of,
+    put_row,
+    read_row,
+    row_of,
+)
 
-APPS: tuple[App, ...] = ("Files", "Editor", "Settings", "Calculator")
+Settings = dict[str, str]
+
+APPS = ("Files", "Editor", "Settings", "Calculator", *TABLES)
 SWITCHES = ("Dark mode", "Wi-Fi", "Bluetooth", "Notifications")
 CHOICES = {
     "Wallpaper": ("Forest", "River", "Dunes", "Glacier"),
@@ -28,8 +38,8 @@ _SUM = re.compile(r"(-?\d{1,12}) ?([-+*]) ?(-?\d{1,12})")
 class Window:
     """A window of an application."""
 
-    app: App
-    place: str = ""  # the path of the folder shown, or of the file that is open
+    app: str  # one of APPS
+    place: str = ""  # the path of the folder shown, or of the file or row that is open
     text: str = ""  # in the editor; the calculator's result
     hidden: bool = False  # whether it is minimised
 
@@ -44,8 +54,10 @@ class Window:
 class Dialog:
     """A modal question about a path, which the player has to answer first."""
 
-    kind: Literal["Rename", "Move", "Delete", "New folder", "Save as", "Open", "Backup"]
-    path: str = ""
+    kind: Literal[
+        "Rename", "Move", "Delete", "New folder", "Save as", "Open", "Backup", "New", "Edit"
+    ]
+    path: str = ""  # of a new row that of its application, such as @Calendar
 
 
 def parent(path: str) -> str:
@@ -108,6 +120,8 @@ class Machine:
                 self._focus(about)
             elif front is not None:
                 self._in_window(front, verb, fields, was_open)
+        if self.front is not None and self.front.app in TABLES:
+            self._show_rows(self.front)
         self.presses += 1
         if self.presses == self.backup_at and self.dialog is None:
             self.dialog = Dialog("Backup")
@@ -152,6 +166,8 @@ class Machine:
             self._apply(fields)
         elif front.app == "Calculator" and verb == "equals":
             front.text = result_of(fields.get("sum", ""))
+        elif front.app in TABLES:
+            self._in_table(front, verb, fields)
 
     # Files
 
@@ -211,6 +227,8 @@ class Machine:
             self.show(fields.get("file", ""))
         elif dialog.kind == "Backup":
             self.disk["Backup"] = None
+        elif dialog.kind in ("New", "Edit"):
+            self._keep_row(dialog, fields)
         elif self.front is not None and self._put(folder, name, self.front.text):
             self.front.place = join(folder, name)
             self._has_seen(self.front.text)
@@ -250,6 +268,46 @@ class Machine:
     def _drop(self, path: str) -> None:
         for other in [other for other in self.disk if f"{other}/".startswith(f"{path}/")]:
             del self.disk[other]
+
+    # Rows
+
+    def _show_rows(self, front: Window) -> None:
+        """Remember what the screen shows: every row, and the inside of the one that is open."""
+        shown = [*paths_of(self.disk, front.app), f"{front.place}/{TABLES[front.app].inner}"]
+        for path in shown:
+            text = self.disk.get(path)
+            if text is not None:
+                self._has_seen(text)
+
+    def opened(self, front: Window) -> Row | None:
+        """The row that is open in a window."""
+        return read_row(self.disk, front.place) if front.place in self.disk else None
+
+    def _in_table(self, front: Window, verb: str, fields: Mapping[str, str]) -> None:
+        path = f"@{front.app}/{fields.get('item', '')}"
+        if verb == "new":
+            self.dialog = Dialog("New", f"@{front.app}")
+        elif path not in self.disk:
+            self.said = "Select something first."
+        elif verb == "edit":
+            self.dialog = Dialog("Edit", path)
+        elif verb == "delete":
+            self.dialog = Dialog("Delete", path)
+        elif verb == "open" and TABLES[front.app].inner:
+            front.place = path
+
+    def _keep_row(self, dialog: Dialog, fields: Mapping[str, str]) -> None:
+        """Add or change a row by the form in the dialogue box."""
+        app = app_of(dialog.path)
+        old = read_row(self.disk, dialog.path) if dialog.kind == "Edit" else None
+        row = row_of(app, fields, old)
+        if row is None:
+            self.said = "Nothing was kept: a field was empty."
+            return
+        path = dialog.path if old is not None else add_row(self.disk, app, row)
+        put_row(self.disk, path, row)
+        if old is None and TABLES[app].inner:
+            self._has_seen(row[TABLES[app].inner])
 
     # The other applications
 

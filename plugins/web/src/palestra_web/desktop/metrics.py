@@ -16,3 +16,10 @@ def level_of(record: EpisodeRecord) -> float:
 def success_by_level(record: EpisodeRecord) -> dict[str, float]:
     """1 if the job was done, else 0, by OS-MAP's level of automation from 1 to 5."""
     return {str(data_of(record, "job")[0]["level"]): success(record) or 0.0}
+
+
+@metric("desktop-report-card", measures=("web/Desktop-v0",), bounds=(0.0, 1.0), better="higher")
+def report_card(record: EpisodeRecord) -> dict[str, float]:
+    """1 if the job was done, else 0, by its scope and OS-MAP's level, as in "planning 2"."""
+    about = data_of(record, "job")[0]
+    return {f"{about['scope']} {about['level']}": success(record) or 0.0}
