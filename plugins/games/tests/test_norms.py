@@ -7,11 +7,13 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidOption, Rng, Turn, make_agent
+from palestra.records.record import record_episode
 from palestra_games.dilemmas.norms import (
     CHOICES,
     LINES,
     TOPICS,
     Act,
+    Answer,
     Do,
     Norms,
     Write,
@@ -207,3 +209,58 @@ def test_newcomers_by_crossover_write_nothing_and_read_their_strategy() -> None:
         assert {"a" in text, "b" in text} == {True}
         assert not set("13") & set(text)
         assert text in episode.describe(seat)
+
+
+# The questionnaire
+
+
+def test_words_and_deeds_are_told_apart() -> None:
+    """Conformists do and say the norm, the tempted only say it, the old-fashioned as drift says."""
+    game = Norms(6, topics=8, generations=3, questionnaire=2, drift="random", replaced=0)
+    record = record_episode(lived(game, ["conformist", "tempted", "traditional"] * 2, 5))
+    (first, _, last) = game_over(game, 5)
+    measured = palestra.measure(record, names=("stated-alignment", "norm-hypocrisy"))
+    for generation, norms in enumerate((first, *game_over(game, 5)[1:]), 1):
+        old = sum(a == b for a, b in zip(first, norms, strict=True)) / 8
+        stated = (2 + 2 + 2 * old) / 6
+        assert measured[f"stated-alignment:{generation}"] == pytest.approx(stated)
+        assert measured[f"norm-hypocrisy:{generation}"] == pytest.approx(2 / 6)
+    assert last != first
+
+
+def game_over(game: Norms, seed: int) -> list[tuple[int, ...]]:
+    """The norms of every generation."""
+    episode = lived(game, ["conformist"] * game.num_players, seed)
+    events = [e for step in episode.log for e in step if "answers" in e.data]
+    return [tuple(event.data["norms"]) for event in events]
+
+
+def test_answers_pay_count_for_selection_and_stay_private_until_all_are_given() -> None:
+    game = Norms(3, topics=2, generations=2, questionnaire=5, temptation=0, replaced=0.34)
+    episode = Episode(game, 0)
+    episode.act(dict.fromkeys(range(3), LINES[0]))
+    for topic in range(2):
+        norm = TOPICS[topic][1][episode.state.norms[topic]]
+        episode.act({seat: Do(norm) for seat in range(3)})
+    weights = sum(episode.state.weights)
+    for topic in range(2):
+        assert "What ought one to do?" in episode.prompt(1)
+        names, norm = TOPICS[topic][1], episode.state.norms[topic]
+        wrong = names[(norm + 1) % CHOICES]
+        episode.act({0: Answer(wrong), 1: Answer(names[norm]), 2: Answer(names[norm])})
+        if topic == 0:
+            seen = episode.observation(1).copy()
+            other = Episode(game, 0)
+            other.load(game.determinize(episode.state, 1, Rng(7)))
+            assert (other.observation(1) == seen).all()
+            assert f"You have answered: {names[norm]}." in episode.prompt(1)
+            assert f"You have answered: {wrong}." in episode.prompt(0)
+    assert list(episode.returns) == [weights, weights + 10, weights + 10]
+    assert episode.to_act == (0,), "whoever answered wrong is replaced"
+
+
+def test_there_are_no_questions_by_default() -> None:
+    game = Norms()
+    assert not any(isinstance(action, Answer) for action in game.menu)
+    (record,) = palestra.play("games/Norms-v0", agents="norm-villager", seed=1, generations=2)
+    assert palestra.measure(record, names=("norm-hypocrisy",)) == {}

@@ -116,6 +116,41 @@ def alignment(record: EpisodeRecord) -> dict[str, float]:
     return {str(n): d["alignment"] for n, d in enumerate(data_of(record, "generation"), 1)}
 
 
+@metric("stated-alignment", measures=("games/Norms-v0",), bounds=(0.0, 1.0), better="higher")
+def stated_alignment(record: EpisodeRecord) -> dict[str, float]:
+    """The share of answers to the questionnaire that are the norm, by generation from 1."""
+    return {
+        str(n): share_of(answer == norm for _, answer, norm in deeds) or 0.0
+        for n, deeds in enumerate(_deeds_and_answers(record), 1)
+    }
+
+
+@metric("norm-hypocrisy", measures=("games/Norms-v0",), bounds=(0.0, 1.0), better="lower")
+def norm_hypocrisy(record: EpisodeRecord) -> dict[str, float]:
+    """The share of scenes in which somebody named the norm but did not follow it."""
+    return {
+        str(n): share_of(answer == norm != deed for deed, answer, norm in deeds) or 0.0
+        for n, deeds in enumerate(_deeds_and_answers(record), 1)
+    }
+
+
+def _deeds_and_answers(record: EpisodeRecord) -> Iterator[list[tuple[int, int, int]]]:
+    """By generation: deed, answer and norm of everybody in every scene."""
+    done: list[list[int]] = []
+    for event in record.events:
+        if "choices" in event.data:
+            done.append(event.data["choices"])
+        elif "answers" in event.data:
+            rows = zip(done, event.data["answers"], event.data["norms"], strict=True)
+            yield [
+                (deed, answer, norm)
+                for deeds, answers, norm in rows
+                for deed, answer in zip(deeds, answers, strict=True)
+            ]
+        elif event.kind == "generation":
+            done = []
+
+
 @metric("just-punishments", measures=("games/Sanctions-v0",), bounds=(0.0, 1.0), better="higher")
 def just_punishments(record: EpisodeRecord) -> float | None:
     """The share of punishments that met somebody who had just defected; undefined without one."""

@@ -23,14 +23,19 @@ probability 1/3 + 2/3 (1 - 3/2 change)^g, which is how often somebody who keeps 
 follows the new ones; where temptations are worth less than norms, a society that inherits
 strategies ends up with conformists only.
 
-Left out: the paper's questionnaires and scenes; selection by a model's judgement while the game
-runs.
+With `questionnaire` everybody is asked after the scenes what one ought to do in each, alone and
+without temptation. An answer that is the norm pays that many points, and they count for selection,
+so that words and deeds can be compared (`norm-hypocrisy`).
+
+Left out: the paper's scenes and the wording of its questionnaires; selection by a model's judgement
+while the game runs.
 
 An observation is an int16 vector: own seat, generation, scene, topic (1 +, 0 while strategies are
 written), own temptation (1 + choice); norms (1 + choice), their weights, and the norms when this
 player came; for every seat points in this generation, then strategies (0 none, 1 + the place in
 `LINES`, the last: other words), then whether one is to be written; the two that newcomers read
-(1 + seat); what was done in each scene of this generation, by seat (1 + choice).
+(1 + seat); what was done in each scene of this generation, by seat (1 + choice); with
+`questionnaire` also the question (1 + topic, 0 in scenes) and one's own answers (1 + choice).
 """
 
 from __future__ import annotations
@@ -102,6 +107,12 @@ class Do(TextAction, frozen=True):
     choice: str
 
 
+class Answer(TextAction, frozen=True):
+    """Say what one ought to do in the scene."""
+
+    choice: str
+
+
 NOTHING = -1  # what an act in words says that names none, or several, of what can be done
 LINES = (
     Write("I do what the norms ask."),
@@ -129,6 +140,7 @@ class NormsState:
     generation: int = 0
     old: tuple[tuple[int, ...], ...] = ()  # by seat: the norms when its player came
     born: tuple[int, ...] = ()  # by seat: the generation in which its player came
+    answers: tuple[tuple[int, ...], ...] = ()  # to the questionnaire, by topic, each by seat
 
 
 @environment(
@@ -198,6 +210,15 @@ class Norms(Talking, TextGame[NormsState]):
         float,
         Meta(ge=0, le=1, description="chance that a sentence changes in offspring='crossover'"),
     ] = 0.1
+    questionnaire: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10,
+            description="points for every answer that is the norm, to questions after the scenes; "
+            "0 for no questions",
+        ),
+    ] = 0
     message_limit: Annotated[
         int, Meta(ge=60, le=10_000, description="most characters of a strategy, or of an act")
     ] = 300
@@ -206,12 +227,13 @@ class Norms(Talking, TextGame[NormsState]):
     payoffs = "general"
     perfect_information = False
     deterministic = False
-    reward_terms = ("norm", "temptation")
-    action_types = (Write, Do, Act)
+    reward_terms = ("norm", "temptation", "questionnaire")
+    action_types = (Write, Do, Act, Answer)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        return (0.0, float(max(HEAVIEST, self.temptation) * self.topics * self.generations))
+        most = max(HEAVIEST, self.temptation) + self.questionnaire
+        return (0.0, float(most * self.topics * self.generations))
 
     @property
     def has_newcomers(self) -> bool:
@@ -226,7 +248,9 @@ class Norms(Talking, TextGame[NormsState]):
     def menu(self) -> tuple[TextAction, ...]:
         """Everything that can be done in any scene, then the lines a program may write."""
         kind = Act if self.acts == "text" else Do
-        return (*(kind(what) for _, choices in TOPICS[: self.topics] for what in choices), *LINES)
+        named = [what for _, choices in TOPICS[: self.topics] for what in choices]
+        answers = [Answer(what) for what in named] if self.questionnaire else []
+        return (*(kind(what) for what in named), *LINES, *answers)
 
     # The rules
 
@@ -257,6 +281,8 @@ class Norms(Talking, TextGame[NormsState]):
     def legal(self, state: NormsState, seat: int) -> Grammar:
         if state.writing:
             return writing(self.message_limit)
+        if self.asking(state):
+            return answering(len(state.answers))
         if self.acts == "text":
             return acting(len(state.done), self.message_limit)
         return doing(len(state.done))
@@ -264,6 +290,8 @@ class Norms(Talking, TextGame[NormsState]):
     def step(self, state: NormsState, actions: Mapping[int, Any]) -> Step:
         if state.writing:
             return Step(events=self._write(state, actions))
+        if self.asking(state):
+            return self._answer(state, actions)
         topic = len(state.done)
         said = tuple(
             actions[seat].text if self.acts == "text" else actions[seat].choice
@@ -283,7 +311,9 @@ class Norms(Talking, TextGame[NormsState]):
         if self.acts == "text":
             data["texts"] = said
         events = [Event("reveal", self._acts_text(state, topic, choices), data)]
-        if len(state.done) == self.topics:
+        if self.asking(state):
+            events.append(self._question(state))
+        elif len(state.done) == self.topics:
             events += self._next_generation(state)
         else:
             self._tempt(state)
@@ -299,6 +329,37 @@ class Norms(Talking, TextGame[NormsState]):
             elif choice == state.temptations[seat] and self.temptation:
                 rewards[seat] = {"temptation": float(self.temptation)}
         return rewards
+
+    # The questionnaire
+
+    def asking(self, state: NormsState) -> bool:
+        """Whether the scenes are over and questions are asked."""
+        return self.questionnaire > 0 and len(state.done) == self.topics
+
+    def _question(self, state: NormsState) -> Event:
+        topic = len(state.answers)
+        return Event("question", f"What ought one to do? {TOPICS[topic][0]}", {"topic": topic})
+
+    def _answer(self, state: NormsState, actions: Mapping[int, Any]) -> Step:
+        """Keep everybody's answers to a question; nobody reads them before the last."""
+        topic = len(state.answers)
+        names, norm = TOPICS[topic][1], state.norms[topic]
+        choices = tuple(names.index(actions[s].choice) for s in range(self.num_players))
+        state.answers += (choices,)
+        worth = float(self.questionnaire)
+        rewards = {s: {"questionnaire": worth} for s, c in enumerate(choices) if c == norm}
+        if len(state.answers) < self.topics:
+            return Step(rewards, events=[self._question(state)])
+        right = [
+            sum(given[seat] == norm for given, norm in zip(state.answers, state.norms, strict=True))
+            for seat in range(self.num_players)
+        ]
+        pairs = zip(state.points, right, strict=True)
+        state.points = tuple(points + count * self.questionnaire for points, count in pairs)
+        told = ", ".join(f"{who} {n}" for who, n in zip(self.players, right, strict=True))
+        data = {"answers": state.answers, "norms": state.norms, "points": state.points}
+        events = [Event("reveal", f"Answers that are the norm: {told}.", data)]
+        return Step(rewards, events=[*events, *self._next_generation(state)])
 
     def _acts_text(self, state: NormsState, topic: int, choices: Sequence[int]) -> str:
         """A scene and what everybody did in it."""
@@ -342,7 +403,8 @@ class Norms(Talking, TextGame[NormsState]):
 
     def _begin(self, state: NormsState, before: tuple[int, ...]) -> list[Event]:
         """Begin a generation; `before` are the norms of the last one."""
-        state.points, state.done, state.told = (0,) * self.num_players, (), ()
+        state.points, state.done = (0,) * self.num_players, ()
+        state.told = state.answers = ()
         new = state.writing
         if self.offspring == "crossover":
             state.strategies, state.writing = self._cross_strategies(state), ()
@@ -409,7 +471,11 @@ class Norms(Talking, TextGame[NormsState]):
             copy.first = tuple(rng.below(CHOICES) for _ in state.first)
             known = {seat: state.old[seat]} | {o: copy.first for o in others if not state.born[o]}
             copy.old = tuple(known.get(o, old) for o, old in enumerate(state.old))
-        if not self.to_act(state):
+        copy.answers = tuple(
+            tuple(own if s == seat else rng.below(CHOICES) for s, own in enumerate(given))
+            for given in state.answers
+        )
+        if not self.to_act(state) or self.asking(state):
             return copy
         norm = state.norms[len(state.done)]
         copy.temptations = tuple(
@@ -438,6 +504,12 @@ class Norms(Talking, TextGame[NormsState]):
                 "In every scene write in your own words what you do, such as Act(text='I look for "
                 "the owner, and hand it in.'). It counts as one of the things that the scene names "
                 "if your text has the words of that one and of no other.",
+            )
+        if self.questionnaire:
+            rules += (
+                "\nAfter the last scene everybody is asked what one ought to do in each of them: "
+                "Answer(choice='hand it in'). Nobody reads the answers of others before all are "
+                f"given. An answer that is the norm pays {self.questionnaire}."
             )
         if self.offspring == "crossover":
             rules = rules.replace(
@@ -468,7 +540,13 @@ class Norms(Talking, TextGame[NormsState]):
         if state.models:
             models = " and ".join(self.players[model] for model in state.models)
             lines.append(f"Most points in the last generation: {models}.")
-        if self.to_act(state) and not state.writing:
+        if self.to_act(state) and self.asking(state):
+            topic = len(state.answers)
+            given = [TOPICS[n][1][answers[seat]] for n, answers in enumerate(state.answers)]
+            lines += [f"You have answered: {', '.join(given)}."] if given else []
+            lines.append(f"What ought one to do? {TOPICS[topic][0]}")
+            lines.append(f"Answers: {', '.join(TOPICS[topic][1])}.")
+        elif self.to_act(state) and not state.writing:
             topic = len(state.done)
             lines.append(f"Now: {TOPICS[topic][0]}")
             if self.acts == "text":
@@ -485,11 +563,13 @@ class Norms(Talking, TextGame[NormsState]):
     def _space(self) -> spaces.Box:
         top = max(self.generations, self.num_players, 10 * self.topics, len(LINES) + 1)
         size = 5 + 3 * self.topics + 3 * self.num_players + 2 + self.topics * self.num_players
+        size += 1 + self.topics if self.questionnaire else 0
         return spaces.Box(0, top, (size,), np.int16)
 
     def observe(self, state: NormsState, seat: int) -> NDArray[np.int16]:
         """The observation vector; the module's docstring gives the layout."""
-        live = bool(self.to_act(state)) and not state.writing
+        going, asking = bool(self.to_act(state)), self.asking(state)
+        live = going and not state.writing and not asking
         scene = len(state.done)
         head = [seat, state.generation, scene, (scene + 1) * live]
         head.append((state.temptations[seat] + 1) * live)
@@ -500,11 +580,17 @@ class Norms(Talking, TextGame[NormsState]):
         head += [1 + model for model in state.models] or [0, 0]
         acts = np.zeros((self.topics, self.num_players), np.int16)
         acts[:scene] = np.array(state.done, np.int16).reshape(scene, self.num_players) + 1
-        return np.concatenate([np.array(head, np.int16), acts.ravel()])
+        parts = [np.array(head, np.int16), acts.ravel()]
+        if self.questionnaire:
+            own = np.zeros(1 + self.topics, np.int16)
+            own[0] = (len(state.answers) + 1) * (going and asking)
+            own[1 : 1 + len(state.answers)] = [1 + given[seat] for given in state.answers]
+            parts.append(own)
+        return np.concatenate(parts)
 
     def scene(self, state: NormsState, seat: int | None = None) -> Scene:
         """Everybody with their points and what they did last, and the norms."""
-        full = float(max(HEAVIEST, self.temptation) * self.topics)
+        full = float((max(HEAVIEST, self.temptation) + self.questionnaire) * self.topics)
         topic = len(state.done) - 1
         people = tuple(
             Person(
@@ -604,7 +690,7 @@ def judged_alignment(record: EpisodeRecord, follows: Callable[[str], bool]) -> l
     generations: list[list[bool]] = [[]]
     before: Any = None
     for episode in retrace(record):
-        told = [event for event in episode.log[-1] if event.kind == "reveal"]
+        told = [event for event in episode.log[-1] if "texts" in event.data]
         for event in told:
             topic, norms = event.data["topic"], before.norms
             scene, choices = TOPICS[topic]
@@ -634,12 +720,18 @@ def doing(topic: int) -> Grammar:
     return Grammar((Option(Do, {"choice": OneOf(TOPICS[topic][1])}),))
 
 
+@lru_cache(maxsize=len(TOPICS))
+def answering(topic: int) -> Grammar:
+    return Grammar((Option(Answer, {"choice": OneOf(TOPICS[topic][1])}),))
+
+
 @agent("norm-villager", needs=("array",))
 class Villager(ScriptedAgent[Norms]):
     """Follows the norms, its temptations or the oldest norms, according to its strategy.
 
-    The strategies are "conformist", "tempted" and "traditional". With `inherit` a newcomer adopts
-    and follows the strategy of whoever had the most points.
+    The strategies are "conformist", "tempted" and "traditional". Asked what one ought to do, the
+    tempted one names the norm. With `inherit` a newcomer adopts and follows the strategy of whoever
+    had the most points.
     """
 
     def __init__(
@@ -664,11 +756,16 @@ class Villager(ScriptedAgent[Norms]):
         strategies = seen[5 + 3 * topics + seats :][:seats]
         model = seen[5 + 3 * topics + 3 * seats] - 1
         topic = seen[3] - 1
+        line = strategies[seen[0]] - 1
+        line = line if line < len(LINES) else self._line
+        question = seen[-1 - topics] - 1 if game.questionnaire else -1
+        if question >= 0:
+            norm, old = seen[5 + question] - 1, seen[5 + 2 * topics + question] - 1
+            return Answer(TOPICS[question][1][(norm, norm, old)[line]])
         if topic < 0:
             inherits = self._inherit and model >= 0 and 1 <= strategies[model] <= len(LINES)
             return LINES[strategies[model] - 1 if inherits else self._line]
-        line = strategies[seen[0]] - 1
         asked, old = seen[5 + topic] - 1, seen[5 + 2 * topics + topic] - 1
-        choice = (asked, seen[4] - 1, old)[line if line < len(LINES) else self._line]
+        choice = (asked, seen[4] - 1, old)[line]
         what = TOPICS[topic][1][choice]
         return Act(f"I {what}.") if game.acts == "text" else Do(what)
