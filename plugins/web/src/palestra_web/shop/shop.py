@@ -15,7 +15,12 @@ Agents", NeurIPS 2022; Z. Yang et al., "Towards Unified Alignment Between Agents
 Environment", ICML 2024. Checked against known answers: rewards worked out by hand, an oracle that
 always earns 1, and the success of the rule-based shopper near the published 9.6 %.
 
-Left out: the original products and instructions.
+With `data`, a folder of WebShop's own files (`original.py`), its products are sold and its
+instructions given: those that people wrote, or the generated ones where there is no file of
+people's. Its licence lets everybody load them for themselves; nothing of them is here.
+
+Left out: the published products and instructions themselves, their reviews and pictures; nouns are
+the words of a product's search term, where the paper's code tags those of its title.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import Meta, Rng, Step, TextAction, environment
+from palestra import InvalidOption, Meta, Rng, Step, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -43,6 +48,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import PER_PAGE, Catalogue, Product, catalogue
+from palestra_web.shop.original import read_original
 from palestra_web.shop.requests import word_request
 from palestra_web.shop.reward import Grade, PurchaseGoal, grade, matches
 from palestra_web.website import (
@@ -58,6 +64,7 @@ from palestra_web.website import (
 PARTS = ("description", "features", "reviews")
 CAPS = tuple(range(1000, 100_000, 1000))  # round prices, in cents
 SECONDS = {"Click": 3.0, "Stop": 1.0}  # seconds that an action takes; any other takes 5
+NO_CAP = 100_000_000  # cents: any price will do
 FEE = 0.01  # dollars that an action costs
 
 
@@ -124,6 +131,14 @@ class Shop(Website):
             "pattern reads (nearer to the paper's crowd-sourced instructions)"
         ),
     ] = "template"
+    data: Annotated[
+        str,
+        Meta(
+            description="folder with WebShop's own files (items_shuffle*.json, items_ins_v2*.json, "
+            "items_human_ins.json), whose products and instructions are then used; empty to "
+            "generate them"
+        ),
+    ] = ""
     limit: Limit = 30
 
     rules_text = """
@@ -133,8 +148,18 @@ class Shop(Website):
     reward_terms = ("purchase",)
     cost_terms = ("seconds", "money")
 
+    def validate(self) -> None:
+        if self.data and (self.profile or self.phrasing == "varied"):
+            raise InvalidOption(
+                "data has instructions of its own; leave out profile and phrasing, or data"
+            )
+        if self.data:
+            read_original(self.data, self.catalogue_seed)
+
     @cached_property
     def catalogue(self) -> Catalogue:
+        if self.data:
+            return read_original(self.data, self.catalogue_seed).catalogue
         return catalogue(self.catalogue_seed, self.products)
 
     @property
@@ -144,6 +169,8 @@ class Shop(Website):
     # The errand
 
     def begin(self, rng: Rng) -> ShoppingErrand:
+        if self.data:
+            return self._original_errand(rng)
         product = rng.choice(self.catalogue.products)
         attributes = list(product.attributes)
         rng.shuffle(attributes)
@@ -157,6 +184,27 @@ class Shop(Website):
         if self.phrasing == "varied":
             task = word_request(goal, rng, known=known)
         return ShoppingErrand(goal, (task, *parts), profile)
+
+    def _original_errand(self, rng: Rng) -> ShoppingErrand:
+        """An instruction of WebShop's own, with the greater of two round prices above the true."""
+        instructions = read_original(self.data, self.catalogue_seed).instructions
+        left = rng.random() * sum(one.weight for one in instructions)
+        asked = instructions[-1]
+        for one in instructions:
+            left -= one.weight
+            if left < 0:
+                asked = one
+                break
+        product = self.catalogue.products[asked.product]
+        over = [cap for cap in CAPS if cap > product.price][:4]
+        cap, told = NO_CAP, asked.text
+        if len(over) >= 2:
+            rng.shuffle(over)
+            cap = max(over[:2])
+            told += f", and price lower than {cap / 100:.2f} dollars"
+        goal = PurchaseGoal(product, asked.attributes, asked.options, cap)
+        words = " ".join((*asked.attributes, product.query))
+        return ShoppingErrand(goal, (told, product.query, words))
 
     def _profile(self, rng: Rng, wish: str) -> Profile:
         """A shopper who wants an attribute, with five past orders that have it."""
@@ -222,7 +270,7 @@ class Shop(Website):
         raise NotFound
 
     def _product(self, number: str) -> Product:
-        if number.isdecimal() and len(number) <= 7 and int(number) < self.products:
+        if number.isdecimal() and len(number) <= 7 and int(number) < len(self.catalogue.products):
             return self.catalogue.products[int(number)]
         raise NotFound
 
@@ -261,7 +309,7 @@ class Shop(Website):
             heading(product.title),
             image(product.query),
             paragraph(f"Price: ${product.price / 100:.2f}"),
-            paragraph(f"Rating: {product.rating} of 5"),
+            *([paragraph(f"Rating: {product.rating} of 5")] if product.rating else []),
             *parts,
             form(f"/buy/{product.number}", *picks, button("Buy Now"), changes=True),
         )
@@ -312,7 +360,8 @@ class Shop(Website):
         goal = data.goal
         numbers = self.catalogue.by_query[goal.product.query]
         fitting = [p for p in (self.catalogue.products[n] for n in numbers) if fits(p, goal)]
-        data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting))
+        # people may ask for what is not among a product's attributes
+        data.goal = msgspec.structs.replace(goal, product=rng.choice(fitting or [goal.product]))
         return other
 
 
