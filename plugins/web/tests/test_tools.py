@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from typing import Any
 
 import jsonschema
@@ -18,7 +19,7 @@ DESK = TravelDesk()
 STATE = DESK.initial_state(0)
 WORLD = ToolWorld(task="lookup")
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).filter(
-    lambda name: name not in ("as", "if", "in", "is", "or", "for", "def", "not", "and", "try")
+    lambda name: not iskeyword(name)
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
