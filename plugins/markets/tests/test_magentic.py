@@ -179,7 +179,7 @@ def test_every_search_lists_only_businesses_and_the_best_first(ranking: str) -> 
         {"manipulation": "bribes"},
         {"customers": 0},
         {"customers": 12},
-        {"num_players": 301},
+        {"num_players": 401},
         {"latency": -1},
     ],
 )

@@ -15,7 +15,11 @@ Studying Agentic Markets", 2025.
 Checked: the optimum of an assignment solver, which customers who read everything and take the best
 proposal reach exactly.
 
-Left out: the platform's data; totals other than a percentage of the list prices.
+With `data`, a folder of the paper's own YAML files, its customers and businesses trade; nothing of
+them is here.
+
+Left out: the platform's data themselves; totals other than a percentage of the list prices; the
+wording of customers' requests.
 """
 
 from __future__ import annotations
@@ -52,13 +56,21 @@ from palestra.scene import Graph, Link, Node
 
 from palestra_markets.ledger import Ledger, PaymentRefused
 from palestra_markets.magentic.basket import Basket, split_items
+from palestra_markets.magentic.original import (
+    Original,
+    draw_original_town,
+    read_original,
+    redraw_original,
+)
 from palestra_markets.magentic.scenario import (
+    AMENITIES,
     ITEMS,
     MOST_LIST_PRICE,
     MOST_WANTS,
     Business,
     Customer,
     Manipulation,
+    Town,
     Trade,
     draw_customer,
     draw_town,
@@ -179,12 +191,12 @@ class Magentic(Talking, TextGame[MagenticState]):
     revenue for a business.
     """
 
-    num_players: Annotated[int, Meta(ge=2, le=300, description="customers and businesses")] = 12
+    num_players: Annotated[int, Meta(ge=2, le=400, description="customers and businesses")] = 12
     customers: Annotated[
         int | None,
         Meta(
             ge=1,
-            le=299,
+            le=399,
             description="number of customers, who take the first seats; by default "
             "a quarter of all players",
         ),
@@ -222,6 +234,13 @@ class Magentic(Talking, TextGame[MagenticState]):
     misleading: Annotated[
         int, Meta(ge=1, le=299, description="number of businesses that mislead, if any do")
     ] = 1
+    data: Annotated[
+        str,
+        Meta(
+            description="folder with the paper's own customers/*.yaml and businesses/*.yaml, who "
+            "then trade instead of those drawn; empty to draw them"
+        ),
+    ] = ""
     rounds: Annotated[int, Meta(ge=1, le=10_000, description="ticks before the market closes")] = 40
     message_limit: Annotated[
         int, Meta(ge=1, le=1_000_000, description="most characters in a letter or a query")
@@ -256,8 +275,30 @@ class Magentic(Talking, TextGame[MagenticState]):
                 f"customers must be from 1 to {self.num_players - 1}, so that one of the "
                 f"{self.num_players} players is a business, not {self.customers}"
             )
+        if self.original is not None:
+            customers, businesses = len(self.original.customers), len(self.original.businesses)
+            if (self.num_customers, self.num_players) != (customers, customers + businesses):
+                raise InvalidOption(
+                    f"data={self.data!r} has {customers} customers and {businesses} businesses; "
+                    f"play it with num_players={customers + businesses} and customers={customers}"
+                )
 
     # Derived from the options
+
+    @cached_property
+    def original(self) -> Original | None:
+        """The town of `data`, if there is one."""
+        return read_original(self.data) if self.data else None
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """Everything that may stand on a menu."""
+        return self.original.items if self.original is not None else ITEMS[self.trade]
+
+    @cached_property
+    def amenities(self) -> tuple[str, ...]:
+        """Everything that a customer may need of a business."""
+        return self.original.amenities if self.original is not None else AMENITIES[self.trade]
 
     @property
     def num_customers(self) -> int:
@@ -275,15 +316,15 @@ class Magentic(Talking, TextGame[MagenticState]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
-        return (-float(MOST_VALUE), float(MOST_VALUE * self.num_customers))
+        worth = [c.value for c in self.original.customers] if self.original is not None else []
+        most = max(worth, default=MOST_VALUE)
+        return (-float(most), float(most * self.num_customers))
 
     # The rules
 
     def initial_state(self, seed: int | None = None) -> MagenticState:
         start = check_seed(seed)
-        count = self.num_players - self.num_customers
-        knobs = self.trade, self.num_customers, count, self.latency, self.manipulation
-        town = draw_town(*knobs, self.misleading, start)
+        town = self._town(start)
         ledger = Ledger()
         for seat, name in enumerate(self.players):
             ledger.open(name, town.customers[seat].value if self.is_customer(seat) else 0)
@@ -301,6 +342,13 @@ class Magentic(Talking, TextGame[MagenticState]):
             met=[False] * self.num_customers,
             gains=[0] * self.num_players,
         )
+
+    def _town(self, seed: int) -> Town:
+        knobs = self.latency, self.manipulation, self.misleading, seed
+        if self.original is not None:
+            return draw_original_town(self.original, *knobs)
+        count = self.num_players - self.num_customers
+        return draw_town(self.trade, self.num_customers, count, *knobs)
 
     def to_act(self, state: MagenticState) -> tuple[int, ...]:
         """Customers who have not left; businesses that are awake."""
@@ -328,7 +376,7 @@ class Magentic(Talking, TextGame[MagenticState]):
 
     @cached_property
     def _searches(self) -> Option:
-        words = Text(self.message_limit, ITEMS[self.trade])
+        words = Text(self.message_limit, self.items)
         pages = -(-(self.num_players - self.num_customers) // self.results)
         return Option(Search, {"query": words, "page": Integer(1, pages)})
 
@@ -530,6 +578,8 @@ class Magentic(Talking, TextGame[MagenticState]):
         return copy
 
     def _redraw(self, business: Business, rng: Rng) -> Business:
+        if self.original is not None and self.listing == "card":
+            return redraw_original(business, self.original, rng)
         if self.listing == "card":
             return redraw_business(business, self.trade, rng)
         return replace(business, floor=rng.between(80, 100))

@@ -24,7 +24,7 @@ from palestra_markets.magentic.marketplace import (
     Wait,
     Write,
 )
-from palestra_markets.magentic.scenario import AMENITIES, ITEMS
+from palestra_markets.magentic.original import named_in
 
 REFUSAL = "Sorry, we do not have all of that."
 PATIENCE = 60  # ticks that an answer may take
@@ -191,8 +191,8 @@ class MarketBusiness(NoteTaker):
             shop.menu, shop.floor = dict(data["menu"]), data["floor"]
             shop.amenities = list(data["amenities"])
         elif event.kind == "letter":
-            named = tuple(item for item in ITEMS[game.trade] if item in data["text"])
-            needed = {name for name in AMENITIES[game.trade] if name in data["text"]}
+            named = named_in(data["text"], game.items)
+            needed = set(named_in(data["text"], game.amenities))
             if named and set(named) <= set(shop.menu) and needed <= set(shop.amenities):
                 shop.requests.append((data["sender"], named))
             elif named:
