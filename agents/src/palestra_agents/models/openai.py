@@ -357,7 +357,7 @@ def _pause(error: Exception, attempt: int) -> float:
 
 def _move_in(text: str) -> str:
     """The move in a schema's object; other text (cut off, for example) is left to the game."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         return str(json.loads(text, strict=False)[MOVE])
     return text
 
