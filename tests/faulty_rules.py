@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import palestra
@@ -56,8 +57,9 @@ def break_rules(env: str, monkeypatch: pytest.MonkeyPatch) -> Fault:
 
 
 def _functions() -> set[str]:
-    frame, names = sys._getframe(1), set[str]()
+    frame: FrameType | None = sys._getframe(1)
+    names = set[str]()
     while frame is not None:
         names.add(frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return names

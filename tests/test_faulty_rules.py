@@ -28,8 +28,9 @@ def test_a_fault_at_any_call_costs_a_tournament_at_most_its_game(
 ) -> None:
     """What an agent meets while it looks at its turn is charged to it: else it could void games."""
     fault = break_rules(TALK, monkeypatch)
+    environments: Any = (TALK,)
     chosen = Settings(
-        environments=(TALK,),
+        environments=environments,
         agents=("random", "first"),
         games=2,
         workers=0,
@@ -44,7 +45,7 @@ def test_a_fault_at_any_call_costs_a_tournament_at_most_its_game(
         fault.arm(at)
         done = run_tournament(chosen, store=store)
         fault.arm(0)
-        status = [result.status for result in done.results]
+        status: list[str] = [result.status for result in done.results]
         ended = "forfeit" if "_answers" in fault.within else "error"
         assert set(status) <= {"played", ended}, (at, fault.name, done.results)
         assert status.count(ended) <= together, (at, fault.name)

@@ -25,6 +25,7 @@ from palestra.cli.listeners import Narrator
 from palestra.kernel.actions import Grammar
 from palestra.runner.awaited import AwaitedSeat, play_awaited
 from palestra.testing.speech import hostile_fields
+from palestra_arena import Settings, run_tournament
 from palestra_server.watching.boards import Boards
 from rich.console import Console
 from test_speech_outlets import MORE, TALKING, strings
@@ -161,7 +162,7 @@ def read_by_models(rows: Iterator[Any]) -> Iterator[str]:
         for part in parts_of(row):
             role = part.get("role", part.get("from"))
             if role not in ("assistant", "gpt"):
-                yield part.get("content", part.get("value"))
+                yield part["content"] if "content" in part else part["value"]
 
 
 def parts_of(value: Any) -> Iterator[dict[str, Any]]:
@@ -173,3 +174,34 @@ def parts_of(value: Any) -> Iterator[dict[str, Any]]:
             yield from (part for one in value.values() for part in parts_of(one))
     elif isinstance(value, list):
         yield from (part for one in value for part in parts_of(one))
+
+
+def angry(turn: Turn) -> Decision:
+    """Fails with a hostile reason, which is recorded and shown with its forfeit."""
+    raise ValueError(f"{TEXTS[0]}<script>alert(1)</script>")
+
+
+def test_nothing_that_a_tournament_shows_is_obeyed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, page = tmp_path / "store.db", tmp_path / "page.html"
+    environments: Any = ("text/Negotiation-v0",)
+    chosen = Settings(
+        environments=environments,
+        agents=("angry", "hostile", "first"),
+        games=2,
+        workers=0,
+        invalid="random",
+        max_episode_steps=6,
+    )
+    players: dict[str, Any] = {"angry": lambda: angry, "hostile": lambda: hostile}
+    done = run_tournament(chosen, store=store, agents=players)
+    reasons = [result.reason for result in done.results]
+    assert any("Umpire" in reason for reason in reasons)
+    assert not [reason for reason in reasons if OBEYED.search(reason)]
+    code, said = call(capsys, "results", store, "--html", page)
+    assert code == 0, said
+    assert not OBEYED.search(said)
+    shown = page.read_text("utf-8")
+    assert not OBEYED.search(shown)
+    assert "<script" not in shown

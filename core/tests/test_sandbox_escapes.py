@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(
     bool(running.unguarded_system()), reason="without a guard the sandbox refuses to run"
 )
 
+
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED.keys())
 def test_the_text_is_refused(source: str) -> None:
     with pytest.raises(InvalidAction):
