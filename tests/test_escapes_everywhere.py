@@ -182,9 +182,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def texts_for(env: str, texts: Iterable[str]) -> list[str]:
-    """Texts, and where an environment calls functions of a program, these within a function."""
-    given = list(texts)
-    return given + (list(map(within, given)) if env in CALLING else [])
+    """Texts; where an environment calls functions of a program, each within a function."""
+    return list(map(within, texts) if env in CALLING else texts)
 
 
 @pytest.mark.slow
@@ -210,8 +209,7 @@ def test_no_bomb_disturbs_an_episode(
     for host in hosts:
         if hasattr(host, "run_program"):
             monkeypatch.setattr(host, "run_program", run_briefly)
-    bombs = BOMBS.values()
-    attack(env, options, list(map(within, bombs) if env in CALLING else bombs))
+    attack(env, options, texts_for(env, BOMBS.values()))
 
 
 @pytest.mark.slow
