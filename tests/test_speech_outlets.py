@@ -12,9 +12,11 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import Episode
-from palestra.testing.speech import EPISODES, play_hostile
-from palestra.testing.subject import Failed, Subject
+from palestra import Episode, Rng
+from palestra.kernel.actions import Grammar
+from palestra.kernel.registry import registry
+from palestra.testing.speech import EPISODES, hostile_fields, play_hostile
+from palestra.testing.subject import Failed, Subject, random_actions
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, MatchPlan
 from palestra_server.table import watching_view
@@ -83,3 +85,37 @@ def test_an_outlet_that_forges_is_found() -> None:
     (spec,) = [s for s in TALKING if s.id == "text/Negotiation-v0"]
     with pytest.raises(Failed, match="reads"):
         [play_hostile(Subject(spec), n, raw) for n in range(4)]
+
+
+# Environments without the option `quoting`
+
+SILENT = [spec for spec in palestra.specs() if spec not in TALKING]
+
+
+def test_where_nobody_quotes_nobody_else_reads() -> None:
+    """What one seat writes in its own words reaches another only where it can be quoted.
+
+    The other environments in which a player writes texts have one seat, whatever their options.
+    """
+    alone = {spec.id for spec in SILENT if spec.players == (1, 1)}
+    writing = [spec.id for spec in SILENT if spec.id not in alone and _takes_texts(spec)]
+    assert not writing, "let these be Talking, and show texts through self.quoted()"
+    for env in ("tasks/COBench-v0", "web/Shop-v0", "text/MLEngineering-v0"):
+        assert env in alone
+        assert _takes_texts(registry().environment(env)), "or this test finds no texts"
+
+
+def _takes_texts(spec: palestra.EnvSpec) -> bool:
+    """Whether some seat may write a text of its own, as far as random play goes."""
+    subject = Subject(spec)
+    for seed in range(2):
+        episode, rng = subject.episode(seed), Rng(seed)
+        for _ in range(30):
+            for seat in episode.to_act:
+                legal = episode.legal(seat)
+                if isinstance(legal, Grammar) and any(hostile_fields(o, "words") for o in legal):
+                    return True
+            if episode.over:
+                break
+            episode.act(random_actions(episode, rng))
+    return False

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from escapes import BOMBS, FAILED, REFUSED
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidAction, InvalidOption
@@ -29,133 +30,11 @@ pytestmark = pytest.mark.skipif(
     bool(running.unguarded_system()), reason="without a guard the sandbox refuses to run"
 )
 
-REFUSED = {
-    "attribute chain": "().__class__.__base__.__subclasses__()",
-    "function globals": "def f(): pass\nf.__globals__",
-    "closure": "def f(): pass\nf.__closure__",
-    "code": "def f(): pass\nf.__code__",
-    "built-in's module": "print.__self__",
-    "class bases": "class A: pass\nA.__mro__",
-    "mro as a method": "object.mro()",
-    "generator frame": "(x for x in ()).gi_frame.f_back",
-    "running generator": "g = (g.gi_code for _ in [1])",
-    "coroutine": "async def f(): pass\nf().cr_frame",
-    "traceback": "try: 1 / 0\nexcept ZeroDivisionError as e: e.__traceback__",
-    "traceback frame": "def f(e): return e.tb_frame.f_back",
-    "frame globals": "def f(frame): return frame.f_globals",
-    "exception context": "try: 1 / 0\nexcept Exception as e: e.__context__",
-    "f-string attribute": "f'{print.__globals__}'",
-    "f-string conversion": "f'{print.__self__!r:{1}}'",
-    "NFKC name": "__imp\u2092rt__('os')",
-    "NFKC attribute": "().__cl\u1d43ss__",
-    "NFKC wide letters": "__\uff49\uff4d\uff50\uff4f\uff52\uff54__('os')",
-    "NFKC wide lines": "\uff3f\uff3fimport\uff3f\uff3f('os')",
-    "NFKC argument": "def f(__\u1d47uiltins__): pass",
-    "NFKC keyword": "match 1:\n case object(__cl\u1d43ss__=x): pass",
-    "decorator": "@__import__\nclass os: pass",
-    "decorator of an attribute": "@print.__init__\ndef f(): pass",
-    "match on a class": "match print:\n case object(__self__=x): print(x)",
-    "match on format": "match 'x':\n case str(format=f): print(f)",
-    "match captures": "match 1:\n case __builtins__: pass",
-    "match star": "match [1]:\n case [*__builtins__]: pass",
-    "match rest": "match {}:\n case {**__builtins__}: pass",
-    "metaclass hook": "class M:\n def __prepare__(name, bases): pass",
-    "metaclass attribute": "class A(metaclass=object.__class__): pass",
-    "class of a cell": "class A:\n def f(self): return __class__",
-    "subclass hook": "class A:\n def __init_subclass__(cls): pass",
-    "attribute hook": "class A:\n def __getattribute__(self, name): pass",
-    "finaliser": "class A:\n def __del__(self): pass",
-    "pickle": "import pickle",
-    "reduce": "(1).__reduce_ex__(2)",
-    "reduce method": "class A:\n def __reduce__(self): return print, (1,)",
-    "ctypes": "import ctypes",
-    "own alias": "import math as __builtins__",
-    "hidden module": "import _strptime",
-    "submodule": "import collections.abc",
-    "global": "def f():\n global __builtins__\n __builtins__ = {}",
-    "keyword argument": "dict(__class__=1).__class__",
-    "lambda argument": "lambda __import__: 1",
-    "walrus": "(__builtins__ := {})",
-    "deletion": "del __builtins__",
-    "clock": "import datetime\ndatetime.datetime.now()",
-    "deep text": "-" * 50_000 + "1",
-    "deep calls": "x" + "(" * 5000,
-    "long sum": "1" + "+1" * 40_000,
-    "deep sum": "1" + "+1" * 950,  # one that some stacks can hold, and others not
-    "long attribute": "a" + ".b" * 40_000,
-    "private part of a module": "from re import _compiler",
-    "private part, renamed": "from re import _parser as parser",
-    "huge number": "9" * 50_000,
-    "long text": "#" * 100_001,
-    "surrogate": "'\ud800'",
-}
-
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED.keys())
 def test_the_text_is_refused(source: str) -> None:
     with pytest.raises(InvalidAction):
         run_program(source)
-
-
-FAILED = {
-    "update_wrapper": "import functools\nfunctools.update_wrapper",
-    "update_wrapper by name": "from functools import update_wrapper\nupdate_wrapper(1, 2)",
-    "wraps with names": "import functools\nfunctools.wraps(print, assigned=('__globals__',))",
-    "singledispatch": "import functools\nfunctools.singledispatch",
-    "RegexFlag": "import re\nre.RegexFlag",
-    "enum by a flag": "import re\nre.I.name",
-    "attrgetter": "import heapq\nheapq.attrgetter",
-    "codecs by json": "import json\njson.codecs",
-    "JSON encoder": "import json\njson.JSONEncoder",
-    "part of a module": "from json import decoder\ndecoder.re.enum.sys.modules['os'].getpid()",
-    "part of a module, renamed": "from json import scanner as s",
-    "part of a package": "from collections import abc",
-    "sys by collections": "import collections\ncollections.abc",
-    "random by statistics": "import statistics\nstatistics.random",
-    "user string": "import collections\ncollections.UserString",
-    "format": "'{0.real}'.format(1)",
-    "format, hidden": "'{0.__self__.order}'.format(print)",
-    "format, nested": "'{:{0.__class__}}'.format(1)",
-    "format, item then attribute": "'{0[0].__class__}'.format([1])",
-    "format, named": "'{x.__class__}'.format(x=1)",
-    "format_map": "'{x.__class__}'.format_map({'x': 1})",
-    "format, unbound": "str.format('{0.__class__}', 1)",
-    "format, mapped": "list(map(str.format, ['{0.__class__}'], [1]))",
-    "format, str subclass": "class S(str): pass\nS('{0.__class__}').format(1)",
-    "format, own iteration": "class S(str):\n def __iter__(self): return iter('')\n"
-    " def __str__(self): return ''\nS.format(S('{0.__class__}'), 1)",
-    "format, super": "class S(str):\n def go(self): return super().format(1)\n"
-    "S('{0.__class__}').go()",
-    "format, default": "def f(t, m=str.format): return m(t, 1)\nf('{0.__class__}')",
-    "format, taken apart": "str.format.args[0]('{0.__class__}', 1)",
-    "format, its function": "''.format.func(1)",
-    "format, a part of it": "from functools import partial\npartial(str.format, '{0.real}')(1)",
-    "format, sorted": "sorted(['{0.real}'], key=lambda t: t.format(1))",
-    "format, own equality": "class E:\n def __eq__(self, other): return True\n"
-    "class S(str):\n format = E()\nS('{0.__class__}').format(1)",
-    "format, joined": "t = '{0.' + '_' * 2 + 'class' + '_' * 2 + '}'\nt.format(1)",
-    "open": "open('/etc/passwd')",
-    "eval": "eval('1')",
-    "compile": "compile('1', '', 'eval')",
-    "getattr": "getattr(print, 'x')",
-    "type": "type(1)",
-    "globals": "globals()",
-    "object by id": "id(1)",
-    "input": "input()",
-    "namedtuple's text": "from collections import namedtuple\nnamedtuple('P', ['x', 'y=print()'])",
-    "namedtuple, str subclass": "from collections import namedtuple\n"
-    "class S(str):\n def isidentifier(self): return True\n def __str__(self): return self\n"
-    "namedtuple('P', [S('x=print')])",
-    "set a built-in's method": "str.join = print",
-    "exit": "raise SystemExit",
-    "error whose text fails": "class E(Exception):\n def __str__(self): return 1 / 0\nraise E",
-    "value of a class": "class A: pass\nmain = lambda: A()",
-    "endless table": "class D(dict):\n def items(self): return 1 / 0\nmain = lambda: D(x=1)",
-    "list in itself": "def main():\n x = []\n x.append(x)\n return x",
-    "deep value": "def main():\n x = []\n for _ in range(500): x = [x]\n return x",
-    "NaN": "main = lambda: float('nan')",
-    "surrogate in a value": "main = lambda: chr(0xD800)",
-}
 
 
 @pytest.mark.parametrize("source", FAILED.values(), ids=FAILED.keys())
@@ -165,33 +44,6 @@ def test_python_hands_out_nothing(source: str) -> None:
     assert ran.error
     assert not ran.values
     assert ran.guarded
-
-
-BOMBS = {
-    "big power": "9 ** 9 ** 9",
-    "big shift": "1 << 10 ** 12",
-    "big text": "'x' * 10 ** 11",
-    "big list": "[0] * 10 ** 10",
-    "doubling": "x = [1]\nwhile True: x += x",
-    "big range": "list(range(10 ** 10))",
-    "regular expression": "import re\nre.match('(a+)+$', 'a' * 40 + 'b')",
-    "endless loop": "while True: pass",
-    "loop that catches": "while True:\n try: 1 / 0\n except: pass",
-    "endless sum": "import itertools\nsum(itertools.count())",
-    "endless generator": "def g():\n while True: yield 1\nfor x in g(): pass",
-    "recursion": "def f(): f()\nf()",
-    "recursion that catches": "def f():\n try: f()\n except: pass\n f()\nf()",
-    "deep repr": "x = []\nfor _ in range(10 ** 4): x = [x]\nprint(x)",
-    "permutations": "import itertools\nlist(itertools.permutations(range(12)))",
-    "hash": "class A:\n def __hash__(self): return 1\n{A() for _ in range(10 ** 5)}",
-    "fact": "import math\nmath.factorial(10 ** 8)",
-    "padding": "f'{1:{10 ** 10}}'",
-    "percent": "'%*d' % (2 * 10 ** 9, 1)",
-    "calls": "while True: tool()",
-    "big call": "tool('x' * 10 ** 7)",
-    "many big calls": "while True: tool('x' * 10 ** 6)",
-    "deep call": "x = []\nfor _ in range(500): x = [x]\ntool(x)",
-}
 
 
 @pytest.mark.parametrize("source", BOMBS.values(), ids=BOMBS.keys())

@@ -287,6 +287,7 @@ class _Pace:
 # The parts of an answer that are read; other fields are ignored
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
 
 
 class _Details(msgspec.Struct):
@@ -300,7 +301,7 @@ class _Used(msgspec.Struct):
 
 
 class _Token(msgspec.Struct):
-    logprob: float
+    logprob: LogProb
 
 
 class _Logprobs(msgspec.Struct):
@@ -357,7 +358,7 @@ def _pause(error: Exception, attempt: int) -> float:
 
 def _move_in(text: str) -> str:
     """The move in a schema's object; other text (cut off, for example) is left to the game."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         return str(json.loads(text, strict=False)[MOVE])
     return text
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 import httpx
 import msgspec
+from palestra.kernel.errors import cause
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -29,6 +31,7 @@ from palestra_server.server import MatchServer, NewMatch, SeatKey
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
+log = logging.getLogger("palestra.server")
 MOST_BYTES = 1_000_000  # of one request
 LONGEST_WAIT = 60.0  # seconds that `GET /seat` may wait for a turn
 Wanted = TypeVar("Wanted")
@@ -120,8 +123,10 @@ def answer_errors(
                     return found
             except Exception as error:
                 failure, status = refusal(error)
-                if status == 500:
-                    raise
+                if status == 500:  # of the game's rules, or ours
+                    log.exception(
+                        "%s %s failed: %s", request.method, request.url.path, cause(error)
+                    )
                 server.refuse(error)
                 return Reply(failure, status)
 

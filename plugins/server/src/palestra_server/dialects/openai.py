@@ -18,7 +18,7 @@ import httpx
 import msgspec
 from palestra import InvalidOption, Usage
 from palestra.agents.models import Tokens
-from palestra.kernel.errors import cause
+from palestra.kernel.errors import cause, show
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -34,6 +34,8 @@ log = logging.getLogger("palestra.server")
 LONGEST_ANSWER = 600.0  # seconds that the model may take
 MOST_BYTES = 16_000_000  # of one reply
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
 
 
 # The fields read from a completion; the client gets it unchanged
@@ -50,7 +52,7 @@ class _Used(msgspec.Struct):
 
 
 class _Token(msgspec.Struct):
-    logprob: float
+    logprob: LogProb
 
 
 class _Logprobs(msgspec.Struct):
@@ -62,7 +64,7 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
     stop_reason: int | str | None = None
     logprobs: _Logprobs | None = None
-    token_ids: list[int] | None = None
+    token_ids: list[TokenId] | None = None
 
 
 class _Completion(msgspec.Struct):
@@ -71,7 +73,7 @@ class _Completion(msgspec.Struct):
     created: int = 0
     model: str | None = None
     usage: _Used | None = None
-    prompt_token_ids: list[int] | None = None
+    prompt_token_ids: list[TokenId] | None = None
 
 
 _completions = msgspec.json.Decoder(_Completion)
@@ -119,6 +121,13 @@ class CaptureDialect:
         asked = await read(request, dict[str, Any])
         if asked.get("n") not in (None, 1):
             raise RequestRefused("n is 1 here: the record has one reply for each request", 400)
+        options = asked.get("stream_options") or {}
+        if not isinstance(options, dict):
+            raise RequestRefused(
+                f'stream_options is an object, as in {{"include_usage": true}}, '
+                f"not {show(options)}",
+                400,
+            )
         self._server.check_capture(key)
         started = time.perf_counter()
         status, body = await self._pass_on(asked)
@@ -126,13 +135,14 @@ class CaptureDialect:
             return Response(body, status, media_type="application/json")
         try:
             completion = _completions.decode(body)
+            streamed = _as_stream(body, options) if asked.get("stream") else b""
         except (msgspec.DecodeError, RecursionError) as error:
             raise RequestRefused(
                 f"the model server's reply cannot be read: {cause(error)}", 502
             ) from None
         self._keep(key, asked, completion, time.perf_counter() - started)
-        if asked.get("stream"):
-            return Response(_as_stream(body, asked), media_type="text/event-stream")
+        if streamed:
+            return Response(streamed, media_type="text/event-stream")
         return Response(body, media_type="application/json")
 
     async def _pass_on(self, asked: dict[str, Any]) -> tuple[int, bytes]:
@@ -199,16 +209,17 @@ def _tokens(
     )
 
 
-def _as_stream(body: bytes, asked: dict[str, Any]) -> bytes:
-    """A whole completion as the events of a streamed one, for clients that asked to stream."""
+def _as_stream(body: bytes, options: dict[str, Any]) -> bytes:
+    """A whole completion as the events of a streamed one; options: the client's of the stream."""
     whole = msgspec.json.decode(body)
     (choice,) = whole["choices"]
     head = {name: whole.get(name) for name in ("id", "created", "model")}
     head["object"] = "chat.completion.chunk"
     delta = dict(choice["message"])
-    if delta.get("tool_calls"):
+    if isinstance(calls := delta.get("tool_calls"), list):
         delta["tool_calls"] = [
-            {"index": place, **made} for place, made in enumerate(delta["tool_calls"])
+            {"index": place, **made} if isinstance(made, dict) else made
+            for place, made in enumerate(calls)
         ]
     reason = choice.get("finish_reason")
     said = {"index": 0, "delta": delta, "logprobs": choice.get("logprobs")}
@@ -216,7 +227,7 @@ def _as_stream(body: bytes, asked: dict[str, Any]) -> bytes:
         {**head, "choices": [{**said, "finish_reason": None}]},
         {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
     ]
-    if (asked.get("stream_options") or {}).get("include_usage"):
+    if options.get("include_usage"):
         chunks.append({**head, "choices": [], "usage": whole.get("usage")})
     events = [*(msgspec.json.encode(chunk) for chunk in chunks), b"[DONE]"]
     return b"".join(b"data: " + event + b"\n\n" for event in events)

@@ -15,7 +15,16 @@ from palestra.kernel.text_game import written_state
 from palestra.sandbox import Limits, run_program, unguarded_system
 from palestra.scene import Saying, Talk
 
-from palestra_web.tools.declare import EMPTY, PROGRAMS, Call, Program, Tool, call, calls
+from palestra_web.tools.declare import (
+    EMPTY,
+    MOST_CHARACTERS,
+    PROGRAMS,
+    Call,
+    Program,
+    Tool,
+    call,
+    calls,
+)
 from palestra_web.tools.reading import read_tool_action
 
 REPLY = 400  # letters of an answer in a picture
@@ -200,7 +209,13 @@ class ToolGame(TextGame[State]):
         def function(**values: Any) -> Any:
             if not self.to_act(state):
                 raise ValueError("no more calls can be made")
-            events.append(self._call(state, call(name, **values)))
+            action = call(name, **values)
+            if len(action.arguments) > MOST_CHARACTERS:
+                raise ValueError(
+                    f"the arguments of a call have at most {MOST_CHARACTERS} characters, "
+                    f"not {len(action.arguments)}"
+                )
+            events.append(self._call(state, action))
             made = state.calls_made[-1]
             if made.failed:
                 raise ValueError(made.reply)
