@@ -11,11 +11,12 @@ from palestra import Episode, Scene, renderer
 from palestra_renderers.changes import Follower
 from palestra_renderers.drawing import MASKS, pygame, words
 from palestra_renderers.layout.scenes import lay_out
+from palestra_renderers.layout.seats import lay_seats
 from palestra_renderers.layout.sheet import Sheet, letters, wrap
-from palestra_renderers.marks import Circle, Line, Mark, Place, Words
+from palestra_renderers.marks import Place, Words
 from palestra_renderers.plain import clean, ending, event_lines, status_lines
 from palestra_renderers.raster import paint_marks
-from palestra_renderers.theme import LIGHT, paint_of
+from palestra_renderers.theme import LIGHT
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
@@ -52,7 +53,7 @@ class Painter:
         self.surface.fill(LIGHT["paper"])
         line = max(16, height // 24)
         sheet = Sheet(width, line)
-        top = self._panel(status, events[-1] if events else "", sheet)
+        top = lay_seats(status, events[-1] if events else "", height, sheet)
         end = lay_out(scene, sheet, line // 2, top - line // 4)
         if top - end >= 3 * line and len(events) > 1:
             self._older(events[:-1], end + line // 2, top, sheet)
@@ -71,25 +72,6 @@ class Painter:
         for number, part in enumerate(parts[: height // line]):
             place = (line, line // 2 + number * line)
             self.surface.blit(words(part, line, LIGHT["ink"]), place)
-
-    def _panel(self, status: Sequence[str], note: str, sheet: Sheet) -> int:
-        """Seats in their colours and the last event, at the bottom; returns where it starts."""
-        (width, height), line = self.size, int(sheet.line)
-        columns = 1 + (len(status) > 4) + (len(status) > 10)
-        rows = (len(status) + columns - 1) // columns
-        top = height - line * (rows + 1) - line // 2
-        marks: list[Mark] = [Line(((0, top), (width, top)), "faint")]
-        for seat, text in enumerate(status):
-            x = seat // rows * (width // columns)
-            y = top + line // 4 + seat % rows * line + line / 2
-            marks.append(Circle(x + line * 0.75, y - 1, line / 4, paint_of(seat), "black"))
-            shown = clean(text, letters(width // columns - 2 * line, line))
-            marks.append(Words(x + line * 1.25, y, shown, line, ground="paper"))
-        shown = clean(note, letters(width - line, line))
-        at = height - line / 2 - 2
-        marks.append(Words(line // 2, at, shown, line, "quiet", ground="paper"))
-        sheet.marks += marks
-        return int(top)
 
     def _older(self, events: Sequence[str], top: float, bottom: float, sheet: Sheet) -> None:
         """The last events that fit between two heights."""

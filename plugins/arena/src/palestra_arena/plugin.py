@@ -1,4 +1,4 @@
-"""What this plugin gives: `palestra ablate`, `probe`, `tournament` and `results`."""
+"""The commands of this plugin: `ablate`, `probe`, `tournament`, `results`, `push`, `pull`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ def palestra_commands(app: Any) -> None:
     from palestra_arena.ablate_command import ablate_command
     from palestra_arena.command import results_command, tournament_command
     from palestra_arena.probe_command import probe_command
+    from palestra_arena.share_command import pull_command, push_command
 
     app.command("ablate")(ablate_command)
     app.command("probe")(probe_command)
     app.command("tournament")(tournament_command)
     app.command("results")(results_command)
+    app.command("push")(push_command)
+    app.command("pull")(pull_command)

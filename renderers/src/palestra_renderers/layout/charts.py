@@ -165,22 +165,36 @@ def brief(value: float) -> str:
     return f"{value:.4g}"
 
 
+def bar_rows(part: Bars) -> int:
+    """The number of lines that bars take: many are laid in up to three columns."""
+    return -(-len(part.bars) // _bar_columns(part))
+
+
+def _bar_columns(part: Bars) -> int:
+    return 1 + (len(part.bars) > 8) + (len(part.bars) > 16)
+
+
 def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
-    """Labelled quantities, one per line."""
-    line = min(sheet.line, room / max(1, len(part.bars)))
-    margin, width = sheet.line / 2, sheet.width
-    label = min(width / 3, max(len(bar.label) for bar in part.bars) * LETTER * line + line)
-    start, long = margin + label, width - label - margin - sheet.line * 5
+    """Labelled quantities, one per line; many of them in columns."""
+    rows, width = max(1, bar_rows(part)), sheet.width / _bar_columns(part)
+    line, margin = min(sheet.line, room / rows), sheet.line / 2
+    values = [f"{bar.value:.4g} / {bar.full:.4g}" for bar in part.bars]
+    right = sheet.line * 5
+    if width < sheet.width:
+        line = min(line, sheet.line * 0.75)
+        right = max(map(len, values)) * LETTER * line + margin
+    widest = max(len(bar.label) for bar in part.bars)
+    label = min(width / (3 if width == sheet.width else 2.2), widest * LETTER * line + line)
+    long = width - label - margin - right
     for number, bar in enumerate(part.bars):
-        y = top + number * line
-        sheet.write(bar.label, margin, y + line / 2, room=label, height=line, ground="paper")
+        x, y = number // rows * width + margin, top + number % rows * line
+        start, at = x + label, x + label + long + margin
+        sheet.write(bar.label, x, y + line / 2, room=label, height=line, ground="paper")
         share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
         sheet.marks.append(Rect(start, y + 3, long, line - 6, "faint"))
         sheet.marks.append(Rect(start, y + 3, int(long * share), line - 6, paint_of(bar.colour)))
-        text = f"{bar.value:.4g} / {bar.full:.4g}"
-        at = start + long + margin
-        sheet.write(text, at, y + line / 2, room=sheet.line * 5, height=line, ground="paper")
-    return line * len(part.bars)
+        sheet.write(values[number], at, y + line / 2, room=right, height=line, ground="paper")
+    return line * rows
 
 
 def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:

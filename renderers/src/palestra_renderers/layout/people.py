@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from functools import lru_cache
-from math import cos, pi, sin
+from itertools import accumulate, pairwise
+from math import cos, dist, pi, sin
 
 from palestra.scene import Person, RoundTable, Saying, Talk
 
@@ -26,7 +28,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
         felt(middle, reach, sheet)
     else:
         fill_basin(table, middle, reach, sheet)
-    spots = [seat_at(n, len(table.people), middle, (wide, tall)) for n in range(len(table.people))]
+    spots = seats_around(len(table.people), middle, (wide, tall))
     if table.cards:
         big = min(2.6 * line, tall * 0.6)
         across = card_width(table.cards, big) * 1.08 * len(table.cards)
@@ -52,7 +54,11 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
                         between(spots[number], spots[person.vote], 0.8),
                         paint_of(person.colour))  # fmt: skip
     around = pi * (wide + tall)  # heads and names of a crowd become smaller
-    space = (middle[0], top, height, around / max(1, len(spots)), len(spots) > MANY)
+    crowd = len(spots) > MANY
+    nearest = (
+        min(map(dist, spots, spots[1:]), default=around) if crowd else around / max(1, len(spots))
+    )
+    space = (middle[0], top, height, nearest, crowd)
     for person, spot in zip(table.people, spots, strict=True):
         lay_person(person, spot, sheet, space)
     return height
@@ -119,6 +125,18 @@ def table_top(wide: int, tall: int) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
+def seats_around(
+    count: int, middle: tuple[float, float], reach: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Where people sit; a crowd is spaced evenly along the rim, or a flat one would overlap."""
+    if count <= MANY:
+        return [seat_at(number, count, middle, reach) for number in range(count)]
+    rim = [seat_at(number, RIM, middle, reach) for number in range(RIM + 1)]
+    steps = [dist(*pair) for pair in pairwise(rim)]
+    along = list(accumulate(steps))  # from the first seat, clockwise
+    return [rim[bisect(along, along[-1] * number / count)] for number in range(count)]
+
+
 def seat_at(
     number: int, count: int, middle: tuple[float, float], reach: tuple[float, float]
 ) -> tuple[float, float]:
@@ -134,6 +152,7 @@ def between(
 
 CROWDED = 2.6  # lines of the table's rim for each person
 MANY = 16  # people whose names have no space round a table
+RIM = 720  # points by which the rim of a table is measured
 
 
 def lay_person(

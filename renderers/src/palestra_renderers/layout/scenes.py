@@ -23,7 +23,7 @@ from palestra.scene import (
 from palestra.scene import Table as Cells
 
 from palestra_renderers.layout.cards import lay_cards, lay_dice
-from palestra_renderers.layout.charts import lay_bars, lay_cells, lay_chart
+from palestra_renderers.layout.charts import bar_rows, lay_bars, lay_cells, lay_chart
 from palestra_renderers.layout.graphs import lay_graph
 from palestra_renderers.layout.grid import lay_grid
 from palestra_renderers.layout.hexes import lay_hexes
@@ -87,7 +87,7 @@ def fixed_height(part: Part, line: float, width: float) -> float:
     if isinstance(part, Dice):
         return 2.05 * line
     if isinstance(part, Bars):
-        return line * len(part.bars)
+        return line * bar_rows(part) * (0.75 if len(part.bars) > 8 else 1)
     if isinstance(part, Cells):
         return line * (0.9 * (len(part.rows) + 1) + bool(part.title))
     if isinstance(part, Lines):

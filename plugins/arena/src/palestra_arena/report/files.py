@@ -51,12 +51,17 @@ def _bounds(interval: Interval) -> list[float | None]:
 
 def write_markdown(board: Leaderboard, path: str | Path) -> Path:
     """Write the leaderboard's columns as a table in Markdown."""
+    return write_text(path, markdown_table(board))
+
+
+def markdown_table(board: Leaderboard) -> str:
+    """The leaderboard's columns as a table in Markdown."""
     names = columns(board)
     lines = [_line(["#", "agent", *names]), _line(["---:", "---", *["---:"] * len(names)])]
     for number, row in enumerate(board.rows, 1):
         cells = cells_of(row, board)
         lines.append(_line([str(number), row.agent, *(cells[name] for name in names)]))
-    return write_text(path, "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _line(cells: list[str]) -> str:
