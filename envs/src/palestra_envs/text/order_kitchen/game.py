@@ -394,22 +394,32 @@ class OrderKitchen(TextGame[KitchenShift]):
         return np.array([*row, *state.given, *(state.took or none), *(state.times or none)], "i4")
 
     def scene(self, state: KitchenShift, seat: int | None = None) -> Scene:
-        """Cooks at the left, orders at the right, and lines for what is given to whom."""
+        """Cooks at the left, orders at the right; thick lines are orders given to cooks.
+
+        A thin line joins a cook with an order that they prepare in time, if the viewer knows.
+        """
         cooks = [
-            Node(name, cook, self._badge(state, seat, cook), (0.0, float(cook)))
-            for cook, name in enumerate(self.names)
+            Node(f"{cook + 1}", cook + self.planner, self._badge(state, seat, cook), (0.15, height))
+            for cook, height in enumerate(np.linspace(0.0, 1.0, self.cooks).tolist())
         ]
+        heights = np.linspace(0.0, 1.0, self.arrivals).tolist()
         orders = [
-            Node(f"order {number}", "yellow", f"{order.price} by {order.deadline}", (3.0, row))
-            for row, (number, order) in enumerate(enumerate(state.orders, 1))
+            Node(f"{number}", "gold", f"{order.price} by {order.deadline}", (0.75, height))
+            for number, (order, height) in enumerate(zip(state.orders, heights, strict=True), 1)
         ]
-        links = [
-            Link(cook, self.cooks + order - 1, colour=cook, directed=True)
-            for cook, order in enumerate(state.given)
-            if order
-        ]
+        links = []
+        for cook, pace in enumerate(state.paces):
+            known = seat is None or self.knows(state, seat, cook)
+            for number, order in enumerate(state.orders, 1):
+                end, colour = self.cooks + number - 1, cook + self.planner
+                if state.given[cook] == number:
+                    links.append(Link(cook, end, colour=colour, weight=3.0, directed=True))
+                elif known and order.ticks(pace) <= order.deadline:
+                    links.append(Link(cook, end, colour=colour, weight=0.5))
         caption = f"Service {min(state.service + 1, self.services)}, earned {state.earned}."
-        return Scene(caption, parts=(Graph((*cooks, *orders), tuple(links)),))
+        tools = ", ".join(TOOLS)
+        lines = (f"Left: cooks and their ticks at {tools}. Right: orders, price and deadline.",)
+        return Scene(caption, parts=(Graph((*cooks, *orders), tuple(links)),), lines=lines)
 
     def _badge(self, state: KitchenShift, seat: int | None, cook: int) -> str:
         if seat is not None and not self.knows(state, seat, cook):
