@@ -24,5 +24,12 @@ test_conformance = conformance(
             "scenario": "pasture",
             "newcomer": 2,
         },
+        "text/OrderKitchen-v0": {
+            "num_players": 4,
+            "planner": True,
+            "arrivals": 2,
+            "services": 2,
+            "skills": "hidden",
+        },
     },
 )

@@ -1,0 +1,1 @@
+"""A kitchen whose cooks share out orders."""
