@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ ESTIMATORS = {
     "turn level": "mars:gamma=0.9",
 }
 BLIND = "all seats:"
-ROUNDS = {"kuhn": 30, "frozen_lake": 10, "tictactoe": 20}
+ROUNDS = {"kuhn": 110, "frozen_lake": 10, "tictactoe": 20}
 
 
 class SeatBlind:
@@ -123,7 +124,7 @@ def figures() -> None:
                 points = one["points"]
                 seconds = [p["cpu_seconds"] for p in points]
                 axes.plot(seconds, [p[what] for p in points], label=f"seed {one['seed']}")
-        axes.set(title=game, xlabel="CPU seconds", ylabel=LABELS[what], ylim=(0, None))
+        axes.set(title=game, xlabel="CPU seconds", ylabel=fill(LABELS[what], 26), ylim=(0, None))
         axes.legend()
     figure.savefig(str(RESULTS.with_suffix(".png")), dpi=90)
     print(f"| estimator | {' | '.join(LABELS[MEASURES[game]] + ', ' + game for game in games)} |")
