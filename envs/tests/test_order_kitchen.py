@@ -156,9 +156,9 @@ def test_an_orchestrator_gives_no_order_and_no_cook_twice() -> None:
 
 def test_cooks_are_free_to_leave_a_planners_advice() -> None:
     episode = Episode(OrderKitchen(num_players=3, planner=True), 0)
-    episode.act({0: Give("cook_1", 1)})
+    episode.act({0: Give("player_1", 1)})
     episode.act({0: Start()})
-    assert "Advised: cook_1 order 1." in episode.game.describe(episode.state, 2)
+    assert "Advised: player_1 order 1." in episode.game.describe(episode.state, 2)
     episode.act({1: Rest(), 2: Take(2)})
     assert episode.log[-1][0].data["took"] == [0, 2]
 

@@ -192,8 +192,10 @@ class OrderKitchen(TextGame[KitchenShift]):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of cooks."""
-        return tuple(f"cook_{number + 1}" for number in range(self.cooks))
+        """The names of cooks: those of their seats, if they have any."""
+        if self.num_players == 1:
+            return tuple(f"cook_{number + 1}" for number in range(self.cooks))
+        return tuple(self.players[self.shares_out :])
 
     @property
     def shares_out(self) -> bool:
@@ -316,7 +318,7 @@ class OrderKitchen(TextGame[KitchenShift]):
     def rules_for(self, seat: int) -> str:
         text = f"{super().rules_for(seat)}\n"
         cook = self.cook_of(seat)
-        give = "Give(cook='cook_2', order=1)"
+        give = f"Give(cook={self.names[-1]!r}, order=1)"
         if cook is not None:
             text += (
                 f"You are {self.names[cook]}. In every service all cooks choose at once: write "
