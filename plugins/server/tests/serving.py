@@ -29,7 +29,7 @@ def serving(folder, dialects=(), limits=None, **settings):
 def running(app):
     """Yields the address of an application under uvicorn."""
     socket = listen("127.0.0.1", 0)
-    config = uvicorn.Config(app, log_level="error", access_log=False)
+    config = uvicorn.Config(app, log_level="error", log_config=None, access_log=False)
     uvicorn_server = uvicorn.Server(config)
     thread = threading.Thread(target=uvicorn_server.run, args=([socket],))
     thread.start()

@@ -264,6 +264,25 @@ COMMANDS = {
 }
 
 
+def test_a_page_leaves_the_logging_of_its_process_alone() -> None:
+    """The page runs in the process that plays, whose handlers must neither go nor be closed."""
+    closed = []
+
+    class Kept(logging.Handler):
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    handler = Kept()
+    logging.getLogger().addHandler(handler)
+    try:
+        with opened():
+            assert not closed
+            assert handler in logging.getLogger().handlers
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_opens_a_page_and_ends_it(

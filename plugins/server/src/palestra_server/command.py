@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 
 # no access log: a link can hold a token
-UVICORN: dict[str, Any] = {"log_level": "warning", "access_log": False, "ws_max_size": 1_000_000}
+UVICORN: dict[str, Any] = {
+    "log_level": "warning",
+    "log_config": None,  # its own would close the handlers that the process has
+    "access_log": False,
+    "ws_max_size": 1_000_000,
+}
 
 
 def serve_command(

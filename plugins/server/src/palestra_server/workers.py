@@ -99,7 +99,12 @@ def _reachable(app: Starlette, inside: socket) -> Starlette:
     async def lifespan(outer: Any) -> AsyncIterator[None]:
         async with own(outer):
             config = uvicorn.Config(
-                app, lifespan="off", log_level="warning", access_log=False, ws_max_size=16_000_000
+                app,
+                lifespan="off",
+                log_level="warning",
+                log_config=None,
+                access_log=False,
+                ws_max_size=16_000_000,
             )
             server = Inner(config)
             serving = asyncio.create_task(server.serve([inside]))

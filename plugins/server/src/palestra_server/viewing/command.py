@@ -41,5 +41,7 @@ def view_command(
         if browser:
             webbrowser.open(address)
         app = Viewer(found, folder, key, number).app()
-        config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            app, log_level="error", log_config=None, access_log=False, lifespan="off"
+        )
         uvicorn.Server(config).run([socket])

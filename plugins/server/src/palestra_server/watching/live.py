@@ -50,7 +50,13 @@ class Live(Boards):
         self._logged = 0  # the change that was the last row
         self._changes, self._reached = 0, dict[int, int]()  # by socket: the last change it was sent
         self._kept = threading.Lock()
-        config = uvicorn.Config(self._app(), log_level="error", access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            self._app(),
+            log_level="error",
+            log_config=None,  # its own would close the handlers of the process that plays
+            access_log=False,
+            lifespan="off",
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="palestra-watch", daemon=True
