@@ -397,7 +397,7 @@ def test_processes_and_descriptors_do_not_pile_up() -> None:
     before, children = len(os.listdir("/proc/self/fd")), children_of_this_thread()
     for source in ("x = 1", "1 / 0", "while True: 1"):
         run_program(source, limits=Limits(lines=100))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before
     assert children_of_this_thread() <= children
 
 
