@@ -152,7 +152,7 @@ def attack(env: str, options: dict[str, Any], texts: Sequence[str]) -> list[pale
 
 
 def children() -> set[str]:
-    """This process's children; earlier tests of the same process may have left some of their own."""
+    """This process's children, those that earlier tests have left among them."""
     return {
         entry.name
         for entry in Path("/proc").iterdir()
