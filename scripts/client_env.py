@@ -2,12 +2,14 @@
 
     python scripts/client_env.py tianshou            (.venv-clients/tianshou)
 
-It holds the newest release that tests/clients/requirements/tianshou.txt admits, pytest, and the
-core, the reference environments and the games of this repository; for trainers of language models
-also what trains; for the clients of the match server nothing of ours. It is made again where its
-requirements, a `pyproject.toml` or the interpreter have changed; --fresh makes it again in any
-case, with what has been released since. PyPI's builds of torch carry CUDA: where a folder named in
-PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
+It holds what tests/clients/requirements/tianshou.txt asks for in the versions that
+constraints/clients/tianshou.txt lists, pytest, and the core, the reference environments and the
+games of this repository; for trainers of language models also what trains; for the clients of the
+match server nothing of ours. It is made again where its requirements, their versions, a
+`pyproject.toml` or the interpreter have changed; --fresh makes it again in any case. Where the
+variable PALESTRA_NEWEST is set, it holds the newest releases that the requirements admit. PyPI's
+builds of torch carry CUDA: where a folder named in PIP_FIND_LINKS or UV_FIND_LINKS holds one for
+the CPU, that is taken.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ import other_pythons
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / ".venv-clients"
 REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
+OVERRIDES = REQUIREMENTS / "overrides.txt"
+CONSTRAINTS = ROOT / "constraints" / "clients"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
 REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server")
 PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is not ours
@@ -55,9 +59,9 @@ def environment(client: str, *, fresh: bool = False) -> Path:
 
 def fingerprint(client: str) -> str:
     """What an environment was made from, as one hash."""
-    files = [requirements(client), REQUIREMENTS / "overrides.txt", Path(__file__)]
+    files = [requirements(client), constraints(client), OVERRIDES, Path(__file__)]
     files += [ROOT / project.partition("[")[0] / "pyproject.toml" for project in projects(client)]
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(repr((sys.version, tested(client))).encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -76,6 +80,15 @@ def requirements(client: str) -> Path:
     return file
 
 
+def constraints(client: str) -> Path:
+    return CONSTRAINTS / f"{client}.txt"
+
+
+def tested(client: str) -> tuple[str, ...]:
+    """What holds an installation to the versions that were tested."""
+    return () if os.environ.get("PALESTRA_NEWEST") else ("--constraints", str(constraints(client)))
+
+
 def make(client: str, folder: Path) -> None:
     version = PYTHONS.get(client)
     uv(
@@ -88,7 +101,7 @@ def make(client: str, folder: Path) -> None:
     ours = [part for project in projects(client) for part in ("--editable", str(ROOT / project))]
     uv(
         *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
-        *("--override", str(REQUIREMENTS / "overrides.txt")),
+        *("--override", str(OVERRIDES), *tested(client)),
         *("--requirements", str(requirements(client)), "pytest", *ours),
     )
 

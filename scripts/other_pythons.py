@@ -34,7 +34,9 @@ def play(version: str, interpreter: str) -> None:
     python = folder / "bin" / "python"
     run("-m", "uv", "venv", "--quiet", "--clear", "--python", interpreter, str(folder))
     ours = [part for project in PROJECTS for part in ("--editable", str(ROOT / project))]
-    run("-m", "uv", "pip", "install", "--quiet", "--python", str(python), "pytest", *ours)
+    tested = ("--constraints", str(ROOT / "constraints" / "development.txt"))
+    where = ("--quiet", "--python", str(python))
+    run("-m", "uv", "pip", "install", *where, *tested, "pytest", *ours)
     options = ("-q", "-p", "no:cacheprovider", "-W", "error", "-W", "ignore::UserWarning")
     run("-m", "pytest", *options, PLAYED, python=str(python))
     print(f"{version}: passed ({interpreter})")

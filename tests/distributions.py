@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+CONSTRAINTS = str(ROOT / "constraints" / "development.txt")
+TESTED = () if os.environ.get("PALESTRA_NEWEST") else ("--constraints", CONSTRAINTS)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class CleanEnvironment:
     def install(self, *what: str, target: Path | None = None) -> None:
         """Install distributions, into a folder of their own if `target` is given."""
         place = ["--target", str(target), "--no-deps"] if target else []
-        uv("pip", "install", "--python", str(self.python), *place, *what)
+        uv("pip", "install", "--python", str(self.python), *TESTED, *place, *what)
 
 
 def uv(*arguments: str) -> None:

@@ -199,8 +199,8 @@ def test_what_the_pages_say_to_install_comes_from_wheels_alone(
 def test_the_environments_need_neither_numba_nor_scipy(wheels: Path, tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     uv("venv", "--python", sys.executable, str(tmp_path / "venv"))
-    uv("pip", "install", "--find-links", str(wheels), "--python", str(python), "palestra-envs")
     bare = CleanEnvironment(python, wheels, tmp_path)
+    bare.install("--find-links", str(wheels), "palestra-envs")
     heavy = ("numba", "llvmlite", "scipy", "torch", "networkx", "pandas", "PIL")
     found = bare.run("-c", f"from importlib.util import find_spec; print(*map(find_spec, {heavy}))")
     assert set(found.split()) == {"None"}

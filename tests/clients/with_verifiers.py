@@ -12,7 +12,7 @@ import pytest
 from model_service import Served, serving
 from page import PAGE, block
 from palestra import EpisodeRecord
-from palestra.records.record import replay
+from palestra.records.record import Attempt, replay
 from palestra.records.trace import trace_seats
 from tiny_player import player
 from verifiers.v1.cli.eval.main import main
@@ -47,6 +47,11 @@ def record_of(trace: dict[str, Any]) -> EpisodeRecord:
     return msgspec.json.decode(trace["info"]["palestra"]["record"], type=EpisodeRecord)
 
 
+def unplayed(record: EpisodeRecord, seat: int) -> list[Attempt]:
+    """The answers of a seat that another seat's forfeit in the same step left unplayed."""
+    return [attempt for step in record.steps for attempt in step.unplayed.get(seat, ())]
+
+
 def test_every_seat_is_an_agent_with_its_exact_tokens(folder: Path) -> None:
     with serving(folder) as served:
         episodes = evaluate(served, str(folder), "-n", "2", "-r", "2", "--client.type", "train")
@@ -64,21 +69,33 @@ def test_every_seat_is_an_agent_with_its_exact_tokens(folder: Path) -> None:
             assert tuple(replay(record).returns) == record.returns
             assert sum(r["score"] for r in trace["rewards"].values()) == record.returns[seat]
             nodes = trace["nodes"]
-            if not any(
-                node.get("sampled") for node in nodes
-            ):  # another seat forfeited before this one was asked
-                assert not trace_seats(record, [seat])
-                continue
             parents = [node.get("parent") for node in nodes]
-            assert parents == [None, *range(len(nodes) - 1)]  # one stream, never rewritten
-            (stream,) = trace_seats(record, [seat])
-            assert stream.ids == [token for node in nodes for token in node["token_ids"]]
-            assert stream.sampled == [mark for node in nodes for mark in node["mask"]]
-            for turn in stream.turns:
-                said = drawn[tuple(stream.ids[: turn.end])]
-                assert stream.ids[turn.start : turn.end] == said.ids
-                assert stream.logprobs[turn.start : turn.end] == pytest.approx(said.logprobs)
-                replies += 1
+            assert parents == [None, *range(len(nodes) - 1)][: len(nodes)]  # never rewritten
+            ids = [token for node in nodes for token in node["token_ids"]]
+            mask = [mark for node in nodes for mark in node["mask"]]
+            answers = []
+            for stream in trace_seats(record, [seat]):
+                answers += [
+                    (
+                        turn.end,
+                        stream.ids[turn.start : turn.end],
+                        stream.logprobs[turn.start : turn.end],
+                    )
+                    for turn in stream.turns
+                ]
+                assert ids[: len(stream)] == stream.ids
+                assert mask[: len(stream)] == stream.sampled
+            for attempt in unplayed(record, seat):
+                tokens = attempt.tokens
+                assert tokens is not None
+                end = len(tokens.prompt) + len(tokens.reply)
+                answers.append((end, list(tokens.reply), list(tokens.logprobs)))
+            for end, words, logprobs in answers:
+                said = drawn[tuple(ids[:end])]
+                assert words == said.ids
+                assert logprobs == pytest.approx(said.logprobs)
+            assert [end for end, _, _ in answers][-1:] == ([len(ids)] if nodes else [])
+            replies += len(answers)
     assert replies == len(served.exchanges) >= 4
     seeds = [record_of(episode["traces"][0]).seed for episode in episodes]
     assert sorted(seeds) == [0, 0, 1, 1]

@@ -21,6 +21,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
 from palestra.llm.tokens import read_prompt, token_ids
 
+from palestra_agents.models.kv_cache import cache_name
 from palestra_agents.models.weights import NAME, embedded_model
 
 # threads that wait without spinning: twelve times faster if another process is busy
@@ -76,6 +77,7 @@ class LocalModel(Model):
         self._context = min(context or trained, trained)
         self._vocabulary = int(self._net.config.vocab_size)
         self._end = _end_tokens(self._net, self._tokenizer)
+        self._cache_name = cache_name(self._net)
         self._kept: list[CachedConversation] = []
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
@@ -145,8 +147,8 @@ class LocalModel(Model):
         """Process more tokens; returns next-token log-probabilities of shape (len(ids), words)."""
         made = self._net(
             input_ids=torch.tensor([ids], device=self._device),
-            past_key_values=state.cache,
             use_cache=True,
+            **{self._cache_name: state.cache},
         )
         state.ids.extend(ids)
         return torch.log_softmax(made.logits[0].float(), dim=-1)

@@ -15,6 +15,7 @@ from palestra import InvalidOption, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Tokens
 from palestra.llm.tokens import read_prompt, token_ids
+from palestra_agents.models.kv_cache import cache_name
 
 Finish = tuple[list[int], list[float], str]
 
@@ -55,6 +56,7 @@ class Learner(Model):
         self.name, self.batch = name, batch
         self.net, self.tokenizer = net, tokenizer
         self.device: torch.device = net.device
+        self.cache_name = cache_name(net)
         self.context = int(self.net.config.max_position_embeddings)
         self.version, self.precision = 0, torch.float32
         end = self.net.generation_config.eos_token_id
@@ -193,15 +195,15 @@ class Learner(Model):
                     input_ids=read if cache is None else read[:, -1:],
                     attention_mask=mask,
                     position_ids=places if cache is None else places[:, -1:],
-                    past_key_values=cache,
                     use_cache=True,
                     logits_to_keep=1,
+                    **{self.cache_name: cache},
                 )
             scores = output.logits[:, -1].float()
-            if cache is None and len(unlike) < len(prompts):  # each prompt was read once
-                output.past_key_values.batch_select_indices(same)
+            first, cache = cache is None, output[self.cache_name]
+            if first and len(unlike) < len(prompts):  # each prompt was read once
+                cache.batch_select_indices(same)
                 scores, read, mask = scores[same], read[same], mask[same]
-            cache = output.past_key_values
             for row, choices in enumerate(listed):
                 if choices is not None and not made[row][2]:
                     allowed = _allowed_tokens(choices, made[row][0], self.end)
