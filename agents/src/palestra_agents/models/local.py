@@ -19,9 +19,9 @@ import numpy as np
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
+from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import read_prompt, token_ids
 
-from palestra_agents.models.kv_cache import cache_name
 from palestra_agents.models.weights import NAME, embedded_model
 
 # threads that wait without spinning: twelve times faster if another process is busy

@@ -14,8 +14,8 @@ import transformers
 from palestra import InvalidOption, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Tokens
+from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import read_prompt, token_ids
-from palestra_agents.models.kv_cache import cache_name
 
 Finish = tuple[list[int], list[float], str]
 
