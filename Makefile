@@ -14,7 +14,7 @@ PACKAGES := core envs agents renderers $(wildcard plugins/*)
 EVERYTHING = $(INSTALL) --all-extras --group dev --group docs --group model \
 	$(foreach package,$(PACKAGES),--editable $(package) --requirements $(package)/pyproject.toml)
 
-.PHONY: play test newest fast format docs fuzz release upgrade
+.PHONY: play test test-all exhaustive newest fast format docs fuzz release upgrade
 
 play: $(BIN)/uv
 	$(INSTALL) --group model --editable "core[numba]" --editable envs --editable "agents[local]" \
@@ -23,22 +23,36 @@ play: $(BIN)/uv
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the
 # caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
-test newest: export PYTHONDONTWRITEBYTECODE :=
-test newest: export OMP_NUM_THREADS ?= 1
+test test-all exhaustive newest: export PYTHONDONTWRITEBYTECODE :=
+test test-all exhaustive newest: export OMP_NUM_THREADS ?= 1
+PREPARE = scripts/chromium.sh & browser=$$!; $(EVERYTHING)
+PYTEST = $(BIN)/pytest -n auto --dist worksteal
+
 test: $(BIN)/uv
-	@scripts/chromium.sh & browser=$$!; $(EVERYTHING) && wait $$browser
+	@$(PREPARE) && wait $$browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist worksteal --durations 20
+	$(PYTEST)
+
+# the exhaustive tests too: every boundary, escape, trainer and client; hours on two cores
+test-all: $(BIN)/uv
+	@$(PREPARE) && wait $$browser
+	$(PYTEST) --all
+
+# a part of the exhaustive tests alone
+exhaustive: SHARD ?= 0/24
+exhaustive: $(BIN)/uv
+	@$(PREPARE) && wait $$browser
+	$(PYTEST) --shard $(SHARD) $$(grep -rl --include='test_*.py' 'mark\.exhaustive' $(PACKAGES) tests)
 
 # all tests with the newest releases of everything, whose warnings are errors: what is coming
 newest: CONSTRAINTS :=
 newest: export PALESTRA_NEWEST := 1
 newest: $(BIN)/uv
-	@scripts/chromium.sh & browser=$$!; $(EVERYTHING) --upgrade && wait $$browser
+	@$(PREPARE) --upgrade && wait $$browser
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist worksteal -W error -W 'ignore:`torch.jit:DeprecationWarning'
+	$(PYTEST) --all -W error -W 'ignore:`torch.jit:DeprecationWarning'
 
 # renew the versions in constraints/, which `make play`, `make test` and `make docs` install
 upgrade: $(BIN)/uv

@@ -1,6 +1,6 @@
 """Kills a run at every boundary of what it writes, resumes it, and compares how it ended.
 
-Run as `python mortal.py SUBJECT FOLDER`: the program forks a child for every boundary, and so
+Run as `python mortal.py SUBJECT FOLDER MOST`: the program forks a child for every boundary, and so
 imports and compiles once. A child is killed with signal 9 before its k-th write, rename, flush to
 disk, removal or statement of SQL; every write has a second boundary in its middle. What is left is
 resumed by a second child, which is killed too, and by a third, which is not. Threads of torch do
@@ -433,7 +433,10 @@ def ended(run: Callable[..., None], result: Callable[[Path], Any], folder: Path)
     return result(folder)
 
 
-def enumerate_boundaries(name: str, root: Path, *, calls: bool = False) -> dict[str, Any]:
+def enumerate_boundaries(
+    name: str, root: Path, *, most: int = 0, calls: bool = False
+) -> dict[str, Any]:
+    """Kill at every boundary, or at `most` of them, evenly spread; what went wrong."""
     run, result = SUBJECTS[name]
 
     def apart(work: Callable[[], Any], last: int = 0, folder: Path | None = None) -> Any:
@@ -452,7 +455,7 @@ def enumerate_boundaries(name: str, root: Path, *, calls: bool = False) -> dict[
     expected = apart(lambda: result(root / "whole"))[2]
     assert expected is not None
     problems = []
-    for last in range(1, count + 1):
+    for last in range(1, count + 1, max(1, count // most) if most else 1):
         folder = root / str(last)
         code, *_ = apart(partial(run, folder, False), last, folder)
         if code != -signal.SIGKILL:
@@ -468,5 +471,7 @@ def enumerate_boundaries(name: str, root: Path, *, calls: bool = False) -> dict[
 
 if __name__ == "__main__":
     loaded = hasattr(ctypes.CDLL(None), "mortal_arm")
-    outcome = enumerate_boundaries(sys.argv[1], Path(sys.argv[2]), calls=loaded)
+    outcome = enumerate_boundaries(
+        sys.argv[1], Path(sys.argv[2]), most=int(sys.argv[3]), calls=loaded
+    )
     print(json.dumps(outcome))

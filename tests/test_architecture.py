@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -30,15 +32,40 @@ HEAVY = (
 )
 
 
-def imports(path: Path) -> set[str]:
-    """Top-level names of every package a file imports, wherever in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What several tests ask of a file, which takes long to read.
+
+    packages: top-level names of every package it imports, wherever in it. foreign: line and name of
+    each private attribute of something else than `self` and `cls`. modules: what each `from` line
+    could name, save those for type checkers. docstring: of the module.
+    """
+
+    packages: frozenset[str]
+    foreign: tuple[tuple[int, str], ...]
+    modules: tuple[tuple[str, tuple[str, ...]], ...]
+    docstring: str | None
+
+
+@cache
+def source(path: Path) -> Source:
+    tree = ast.parse(path.read_text("utf-8"))
+    packages, foreign, modules, typing_only = set(), [], [], set()
+    for node in ast.walk(tree):  # parents come before what is in them
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            typing_only.update(ast.walk(node))
+        elif isinstance(node, ast.Import):
+            packages |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if not node.level:
+                packages.add(node.module.split(".")[0])
+            if node not in typing_only:
+                modules.append((node.module, tuple(alias.name for alias in node.names)))
+        elif isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if owner not in ("self", "cls"):
+                foreign.append((node.lineno, node.attr))
+    return Source(frozenset(packages), tuple(foreign), tuple(modules), ast.get_docstring(tree))
 
 
 def test_the_packages_are_found() -> None:
@@ -49,16 +76,13 @@ def test_the_packages_are_found() -> None:
 def test_no_package_imports_a_plugin(package: str) -> None:
     others = set(PACKAGES) - {package, "palestra"}
     for path in PACKAGES[package].rglob("*.py"):
-        assert not imports(path) & others, path
+        assert not source(path).packages & others, path
 
 
 @pytest.mark.parametrize("package", sorted(set(PACKAGES) - {"palestra"}))
 def test_plugins_touch_nothing_private_of_others(package: str) -> None:
     for path in PACKAGES[package].rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr):
-                owner = node.value.id if isinstance(node.value, ast.Name) else ""
-                assert owner in ("self", "cls"), f"{path}, line {node.lineno}: {node.attr}"
+        assert not source(path).foreign, path
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -85,17 +109,10 @@ def modules() -> dict[str, Path]:
 
 def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
     """The modules of ours a file imports, wherever in it, save for type checkers."""
-    tree, found = ast.parse(path.read_text("utf-8")), set()
-    skipped = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node not in skipped:
-            names = {f"{node.module}.{alias.name}" for alias in node.names} & set(known)
-            found |= names or {node.module} & set(known)
+    found = set()
+    for module, names in source(path).modules:
+        inner = {f"{module}.{name}" for name in names} & set(known)
+        found |= inner or {module} & set(known)
     return found
 
 
@@ -182,7 +199,7 @@ def test_no_committed_file_names_a_machine() -> None:
 def test_every_module_says_what_it_is() -> None:
     for root in PACKAGES.values():
         for path in root.rglob("*.py"):
-            assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
+            assert source(path).docstring, path
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,7 @@ def texts_for(env: str, texts: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize("case", [*CASES, *READERS], ids=name_of)
 def test_no_escape_disturbs_an_episode(case: tuple[str, dict[str, Any]]) -> None:
     env, options = case
@@ -194,6 +195,7 @@ def test_no_escape_disturbs_an_episode(case: tuple[str, dict[str, Any]]) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_no_bomb_disturbs_an_episode(
     case: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
@@ -213,6 +215,7 @@ def test_no_bomb_disturbs_an_episode(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_nothing_that_a_program_gives_disturbs_an_episode(
     case: tuple[str, dict[str, Any]],

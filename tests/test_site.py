@@ -98,7 +98,11 @@ def read(page: Path) -> References:
     return found
 
 
+WHOLE = pytest.mark.exhaustive(together=True)  # one site is built for all of them
+
+
 @pytest.mark.slow
+@WHOLE
 def test_every_page_loads_only_what_is_beside_it(site: Path) -> None:
     for page in site.rglob("*.html"):
         for target in read(page).loaded:
@@ -109,6 +113,7 @@ def test_every_page_loads_only_what_is_beside_it(site: Path) -> None:
 
 
 @pytest.mark.slow
+@WHOLE
 def test_every_link_leads_to_a_page_and_a_place_on_it(site: Path) -> None:
     known = {page: read(page) for page in site.rglob("*.html")}
     broken = []
@@ -128,12 +133,14 @@ def test_every_link_leads_to_a_page_and_a_place_on_it(site: Path) -> None:
 
 
 @pytest.mark.slow
+@WHOLE
 def test_every_environment_agent_and_reward_has_a_page(site: Path) -> None:
     for spec in palestra.specs():
         assert (site / "environments" / f"{spec.id.replace('/', '-')}.html").exists(), spec.id
 
 
 @pytest.mark.slow
+@WHOLE
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_to_complain_of(browser: Any, site: Path, name: str, scheme: str) -> None:
@@ -150,6 +157,7 @@ def test_axe_finds_nothing_to_complain_of(browser: Any, site: Path, name: str, s
 
 
 @pytest.mark.slow
+@WHOLE
 def test_the_search_works_from_the_disk(browser: Any, site: Path) -> None:
     context = browser.new_context(offline=True)
     opened = context.new_page()

@@ -186,6 +186,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
+@pytest.mark.exhaustive(sample=3)
 @pytest.mark.parametrize("line", sorted(set(install_lines())))
 def test_what_the_pages_say_to_install_comes_from_wheels_alone(
     line: str, wheels: Path, empty: Path

@@ -471,6 +471,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("algo", RUNS)
 def test_a_learner_killed_between_any_two_writes_is_resumed_to_the_same_end(
     algo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent / "vllm"
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),
     reason="the CPU build of vLLM is for Linux on x86-64",

@@ -14,7 +14,8 @@ from palestra import InvalidOption, MissingExtra
 from palestra.engine.cuda_batch import open_cuda
 
 HERE = Path(__file__).parent
-PARTS = 4  # of all games, so that several cores share the work
+PARTS = 12  # of all games, so that several cores share the work
+FEW = 26  # parts of which one is tried at every change: every 26th game
 
 
 @cache
@@ -40,12 +41,20 @@ def run(script: str, part: int = 0, parts: int = 1, **variables: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.late
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_array_game_plays_alike_in_the_simulator(part: int) -> None:
     assert "all equal" in run("cuda_in_simulator.py", part, PARTS, NUMBA_ENABLE_CUDASIM="1")
 
 
 @pytest.mark.slow
+def test_some_array_games_play_alike_in_the_simulator_and_compile_for_a_gpu() -> None:
+    assert "all equal" in run("cuda_in_simulator.py", 0, FEW, NUMBA_ENABLE_CUDASIM="1")
+    assert run("cuda_to_ptx.py", 0, FEW, NUMBA_ENABLE_CUDASIM="0").split()
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_array_game_compiles_for_a_gpu(part: int) -> None:
     assert run("cuda_to_ptx.py", part, PARTS, NUMBA_ENABLE_CUDASIM="0").split()

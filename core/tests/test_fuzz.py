@@ -307,6 +307,7 @@ def run_snippet(plugin: Path, folder: Path, finding: Finding) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_command_finds_crashes_hangs_and_memory_eaters(plugin: Path, tmp_path: Path) -> None:
     limits = ("--seconds", "1", "--megabytes", "500", "--minutes", "0.7", "--what", "options")
     code, out, _ = finished(run_fuzz(plugin, "faulty/Talk-v0", *limits, "--out", str(tmp_path)))

@@ -29,7 +29,10 @@ DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", [*OWN_ENVIRONMENT, *DEVELOPMENT])
+@pytest.mark.parametrize(
+    "client",
+    [*(pytest.param(one, marks=pytest.mark.exhaustive) for one in OWN_ENVIRONMENT), *DEVELOPMENT],
+)
 def test_client(client: str) -> None:
     python = sys.executable
     if client in OWN_ENVIRONMENT:

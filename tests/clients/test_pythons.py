@@ -24,6 +24,7 @@ def script() -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_the_core_plays_on_another_python(version: str) -> None:
     if sys.version.startswith(f"{version}."):

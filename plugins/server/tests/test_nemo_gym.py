@@ -287,6 +287,7 @@ def test_metrics_are_those_of_each_task_and_of_all():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_its_own_agent_servers_play(tmp_path):
     python = python_of("nemo_gym")
     server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))

@@ -310,6 +310,7 @@ def test_pages_of_others_and_clients_without_the_token_are_refused(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("client", ["openenv", "openenv_core"])
 def test_its_own_client_and_validator_pass(client, tmp_path):
     python = python_of(client)

@@ -113,6 +113,7 @@ with GenericEnvClient(base_url=sys.argv[1]).sync() as env:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_openenv_validates_and_plays_its_package(tmp_path, free_port):
     folder = package(tmp_path / MODULE, WEREWOLF, "openenv", "--option", "num_players=7")
     python = Path(python_of("openenv"))
@@ -127,6 +128,7 @@ def test_openenv_validates_and_plays_its_package(tmp_path, free_port):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_nemo_gym_validates_its_package(tmp_path):
     place = Path("resources_servers") / MODULE
     package(tmp_path / place, WEREWOLF, "nemo-gym")
@@ -137,6 +139,7 @@ def test_nemo_gym_validates_its_package(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_verifiers_plays_its_package(tmp_path, free_port):
     folder = package(tmp_path / "ttt", "games/TicTacToe-v0", "verifiers", "--opponents", "first")
     model = ModelServer(lambda prompt: re.findall(r"[1-9]", prompt)[-1])

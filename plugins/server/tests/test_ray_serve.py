@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).with_name("ray_cluster.py")
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_node_killed_in_the_middle_of_matches_costs_no_move(free_port):
     done = subprocess.run(
         [python_of("ray_serve"), str(SCRIPT), str(free_port)],

@@ -1,0 +1,75 @@
+"""What each test costs: processor time of its process, and of those that it waited for.
+
+The run ends with its ten dearest tests. It fails if a test that is not marked slow takes more than
+`QUICK` seconds, in which compiling rules does not count: whichever test comes first compiles them
+for all. Figures of an earlier run stand in no file: they are printed.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from numba.core import event
+
+QUICK = 5.0
+NAME = "processor seconds"
+STARTED = pytest.StashKey[float]()
+
+
+class Costs:
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+        self.slow: set[str] = set()
+        self.compiling = event.TimingListener()
+        event.register("numba:compile", self.compiling)
+
+    def now(self) -> float:
+        uses = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        compiled = self.compiling.duration if self.compiling.done else 0.0
+        return sum(use.ru_utime + use.ru_stime for use in uses) - compiled
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        item.stash[STARTED] = self.now()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+        report = yield
+        if call.when == "teardown":
+            slow = item.get_closest_marker("slow") is not None
+            report.user_properties.append((NAME, [self.now() - item.stash[STARTED], slow]))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == NAME:
+                self.spent[report.nodeid], slow = value
+                self.slow |= {report.nodeid} if slow else set()
+
+    def too_dear(self) -> list[str]:
+        return [test for test, s in self.spent.items() if s > QUICK and test not in self.slow]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if len(self.spent) < 10:
+            return
+        terminalreporter.section("the ten dearest tests, in seconds of processor time")
+        for test in sorted(self.spent, key=lambda test: -self.spent[test])[:10]:
+            kind = "slow" if test in self.slow else "quick"
+            terminalreporter.line(f"{self.spent[test]:8.2f}  {kind:5}  {test}")
+        for test in self.too_dear():
+            terminalreporter.line(
+                f"FAILED {test}: {self.spent[test]:.1f} s of processor time, of which a quick test "
+                f"may take {QUICK:.0f}; make it smaller, or mark it slow"
+            )
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.OK and self.too_dear():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Costs(), "costs-of-tests")
