@@ -69,6 +69,7 @@ def official(
     return folder
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("kind", "name", "command", "says"),
     [

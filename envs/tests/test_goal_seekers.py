@@ -329,6 +329,8 @@ def gain(game: XLand, seats: list[int], episodes: int) -> tuple[float, float]:
     return fmean(more), stdev(more) / episodes**0.5
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_lone_seeker_earns_far_more_than_chance_in_drawn_tasks() -> None:
     """54 of 64 steps against 7 (300 tasks); some tasks cannot be done at all."""
     mean, error = gain(XLand(num_players=1), [0], 120)

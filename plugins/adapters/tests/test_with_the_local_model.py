@@ -28,6 +28,7 @@ def test_tree_search_plays_tic_tac_toe() -> None:
     palestra.replay(record)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("agent", "said"),
     [("score:local:,", 2), ("malt:local:,branches=1,", 3), ("comas:local:,size=3,", 9)],

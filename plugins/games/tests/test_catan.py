@@ -787,6 +787,8 @@ def test_weighted_moves_are_drawn_by_their_weights() -> None:
     assert drawn[Buy] / 3000 == pytest.approx(share, abs=4 * error)
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_looking_ahead_does_not_hurt() -> None:
     first = wins(["catan-alphabeta", "catan-value"], 4)
     second = wins(["catan-value", "catan-alphabeta"], 4)

@@ -219,6 +219,8 @@ def test_no_scoring_rule_is_worth_more_than_the_programme() -> None:
                 assert tried.principal_value(SHARED, 10_000) <= worth + 10
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_who_explores_comes_closer_to_the_best_the_longer_they_play() -> None:
     """Mean gain a round; the regret of explore-then-commit falls with T^(-1/3)."""
     gains = []

@@ -26,6 +26,7 @@ def test_a_model_that_knows_nothing_is_as_exploitable_as_even_play(tmp_path):
     assert found["openspiel"] == pytest.approx(11 / 24)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_self_play_halves_exploitability_at_kuhn_poker(tmp_path):
     pytest.importorskip("pyspiel", reason="open_spiel is not installed")
