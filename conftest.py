@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent / "tests"))  # also where `pythonpath` is another
 pytest_plugins = ("costs", "selection")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs beside it
