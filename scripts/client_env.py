@@ -59,9 +59,9 @@ def environment(client: str, *, fresh: bool = False) -> Path:
 
 def fingerprint(client: str) -> str:
     """What an environment was made from, as one hash."""
-    files = [requirements(client), constraints(client), OVERRIDES, Path(__file__)]
+    files = [requirements(client), CONSTRAINTS / f"{client}.txt", OVERRIDES, Path(__file__)]
     files += [ROOT / project.partition("[")[0] / "pyproject.toml" for project in projects(client)]
-    digest = hashlib.sha256(repr((sys.version, tested(client))).encode())
+    digest = hashlib.sha256(repr((sys.version, other_pythons.tested(f"clients/{client}"))).encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -80,15 +80,6 @@ def requirements(client: str) -> Path:
     return file
 
 
-def constraints(client: str) -> Path:
-    return CONSTRAINTS / f"{client}.txt"
-
-
-def tested(client: str) -> tuple[str, ...]:
-    """What holds an installation to the versions that were tested."""
-    return () if os.environ.get("PALESTRA_NEWEST") else ("--constraints", str(constraints(client)))
-
-
 def make(client: str, folder: Path) -> None:
     version = PYTHONS.get(client)
     uv(
@@ -101,7 +92,7 @@ def make(client: str, folder: Path) -> None:
     ours = [part for project in projects(client) for part in ("--editable", str(ROOT / project))]
     uv(
         *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
-        *("--override", str(OVERRIDES), *tested(client)),
+        *("--override", str(OVERRIDES), *other_pythons.tested(f"clients/{client}")),
         *("--requirements", str(requirements(client)), "pytest", *ours),
     )
 

@@ -29,14 +29,19 @@ def find(version: str) -> str | None:
     return next(map(str, sorted(pyenv.glob(f"{version}.*/bin/python"))), None)
 
 
+def tested(name: str) -> tuple[str, ...]:
+    """What holds an installation to the versions that were tested; nothing in `make newest`."""
+    file = ROOT / "constraints" / f"{name}.txt"
+    return () if os.environ.get("PALESTRA_NEWEST") else ("--constraints", str(file))
+
+
 def play(version: str, interpreter: str) -> None:
     folder = ROOT / ".venv-pythons" / version
     python = folder / "bin" / "python"
     run("-m", "uv", "venv", "--quiet", "--clear", "--python", interpreter, str(folder))
     ours = [part for project in PROJECTS for part in ("--editable", str(ROOT / project))]
-    tested = ("--constraints", str(ROOT / "constraints" / "development.txt"))
     where = ("--quiet", "--python", str(python))
-    run("-m", "uv", "pip", "install", *where, *tested, "pytest", *ours)
+    run("-m", "uv", "pip", "install", *where, *tested("development"), "pytest", *ours)
     options = ("-q", "-p", "no:cacheprovider", "-W", "error", "-W", "ignore::UserWarning")
     run("-m", "pytest", *options, PLAYED, python=str(python))
     print(f"{version}: passed ({interpreter})")

@@ -21,7 +21,9 @@ packages=()
 for project in core envs agents renderers plugins/*; do
     packages+=(--editable "$project")
 done
-uv pip install --quiet --python "$folder/bin/python" --constraints constraints/vllm.txt \
+tested=(--constraints constraints/vllm.txt)
+[ -z "${PALESTRA_NEWEST:-}" ] || tested=()
+uv pip install --quiet --python "$folder/bin/python" "${tested[@]}" \
     --overrides agents/tests/vllm/overrides.txt --requirements agents/tests/vllm/requirements.txt \
     "${packages[@]}"
 echo "$folder/bin/python has vLLM on the CPU"

@@ -48,9 +48,9 @@ def _asked_for(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.I
     shard, _, shards = asked.partition("/")
     if not (shard.isdecimal() and shards.isdecimal() and int(shard) < int(shards)):
         raise pytest.UsageError(f"--shard {asked}: there are 0/24 to 23/24, for example")
-    units = {_unit(item): 0 for item in items if item in exhaustive}
-    units = {unit: number % int(shards) for number, unit in enumerate(units)}
-    return [item for item in items if item in exhaustive and units[_unit(item)] == int(shard)]
+    units = list(dict.fromkeys(_unit(item) for item in items if item in exhaustive))
+    chosen = set(units[int(shard) :: int(shards)])
+    return [item for item in items if item in exhaustive and _unit(item) in chosen]
 
 
 def _unit(item: pytest.Item) -> str:
