@@ -14,7 +14,7 @@ PACKAGES := core envs agents renderers $(wildcard plugins/*)
 EVERYTHING = $(INSTALL) --all-extras --group dev --group docs --group model \
 	$(foreach package,$(PACKAGES),--editable $(package) --requirements $(package)/pyproject.toml)
 
-.PHONY: play test test-all exhaustive newest fast format docs fuzz release upgrade
+.PHONY: play test again test-all exhaustive newest fast format docs fuzz release upgrade
 
 play: $(BIN)/uv
 	$(INSTALL) --group model --editable "core[numba]" --editable envs --editable "agents[local]" \
@@ -23,8 +23,9 @@ play: $(BIN)/uv
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the
 # caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
-test test-all exhaustive newest: export PYTHONDONTWRITEBYTECODE :=
-test test-all exhaustive newest: export OMP_NUM_THREADS ?= 1
+test again test-all exhaustive newest: export PYTHONDONTWRITEBYTECODE :=
+test again test-all exhaustive newest: export OMP_NUM_THREADS ?= 1
+test-all exhaustive newest: export PALESTRA_COMPILE_AFTER ?= 0
 PREPARE = scripts/chromium.sh & browser=$$!; $(EVERYTHING)
 PYTEST = $(BIN)/pytest -n auto --dist worksteal
 
@@ -34,6 +35,13 @@ test: $(BIN)/uv
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(PYTEST)
+
+# what failed in the last `make test`, one test after the other
+again: $(BIN)/uv
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -v --last-failed --last-failed-no-failures none
 
 # the exhaustive tests too: every boundary, escape, trainer and client; hours on two cores
 test-all: $(BIN)/uv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))  # also where `pythonpath` is another
 pytest_plugins = ("costs", "selection")
+
+# Most tests play a few steps of options of their own. The kit and the tests of batches compile the
+# rules of every environment; with 0 everything compiles at once, as it does for users.
+os.environ.setdefault("PALESTRA_COMPILE_AFTER", "1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs beside it
     signal.signal(signal.SIGINT, signal.default_int_handler)  # programs under test inherit this

@@ -268,7 +268,7 @@ def test_completion_scripts_are_offered() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "palestra", "play", "games/ConnectFour-v0"]
-    command += ["--agents", "mcts:simulations=40", "--episodes", "100000", "--out", str(tmp_path)]
+    command += ["--agents", "random", "--episodes", "100000", "--out", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     record = tmp_path / "episode.jsonl"
     for _ in range(600):

@@ -75,6 +75,41 @@ def test_two_configurations_compiled_apart_do_not_mix_when_loaded_together(tmp_p
         assert done.returncode == 0, f"{names}: {done.stderr[-300:]}"
 
 
+PATIENT = """
+import sys
+import palestra
+from palestra import Rng
+
+e = palestra.make("games/ConnectFour-v0", view="episode", seed=0)
+slow = palestra.make("games/ConnectFour-v0", view="episode", seed=0, compiled=False)
+rng, played, compiled_at = Rng(0), 0, None
+while not e.over:
+    assert e.state.tobytes() == slow.state.tobytes()
+    assert e.state_key(0) == slow.state_key(0)
+    if compiled_at is None and "numba" in sys.modules:
+        compiled_at = played
+    played += 1
+    move = slow.game.sample(slow.state, slow.to_act[0], rng)
+    e.act({e.to_act[0]: move}), slow.act({slow.to_act[0]: move})
+assert list(e.returns) == list(slow.returns)
+print(compiled_at)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "says"), [("1000", "None"), ("1e-9", "0"), ("0", "0")])
+def test_rules_are_compiled_after_they_ran_interpreted_for_so_long(seconds: str, says: str) -> None:
+    env = {**os.environ, "PALESTRA_COMPILE_AFTER": seconds}
+    command = [sys.executable, "-c", PATIENT]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert (done.stdout.strip(), done.stderr) == (says, "")
+
+
+def test_a_patience_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALESTRA_COMPILE_AFTER", "soon")
+    with pytest.raises(InvalidOption, match=r"PALESTRA_COMPILE_AFTER .* not 'soon'"):
+        Episode(TicTacToe(), 0)
+
+
 def test_an_unwritable_cache_says_what_to_set(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from palestra.engine import driver
-from palestra.engine.compiled import compiles_by_default, debugging, driver_for
+from palestra.engine.compiled import compiles_by_default, debugging, driver_for, patience
 from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
 from palestra.kernel.events import Event
 from palestra.kernel.game import Mask, Step, allowed_actions
@@ -23,10 +23,10 @@ class ArraySimulator(Simulator):
 
     game: ArrayGame
 
-    def __init__(self, game: ArrayGame, compiled: bool) -> None:
+    def __init__(self, game: ArrayGame, compiled: bool, patience: float = 0.0) -> None:
         self.game = game
         self.compiled = compiled
-        self._driver: Final = driver_for(game, compiled)
+        self._driver: Final = driver_for(game, compiled, patience)
         self._seats = tuple((seat,) for seat in range(game.num_players))
         self._all_seats = tuple(range(game.num_players))
         self._everyone = bytes([1] * game.num_players)
@@ -134,7 +134,7 @@ class ArraySimulator(Simulator):
         }
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        ArraySimulator.__init__(self, kept["game"], kept["compiled"])
+        ArraySimulator.__init__(self, kept["game"], kept["compiled"], patience())
         self._adopt(kept["memory"])
         self.to_act = kept["to_act"]
 
@@ -289,7 +289,7 @@ def frozen_view(array: Any) -> Any:
 
 def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
     if compiled is None:
-        compiled = not debugging() and compiles_by_default()
+        return ArraySimulator(game, not debugging() and compiles_by_default(), patience())
     return ArraySimulator(game, compiled)
 
 

@@ -18,6 +18,7 @@ from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Timer
+from time import thread_time
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -72,6 +73,21 @@ def debugging() -> bool:
     return os.environ.get("PALESTRA_DEBUG", "") not in ("", "0")
 
 
+def patience() -> float:
+    """PALESTRA_COMPILE_AFTER: seconds that rules run interpreted before they are compiled; 0.
+
+    For many short programs with options of their own, such as the tests of a plugin: compiling
+    takes longer than they last.
+    """
+    given = os.environ.get("PALESTRA_COMPILE_AFTER", "") or "0"
+    try:
+        return float(given)
+    except ValueError:
+        raise InvalidOption(
+            f"PALESTRA_COMPILE_AFTER is a number of seconds such as 1.5, not {given!r}"
+        ) from None
+
+
 @dataclass(slots=True)
 class Driver:
     """The functions of `palestra.engine.driver` for one game, ready to call on its timesteps."""
@@ -89,9 +105,19 @@ ENTRIES = tuple(field.name for field in fields(Driver))
 
 
 @lru_cache(maxsize=256)
-def driver_for(game: ArrayGame, compiled: bool) -> Driver:
-    """The driver of one game with one configuration, compiled or interpreted."""
-    return _compiled_driver(game) if compiled else _interpreted_driver(game)
+def driver_for(game: ArrayGame, compiled: bool, patience: float = 0.0) -> Driver:
+    """The driver of one game with one configuration, compiled or interpreted.
+
+    With patience, one to be compiled runs interpreted until that has taken so many seconds.
+    """
+    if not compiled:
+        return _interpreted_driver(game)
+    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
+    if patience > 0:
+        _fill_patiently(driver, game, patience)
+    else:
+        _fill(driver, game)
+    return driver
 
 
 def rule_functions(game: ArrayGame) -> dict[str, FunctionType]:
@@ -148,7 +174,33 @@ def _interpreted_driver(game: ArrayGame) -> Driver:
     return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
 
 
-def _compiled_driver(game: ArrayGame) -> Driver:
+def _fill_patiently(driver: Driver, game: ArrayGame, seconds: float) -> None:
+    """Give a driver entries that run interpreted until that has taken so many seconds."""
+    module = _plain_module(game, DRIVER)
+    left = seconds
+
+    def trying(entry: str) -> Callable[..., int]:
+        plain = getattr(module, entry)
+
+        def call(*arguments: Any) -> int:
+            nonlocal left
+            if left <= 0:  # kept by somebody since before the others were replaced
+                return int(getattr(driver, entry)(*arguments))
+            started = thread_time()
+            result = int(plain(*arguments))
+            left -= thread_time() - started
+            if left <= 0:
+                _fill(driver, game)
+            return result
+
+        return call
+
+    for entry in ENTRIES:
+        setattr(driver, entry, trying(entry))
+
+
+def _fill(driver: Driver, game: ArrayGame) -> None:
+    """Give a driver entries that compile, or load from the disk, when they are first called."""
     module = _compiled_module(game, DRIVER)
     from numba import from_dtype, int64
 
@@ -156,14 +208,12 @@ def _compiled_driver(game: ArrayGame) -> Driver:
         "timesteps": from_dtype(game.timestep_dtype)[::1],
         "rivals": from_dtype(rivals_dtype(game))[::1],
     }
-    driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
     for entry in ENTRIES:
         dispatcher = getattr(module, entry)
         code = dispatcher.py_func.__code__
         names = code.co_varnames[: code.co_argcount]
         signature = tuple(types.get(name, int64) for name in names)
         setattr(driver, entry, _Waiting(game, driver, entry, dispatcher, signature))
-    return driver
 
 
 def _not_yet(*_: Any) -> None:

@@ -114,7 +114,6 @@ def serve_command(
             move_seconds=move_seconds,
             public=not people,  # seats of people are taken by link
         )
-    write_logs(log_json)
     url = store if "://" in store else f"sqlite:///{store}"
     try:
         limits = msgspec.convert(read_options(limit or []), Limits)
@@ -133,6 +132,7 @@ def serve_command(
             *(inside or "127.0.0.1", limits, log_json, other_versions),
         )
         port_socket = listen(host, port)
+        write_logs(log_json)
         console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
         with held:
             serve_workers(settings, workers, port_socket, **UVICORN, **tls)
@@ -144,6 +144,7 @@ def serve_command(
 
         spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
     port_socket = listen(host, port)
+    write_logs(log_json)
     home = _home(port_socket, certificate)
 
     def tell(opened: NewMatch) -> None:
