@@ -23,10 +23,12 @@ class ArraySimulator(Simulator):
 
     game: ArrayGame
 
-    def __init__(self, game: ArrayGame, compiled: bool, patience: float = 0.0) -> None:
+    def __init__(self, game: ArrayGame, compiled: bool | None) -> None:
         self.game = game
-        self.compiled = compiled
-        self._driver: Final = driver_for(game, compiled, patience)
+        self.asked = compiled
+        left = compiled is None
+        self.compiled = not debugging() and compiles_by_default() if left else bool(compiled)
+        self._driver: Final = driver_for(game, self.compiled, patience() if left else 0.0)
         self._seats = tuple((seat,) for seat in range(game.num_players))
         self._all_seats = tuple(range(game.num_players))
         self._everyone = bytes([1] * game.num_players)
@@ -34,7 +36,7 @@ class ArraySimulator(Simulator):
         self._blank = bytes(game.timestep_dtype.itemsize)
         self._adopt(self._blank)
         self.to_act = ()
-        if compiled:
+        if self.compiled:
             vars(game)["seen"] = Observer(game, self._driver)
 
     def _adopt(self, memory: bytes | bytearray) -> None:
@@ -128,13 +130,13 @@ class ArraySimulator(Simulator):
     def __getstate__(self) -> dict[str, Any]:
         return {
             "game": self.game,
-            "compiled": self.compiled,
+            "asked": self.asked,
             "to_act": self.to_act,
             "memory": bytes(self._memory),
         }
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        ArraySimulator.__init__(self, kept["game"], kept["compiled"], patience())
+        ArraySimulator.__init__(self, kept["game"], kept["asked"])
         self._adopt(kept["memory"])
         self.to_act = kept["to_act"]
 
@@ -287,12 +289,6 @@ def frozen_view(array: Any) -> Any:
     return np.asarray(memoryview(array).toreadonly())
 
 
-def open_array_simulator(game: ArrayGame, compiled: bool | None) -> ArraySimulator:
-    if compiled is None:
-        return ArraySimulator(game, not debugging() and compiles_by_default(), patience())
-    return ArraySimulator(game, compiled)
-
-
 def register() -> None:
     """Let episodes of array games run here."""
-    simulate_with(ArrayGame, open_array_simulator)
+    simulate_with(ArrayGame, ArraySimulator)

@@ -278,7 +278,7 @@ class Episode:
         return log
 
     def _at_start(self) -> Simulator:
-        simulator = open_simulator(self.game, getattr(self._simulator, "compiled", None))
+        simulator = open_simulator(self.game, getattr(self._simulator, "asked", None))
         if self._start is None:
             simulator.begin(self.seed)
         else:

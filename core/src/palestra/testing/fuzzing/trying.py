@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from palestra.engine.array_simulator import open_array_simulator
+from palestra.engine.array_simulator import ArraySimulator
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
@@ -41,8 +41,8 @@ def check(case: Case, spec: EnvSpec | None = None) -> None:
 @contextmanager
 def without_compiling() -> Iterator[None]:
     """Run array games without compiling them: every set of options would be compiled anew."""
-    simulate_with(ArrayGame, lambda game, compiled: open_array_simulator(game, bool(compiled)))
+    simulate_with(ArrayGame, lambda game, compiled: ArraySimulator(game, bool(compiled)))
     try:
         yield
     finally:
-        simulate_with(ArrayGame, open_array_simulator)
+        simulate_with(ArrayGame, ArraySimulator)
