@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ ENVIRONMENT = re.compile(r"[a-z]\w*/\w+-v\d+")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the exhaustive tests too")
     parser.addoption("--shard", help="run a part of the exhaustive tests alone, such as 0/24")
+    parser.addoption("--chosen", help="run only the tests that a file names, one a line")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -29,9 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     the next in a fraction of the time.
     """
     kept = _asked_for(config, items)
+    if (chosen := config.getoption("--chosen")) is not None:
+        names = set(Path(chosen).read_text("utf-8").splitlines())
+        kept = [item for item in kept if item.nodeid in names]
     if len(kept) < len(items):
-        chosen = set(kept)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        left = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in left])
     slow = [item for item in kept if item.get_closest_marker("slow")]
     slow.sort(key=lambda item: item.get_closest_marker("late") is not None)
     quick = [item for item in kept if not item.get_closest_marker("slow")]
