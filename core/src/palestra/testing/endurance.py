@@ -14,6 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from palestra.engine.compiled import compiles_by_default
+from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.rng import Rng
 from palestra.testing.subject import Subject, play_on, random_actions, require
 from palestra.views.gym import GymView
@@ -32,8 +34,9 @@ def resets_leave_nothing(subject: Subject, resets: int = RESETS) -> None:
     obs = "text" if "text" in subject.spec.observations else "array"
     for _ in play_on(subject.episode(5), Rng(1), 2):
         pass  # where indices are checked, which compiled rules do not do
-    env = GymView(subject.game, obs=obs)
-    _group(env, 100)  # warm caches
+    array = isinstance(subject.game, ArrayGame) and compiles_by_default()
+    env = GymView(subject.game, obs=obs, compiled=True if array else None)
+    _group(env, 100)  # compile, and warm caches
     gc.freeze()  # what is there already need not be looked through twenty times
     try:
         _watch(env, resets)
