@@ -240,6 +240,48 @@ class PartialDecisions(PalestraError):
         self.turns, self.answers = list(turns), list(answers)
 
 
+def plain_decision(decision: Decision) -> Decision:
+    """A copy of plain values, which an agent that keeps the original cannot change any more.
+
+    The action stays as it is: the episode makes it plain when it checks it.
+    """
+    return Decision(
+        *(
+            value if name == "action" else _plain(value)
+            for name, value in msgspec.structs.asdict(decision).items()
+            if name in Decision.__struct_fields__
+        )
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A copy of nested data, without a method of a value's own type being called.
+
+    What is no data stays as it is; `decision_problem` refuses it.
+    """
+    kind = type(value)
+    if value is None or kind in _PLAIN:
+        return value
+    for plain, copied in _COPIES.items():
+        if issubclass(kind, plain):
+            return copied(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+_PLAIN = frozenset({str, int, float, bool})
+_COPIES: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__index__,
+    float: float.__float__,
+    np.generic: np.generic.item,
+    dict: lambda value: {_plain(key): _plain(one) for key, one in dict.items(value)},
+    list: lambda value: [_plain(one) for one in list.__iter__(value)],
+    tuple: lambda value: tuple([_plain(one) for one in tuple.__iter__(value)]),
+    Usage: lambda value: Usage(*map(_plain, msgspec.structs.astuple(value)[:6])),
+    Tokens: lambda value: Tokens(*map(_plain, msgspec.structs.astuple(value)[:6])),
+}
+
+
 def decision_problem(decision: Any) -> str:
     """Why a decision cannot be recorded; empty if it can."""
     if not isinstance(decision, Decision):

@@ -11,7 +11,7 @@ import numpy as np
 
 from palestra.engine import driver
 from palestra.engine.compiled import compiles_by_default, debugging, driver_for, patience
-from palestra.kernel.array_game import ArrayGame, action_number, plain_actions
+from palestra.kernel.array_game import ArrayGame, action_number
 from palestra.kernel.events import Event
 from palestra.kernel.game import Mask, Step, allowed_actions
 from palestra.kernel.rng import MASK, Rng
@@ -259,7 +259,7 @@ class ArraySimulator(Simulator):
         return self.game.clone(self.state)
 
     def events(self, before: Any, actions: Mapping[int, Any]) -> Sequence[Event]:
-        return self.game.narrate(before, plain_actions(actions), self.state)
+        return self.game.narrate(before, actions, self.state)
 
 
 class Observer:

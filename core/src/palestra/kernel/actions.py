@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
 from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
@@ -39,6 +40,27 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
                 shown.append(f"{name}={value!r}")
         call = f"{type(self).__name__}({', '.join(shown)})"
         return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", call)
+
+
+def plain_action(action: Any) -> Any:
+    """An action as a value that nobody else holds and that answers the same whenever it is asked.
+
+    A whole number of a subclass of int or of numpy becomes an int, without a method of its own
+    being called, and a typed action is copied. Anything else is returned as it is.
+    """
+    kind = type(action)
+    if kind is int or kind is bool:
+        return action
+    if issubclass(kind, TextAction):
+        return msgspec.structs.replace(action)
+    if issubclass(kind, int):
+        return int.__index__(action)
+    if issubclass(kind, np.integer):
+        return np.generic.item(action)
+    if issubclass(kind, np.ndarray):
+        array = np.ndarray.view(action, np.ndarray)
+        return array.item() if array.ndim == 0 and array.dtype.kind in "iu" else action
+    return action
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from palestra import rules
+from palestra.kernel.actions import plain_action
 from palestra.kernel.answers import FORM, find_stated
 from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, show
 from palestra.kernel.events import Event
@@ -409,18 +410,5 @@ def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
 
 def action_number(action: object) -> int | None:
     """The int of an int or a numpy integer; None for anything else."""
-    if isinstance(action, int | np.integer) and not isinstance(action, bool):
-        return int(action)
-    if isinstance(action, np.ndarray) and action.ndim == 0 and action.dtype.kind in "iu":
-        return int(action)
-    return None
-
-
-def plain_actions(actions: Mapping[int, Any]) -> Mapping[int, Any]:
-    """Actions by seat with numpy's integers as Python's, which records and events can hold."""
-    for action in actions.values():
-        if type(action) is not int and action_number(action) is not None:
-            return {
-                seat: n if (n := action_number(a)) is not None else a for seat, a in actions.items()
-            }
-    return actions
+    number = plain_action(action)
+    return number if type(number) is int else None

@@ -7,8 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from palestra.kernel.array_game import plain_actions
-from palestra.kernel.errors import InvalidAction, OutOfTurn, PalestraError, cause, show
+from palestra.kernel.actions import plain_action
+from palestra.kernel.errors import (
+    InvalidAction,
+    InvalidOption,
+    OutOfTurn,
+    PalestraError,
+    cause,
+    show,
+)
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
 from palestra.kernel.lives import NOBODY_NEW, Life, Lives, newcomers
@@ -240,15 +247,20 @@ class Episode:
             why = f"it cannot be read ({cause(error)})"
             raise InvalidAction(text, self.legal_text(seat), why=why) from error
 
-    def check(self, seat: int, action: Any) -> None:
-        """Raise `InvalidAction` unless `action`, which may be any object, is legal for a seat."""
+    def check(self, seat: int, action: Any) -> Any:
+        """An action, which may be any object, as the plain value to play.
+
+        Raises `InvalidAction` unless it is legal for a seat.
+        """
         try:
-            self._simulator.check(seat, action)
+            plain = plain_action(action)
+            self._simulator.check(seat, plain)
         except InvalidAction:
             raise
         except Exception as error:
             why = f"it is no action ({cause(error)})"
             raise InvalidAction(action, self.legal_text(seat), why=why) from error
+        return plain
 
     # The log
 
@@ -344,7 +356,7 @@ class Episode:
         while link is not None:
             link, actions, notes = link
             if isinstance(actions, Mapping):
-                steps.append(PlayedStep(plain_actions(actions), notes))
+                steps.append(PlayedStep(actions, notes))
             else:  # of several steps: see `play_through`
                 steps += [PlayedStep(step, notes) for step in reversed(list(actions))]
         steps.reverse()
@@ -359,12 +371,20 @@ class Episode:
         an action of a single seat on which the game raises. Any other exception of the game reaches
         the caller, and the episode is unchanged.
         """
+        if type(actions) is not dict and not isinstance(actions, Mapping):
+            raise InvalidOption(
+                f"act() takes a mapping of seats to actions such as {{0: 4}}, not {show(actions)}"
+            )
         to_act = self.to_act
         if len(actions) != len(to_act) or not actions:
             raise self._out_of_turn(actions)
+        plain: dict[int, Any] = {}  # no object of the caller's that could change later
         for seat in to_act:
             if seat not in actions:
                 raise self._out_of_turn(actions)
+            action = actions[seat]
+            plain[seat] = action if type(action) is int else plain_action(action)
+        actions = plain
         before = None if self._log is None else self._simulator.before_step()
         try:
             legal = self._simulator.advance(actions)

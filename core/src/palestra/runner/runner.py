@@ -19,6 +19,7 @@ from palestra.agents.agent import (
     Turn,
     decision_problem,
     memory_keys,
+    plain_decision,
 )
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.kernel.episode import Episode
@@ -294,9 +295,13 @@ class Runner:
     def _check_answer(self, pending: PendingTurn, answer: Decision | Exception) -> Decision | None:
         """The answer if it can be recorded; otherwise None, and the turn's episode ends."""
         if isinstance(answer, Decision):
-            problem = decision_problem(answer)
+            try:
+                plain = plain_decision(answer)
+                problem = decision_problem(plain)
+            except Exception as error:  # a mapping of the agent's own
+                problem = cause(error)
             if not problem:
-                return answer
+                return plain
             answer = InvalidOption(f"agent {pending.agent.name!r}: {problem}")
         self._fail(pending.running, answer)
         return None
@@ -316,8 +321,7 @@ class Runner:
                 action = episode.parse(seat, decision.text)
                 running.since[seat] = episode.cursor(seat)
             else:
-                action = decision.action
-                episode.check(seat, action)
+                action = episode.check(seat, decision.action)
         except InvalidAction as error:
             self.refuse(running, seat, decision, error)
         else:

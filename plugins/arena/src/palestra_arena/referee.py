@@ -22,7 +22,7 @@ from palestra import (
     make_agent,
     record_episode,
 )
-from palestra.agents.agent import PartialDecisions, decision_problem
+from palestra.agents.agent import PartialDecisions, decision_problem, plain_decision
 from palestra.kernel.episode import Truncate
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
@@ -145,8 +145,12 @@ def _check_answer(turn: Turn, answer: object) -> Decision | AgentFailed:
         return _failed_with(turn.seat, answer)
     if not isinstance(answer, Decision):
         return AgentFailed(turn.seat, f"the agent answered {type(answer).__name__}")
-    problem = decision_problem(answer) or _action_problem(turn, answer)
-    return AgentFailed(turn.seat, problem) if problem else answer
+    try:
+        plain = plain_decision(answer)
+        problem = decision_problem(plain) or _action_problem(turn, plain)
+    except Exception as error:  # of an unusual object
+        return _failed_with(turn.seat, error)
+    return AgentFailed(turn.seat, problem) if problem else plain
 
 
 def _action_problem(turn: Turn, decision: Decision) -> str:
@@ -156,7 +160,7 @@ def _action_problem(turn: Turn, decision: Decision) -> str:
             "" if decision.text is not None else "the agent answered with neither action nor text"
         )
     kinds = getattr(turn.game, "action_types", None)
-    good = isinstance(action, tuple(kinds)) if kinds else hasattr(action, "__index__")
+    good = isinstance(action, tuple(kinds)) if kinds else hasattr(type(action), "__index__")
     return "" if good else f"the agent played a {type(action).__name__}"
 
 
