@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from palestra import EnvSpec, Event, Outcome, Step, only
+from palestra import EnvSpec, Event, Grammar, OneOf, Option, Outcome, Scene, Step, only
 from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
 from palestra_envs.text.commons.game import Commons
-from palestra_envs.text.negotiation.game import Negotiation, NegotiationState
+from palestra_envs.text.negotiation.game import Negotiation, NegotiationState, Propose
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
 from palestra_games.dilemmas.donor_game import DonorGame
@@ -27,6 +27,8 @@ from palestra_markets.language.persuasion import Persuasion
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
 TEXT = EnvSpec("broken/Text-v0", "", (2, 2), "sequential", "general")
 LEFT: list[object] = []
+PRICES = [10, 20]
+PICTURES: list[object] = []
 BUFFER = np.zeros(1, np.uint8)
 
 
@@ -47,6 +49,22 @@ class LeaksInTheArray(KuhnPoker):
 class TellsEverybody(Negotiation):
     def opening(self, state: NegotiationState) -> list[Event]:
         return [Event(e.kind, e.text, e.data) for e in super().opening(state)]
+
+
+@dataclass(frozen=True)
+class LendsItsPrices(Negotiation):
+    """Its grammar holds a list that all its episodes share."""
+
+    def legal(self, state: NegotiationState, seat: int) -> Grammar:
+        return Grammar((Option(Propose, {"price": OneOf(PRICES)}),))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class LendsItsPicture(TicTacToe):
+    """Its pictures are one list, which whoever looks can write into."""
+
+    def scene(self, state: Any, seat: int | None = None) -> Scene:
+        return Scene("", PICTURES)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -230,6 +248,8 @@ class KeysTheTurn(Negotiation):
         ),
         (KeepsQuiet, "newcomers_start_afresh", "say so with has_newcomers"),
         (Expects, "newcomers_start_afresh", "nobody joined in 12 games"),
+        (LendsItsPrices, "turns_give_what_is_their_own", "writing into turn.legal of seat 0"),
+        (LendsItsPicture, "turns_give_what_is_their_own", "changes ['scene'] in this episode"),
         (RepeatsSecrets, "private_events_stay_private", "reads 'To you"),
         (SharesState, "clone_is_independent", "changed the original"),
         (DrawsFromTheProcess, "seeds_decide", "random generator"),

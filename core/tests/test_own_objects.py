@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +11,9 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from palestra import Decision, Episode, InvalidOption, Turn, verify
+from palestra import Decision, Episode, Event, Integer, InvalidOption, Option, Turn, verify
 from palestra.kernel.actions import plain_action
+from palestra_envs.text.negotiation.game import Propose
 from palestra_games.board.tic_tac_toe import TicTacToe
 
 GAMES = ("games/TicTacToe-v0", "games/KuhnPoker-v0", "games/Chicken-v0", "grid/Foraging-v0")
@@ -111,6 +114,41 @@ def test_a_plain_action_is_an_int(action: Any) -> None:
     plain = plain_action(action)
     assert type(plain) is int
     assert plain == 3
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
+def test_what_is_shared_cannot_be_written_into_and_still_travels(copied: Any) -> None:
+    data = {
+        "cards": [1, {"suit": "spades"}],
+        "seats": {1, 2},
+        "board": np.zeros(2),
+        "pair": ([1], 2),
+    }
+    event = Event("deal", "Cards are dealt.", data)
+    option = Option(Propose, {"price": Integer(0, 100)})
+    for shared in (event, copied(event)):
+        for write in (
+            lambda e: e.data.update(more=1),
+            lambda e: e.data.__setitem__("more", 1),
+            lambda e: e.data["cards"].append(2),
+            lambda e: e.data["cards"].__iadd__([2]),
+            lambda e: e.data["cards"][1].pop("suit"),
+            lambda e: e.data["pair"][0].clear(),
+            lambda e: e.data["seats"].add(3),
+            lambda e: e.data["board"].__setitem__(0, 1.0),
+            lambda e: e.data["board"].setflags(write=True),
+        ):
+            with pytest.raises((TypeError, ValueError, AttributeError)):
+                write(shared)
+        assert shared.data["cards"] == [1, {"suit": "spades"}]
+    data["cards"].append(9)  # type: ignore[attr-defined]
+    assert len(event.data["cards"]) == 2
+    for one in (option, copied(option)):
+        with pytest.raises(TypeError):
+            one.fields["price"] = Integer(0, 1)  # type: ignore[index]
+        assert one == option
 
 
 class Words(str):

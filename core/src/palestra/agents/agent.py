@@ -143,7 +143,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def transcript(self) -> Sequence[Event]:
         """The events that this person may know; a newcomer's transcript begins when they join."""
-        return self._episode.transcript(self.seat, self.life)
+        return tuple(self._episode.transcript(self.seat, self.life))
 
     @property
     def cursor(self) -> int:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
@@ -189,10 +190,19 @@ def _digits(low: str, high: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One kind of action that is legal now, and what each of its fields may hold."""
+    """One kind of action that is legal now, and what each of its fields may hold.
+
+    `fields` cannot be written into: agents are given what seats and episodes share.
+    """
 
     action: type[TextAction]
     fields: Mapping[str, Domain] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.action, dict(self.fields))
 
     @property
     def name(self) -> str:
