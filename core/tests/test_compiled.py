@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
-from palestra import Episode, InvalidOption
+from palestra import Episode, InvalidOption, PalestraError
 from palestra.engine.batch import Batch
-from palestra.engine.compiled import device_functions, fingerprint, helpers_of
+from palestra.engine.compiled import cache_folder, device_functions, fingerprint, helpers_of
 from palestra_games.board import tic_tac_toe
 from palestra_games.board.connect_four import ConnectFour
 from palestra_games.board.tic_tac_toe import TicTacToe
@@ -118,6 +118,63 @@ def test_an_unwritable_cache_says_what_to_set(tmp_path: Path) -> None:
         [sys.executable, "-c", FIRST_STEP], capture_output=True, text=True, env=env, check=False
     )
     assert "set PALESTRA_CACHE to a folder" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize("place", [".", "compiled", "compiled/__pycache__"])
+@pytest.mark.parametrize(
+    ("mode", "owner", "group", "says"),
+    [
+        (0o777, None, None, "can be written by everybody"),
+        (0o1777, None, None, "can be written by everybody"),
+        (0o755, 65534, None, "belongs to user 65534"),
+        (0o775, None, 65534, "can be written by group 65534"),
+        (0o775, None, None, ""),
+        (0o755, None, 65534, ""),
+    ],
+)
+def test_code_that_somebody_else_could_have_written_is_not_run(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    mode: int,
+    owner: int | None,
+    group: int | None,
+    says: str,
+) -> None:
+    (tmp_path / "compiled/__pycache__").mkdir(parents=True)
+    folder = tmp_path / place
+    folder.chmod(mode)
+    mine = folder.stat()
+    if owner is not None:  # which only root could give away: so they are looked at by another
+        monkeypatch.setattr("os.geteuid", lambda: mine.st_uid + 1)
+        says = f"belongs to user {mine.st_uid}, and you are user {mine.st_uid + 1}"
+        if mine.st_uid == 0:
+            os.chown(folder, owner, -1)
+            monkeypatch.undo()
+            says = "belongs to user 65534"
+    if group is not None:
+        if os.geteuid():
+            monkeypatch.setattr("os.getegid", lambda: mine.st_gid + 1)
+            says = says and f"can be written by group {mine.st_gid}"
+        else:
+            os.chown(folder, -1, group)
+    monkeypatch.setenv("PALESTRA_CACHE", str(tmp_path))
+    if says:
+        with pytest.raises(PalestraError, match=says) as refused:
+            cache_folder()
+        assert "set PALESTRA_CACHE to a folder that only you can write" in str(refused.value)
+    else:
+        assert cache_folder() == tmp_path / "compiled"
+
+
+def test_a_planted_driver_is_replaced_before_it_is_run(tmp_path: Path) -> None:
+    game = TicTacToe()
+    planted = tmp_path / "compiled" / f"tictactoe_driver_{fingerprint(game)}.py"
+    planted.parent.mkdir()
+    planted.write_text("raise SystemExit('planted code runs')\n")
+    assert run(tmp_path) == "[0, 0, 0, 0, 1, 0, 0, 0, 0]\n"
+    assert "planted" not in planted.read_text()
 
 
 def test_the_fingerprint_knows_options_helpers_and_constants(

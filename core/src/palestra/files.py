@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -123,6 +124,25 @@ def writable(path: str | Path) -> Iterator[None]:
             f"cannot write {path}: {error.strerror or error}; free some room or choose a folder "
             "that can be written"
         ) from error
+
+
+def refuse_strangers(path: Path, advice: str) -> None:
+    """Raise `PalestraError` if somebody else could have written a file or folder that is run.
+
+    It must belong to this user or to root, and nobody else may write it but this user's own group.
+    """
+    if os.name != "posix" or not path.exists():
+        return
+    found, me = path.stat(), os.geteuid()
+    if found.st_uid not in (0, me):
+        why = f"belongs to user {found.st_uid}, and you are user {me}"
+    elif found.st_mode & stat.S_IWOTH:
+        why = "can be written by everybody"
+    elif found.st_mode & stat.S_IWGRP and found.st_gid not in (0, os.getegid()):
+        why = f"can be written by group {found.st_gid}, which is not yours"
+    else:
+        return
+    raise PalestraError(f"{path} {why}, so the code in it is not run; {advice}")
 
 
 def _umask() -> int:

@@ -27,7 +27,7 @@ import numpy as np
 from palestra.engine import batch_driver, driver
 from palestra.engine.explaining import compile_error
 from palestra.engine.lanes import lane_dtype, rivals_dtype, shared_dtype
-from palestra.files import write_text
+from palestra.files import refuse_strangers, write_text
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import InvalidOption, MissingExtra, PalestraError
 from palestra.kernel.rng import threefry
@@ -241,8 +241,9 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     digest = fingerprint(game)
     name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
     path = cache_folder() / f"{name}.py"
-    if not path.exists():  # other processes may be writing the same file
-        write_text(path, template.read_text("utf-8"))
+    source = template.read_text("utf-8")
+    if not path.exists() or path.read_text("utf-8") != source:
+        write_text(path, source)  # other processes may be writing the same file
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= lane_functions(game)
@@ -522,4 +523,6 @@ def cache_folder() -> Path:
             f"cannot write compiled games to {folder}: {error}; set PALESTRA_CACHE to a folder "
             "that can be written"
         ) from error
+    for place in (folder.parent, folder, folder / "__pycache__"):
+        refuse_strangers(place, "set PALESTRA_CACHE to a folder that only you can write")
     return folder
