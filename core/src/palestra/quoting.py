@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 # The first character of what may be a special token of some model's chat template
 _TOKEN = re.compile(
     r"<(?=[|｜]|[^\s<>][^<>\n]{0,80}>)"  # <|im_end|> <｜User｜> </s> <seed:bos> <<SYS>> <[PAD]>
+    r"|\[(?=@[A-Z_]{2,80}@\])"  # [@BOS@]
     r"|\[(?=/?[a-z]?[A-Z_]{2}[A-Z_0-9]{0,80}\]|\||control_\d|e~\[)"  # [INST] [gMASK] [|user|] [e~[
     r"|\](?=[~<])"  # ]~b] ]<]
     r"|>(?=>[A-Z]{3,80}<<)"  # >>TITLE<<
@@ -26,8 +27,8 @@ def quote(text: str) -> str:
 
     It is enclosed in quotation marks. Line breaks, quotation marks and backslashes are escaped as
     in Python; control and direction characters, and what opens a special token of a language
-    model's chat template (`<|im_end|>`, `</s>`, `[INST]`), as `\\u{…}`. `unquote` gives the text
-    back.
+    model's chat template (`<|im_end|>`, `</s>`, `[INST]`), also once the text is normalised
+    (`＜`), as `\\u{…}`. `unquote` gives the text back.
     """
     return f'"{escape(text)}"'
 
@@ -49,10 +50,22 @@ def _escape_marks(marked: str) -> Iterator[str]:
             yield _SHORT[letter]
         elif letter.isascii() and letter.isprintable():
             yield letter
-        elif letter not in _KEPT and unicodedata.category(letter) in _UNSEEN:
+        elif letter not in _KEPT and (
+            unicodedata.category(letter) in _UNSEEN or _opens_if_normalised(letter)
+        ):
             yield f"\\u{{{ord(letter):x}}}"
         else:
             yield letter
+
+
+def _opens_if_normalised(letter: str) -> bool:
+    """Whether a tokenizer that normalises text reads a letter such as `＜` as an opener."""
+    if letter.isascii() or letter.isalnum():
+        return False
+    return not _OPENERS.isdisjoint(unicodedata.normalize("NFKD", letter))
+
+
+_OPENERS = frozenset("<>[]|")
 
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, directions, half characters, line separators
@@ -71,7 +84,15 @@ def disarm(text: str) -> str:
     Moves are written by `repr`, which escapes quotes and controls but not `<|im_end|>`.
     """
     marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
-    return marked.replace("\n", "\\n")
+    marked = marked.replace("\n", "\\n")
+    return (
+        marked
+        if marked.isascii()
+        else "".join(
+            f"\\u{{{ord(letter):x}}}" if _opens_if_normalised(letter) else letter
+            for letter in marked
+        )
+    )
 
 
 def without(text: str, strings: Collection[str]) -> str:

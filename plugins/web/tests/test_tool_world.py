@@ -397,7 +397,7 @@ def test_the_false_page_is_at_its_rank_and_everything_else_as_in_the_clean_run(r
             value = state.rows[table, row, goal.by]
             query = f"{table} {goal.by} {value} {goal.column}"
             step = game.step(state, {0: call("search_pages", query=query)})
-            pages[pollution] = step.events[0].data["result"]
+            pages[pollution] = list(step.events[0].data["result"])
         false = pages[rank].pop(rank - 1)
         assert false["source"] == "blog"
         assert false["text"].startswith(FALSE_PAGE[:12])

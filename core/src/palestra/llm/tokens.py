@@ -49,12 +49,11 @@ def _template_messages(
 
 
 class Special(NamedTuple):
-    """A tokenizer's special tokens, and whether any is looked for in the normalised text."""
+    """A tokenizer's special tokens."""
 
     size: int
     texts: frozenset[str]
     ids: frozenset[int]
-    normalised: bool
 
 
 _known: WeakKeyDictionary[Any, Special] = WeakKeyDictionary()  # by tokenizer; reading takes 0.4 ms
@@ -69,24 +68,35 @@ def special_tokens(tokenizer: Any) -> Special:
         known = _known[tokenizer] = Special(
             len(tokenizer),
             frozenset({*tokenizer.all_special_tokens, *(t.content for t in listed.values())}),
-            frozenset(listed),
-            any(token.normalized for token in listed.values()),
+            frozenset({*tokenizer.all_special_ids, *listed} - {tokenizer.unk_token_id}),
         )
     return known
 
 
 def plain_text(tokenizer: Any, text: str) -> str:
-    """A text that gives none of a tokenizer's special tokens: what would begin one is escaped."""
+    """A text that gives none of a tokenizer's special tokens: what would begin one is escaped.
+
+    What a text gives is seen in its tokens, not in its spelling: a tokenizer may normalise it, as
+    `＜s＞` to `<s>`, and find the token among its ordinary pieces.
+    """
     special = special_tokens(tokenizer)
     text = without(text, special.texts)
-    for _ in range(3 if special.normalised else 0):
-        read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        pairs = zip(read["input_ids"], read["offset_mapping"], strict=True)
-        found = {text[start:end].strip() for number, (start, end) in pairs if number in special.ids}
+    for _ in range(3):
+        found = _special_spellings(tokenizer, text, special.ids)
         if not found:
-            break
+            return text
         text = without(text, found)
-    return text
+    return ascii(text)[1:-1]  # no tokenizer has been seen that comes here
+
+
+def _special_spellings(tokenizer: Any, text: str, ids: frozenset[int]) -> set[str]:
+    """The parts of a text that a tokenizer reads as special tokens."""
+    if not tokenizer.is_fast:  # it does not say where a token comes from
+        given = ids.intersection(token_ids(tokenizer, text))
+        return {letter for letter in text if not letter.isalnum()} if given else set()
+    read = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    pairs = zip(read["input_ids"], read["offset_mapping"], strict=True)
+    return {text[start:end].strip() for number, (start, end) in pairs if number in ids}
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
