@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from palestra import Decision, Episode, Event, Integer, InvalidOption, Option, Turn, verify
-from palestra.kernel.actions import plain_action
+from palestra import Decision, Episode, Event, Integer, Option, OutOfTurn, Turn, verify
+from palestra.plain import plain_action
 from palestra_envs.text.negotiation.game import Propose
 from palestra_games.board.tic_tac_toe import TicTacToe
 
@@ -89,7 +89,7 @@ def test_a_number_that_changes_is_played_as_the_number_that_it_is(
 )
 def test_what_is_no_mapping_of_seats_is_named(given: Any) -> None:
     episode = Episode(TicTacToe(), 0, compiled=False)
-    with pytest.raises(InvalidOption, match=r"mapping of seats to actions such as \{0: 4\}, not"):
+    with pytest.raises(OutOfTurn, match=r"takes actions by seat, as in \{0: 4\}, not"):
         episode.act(given)
     assert episode.steps_played == 0
 

@@ -22,6 +22,7 @@ from palestra.kernel.errors import PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
+from palestra.plain import plain_data
 from palestra.scene import Scene
 
 GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
@@ -245,41 +246,12 @@ def plain_decision(decision: Decision) -> Decision:
 
     The action stays as it is: the episode makes it plain when it checks it.
     """
-    return Decision(
-        *(
-            value if name == "action" else _plain(value)
-            for name, value in msgspec.structs.asdict(decision).items()
-            if name in Decision.__struct_fields__
-        )
-    )
-
-
-def _plain(value: Any) -> Any:
-    """A copy of nested data, without a method of a value's own type being called.
-
-    What is no data stays as it is; `decision_problem` refuses it.
-    """
-    kind = type(value)
-    if value is None or kind in _PLAIN:
-        return value
-    for plain, copied in _COPIES.items():
-        if issubclass(kind, plain):
-            return copied(value)
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-_PLAIN = frozenset({str, int, float, bool})
-_COPIES: dict[type, Callable[[Any], Any]] = {
-    str: str.__str__,
-    int: int.__index__,
-    float: float.__float__,
-    np.generic: np.generic.item,
-    dict: lambda value: {_plain(key): _plain(one) for key, one in dict.items(value)},
-    list: lambda value: [_plain(one) for one in list.__iter__(value)],
-    tuple: lambda value: tuple([_plain(one) for one in tuple.__iter__(value)]),
-    Usage: lambda value: Usage(*map(_plain, msgspec.structs.astuple(value)[:6])),
-    Tokens: lambda value: Tokens(*map(_plain, msgspec.structs.astuple(value)[:6])),
-}
+    given = msgspec.structs.asdict(decision)
+    kept: dict[str, Any] = {name: given[name] for name in Decision.__struct_fields__}
+    for name, kind in (("usage", Usage), ("tokens", Tokens)):
+        if issubclass(type(kept[name]), kind):
+            kept[name] = kind(*plain_data(msgspec.structs.astuple(kept[name]))[:6])
+    return Decision(kept.pop("action"), **{name: plain_data(one) for name, one in kept.items()})
 
 
 def decision_problem(decision: Any) -> str:

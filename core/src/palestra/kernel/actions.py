@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
-import numpy as np
 
 from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
@@ -41,27 +40,6 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
                 shown.append(f"{name}={value!r}")
         call = f"{type(self).__name__}({', '.join(shown)})"
         return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", call)
-
-
-def plain_action(action: Any) -> Any:
-    """An action as a value that nobody else holds and that answers the same whenever it is asked.
-
-    A whole number of a subclass of int or of numpy becomes an int, without a method of its own
-    being called, and a typed action is copied. Anything else is returned as it is.
-    """
-    kind = type(action)
-    if kind is int or kind is bool:
-        return action
-    if issubclass(kind, TextAction):
-        return msgspec.structs.replace(action)
-    if issubclass(kind, int):
-        return int.__index__(action)
-    if issubclass(kind, np.integer):
-        return np.generic.item(action)
-    if issubclass(kind, np.ndarray):
-        array = np.ndarray.view(action, np.ndarray)
-        return array.item() if array.ndim == 0 and array.dtype.kind in "iu" else action
-    return action
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +168,7 @@ def _digits(low: str, high: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One kind of action that is legal now, and what each of its fields may hold.
-
-    `fields` cannot be written into: agents are given what seats and episodes share.
-    """
+    """One kind of action that is legal now, and what each of its fields, read only, may hold."""
 
     action: type[TextAction]
     fields: Mapping[str, Domain] = field(default_factory=dict)

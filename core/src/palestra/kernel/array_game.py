@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from palestra import rules
-from palestra.kernel.actions import plain_action
 from palestra.kernel.answers import FORM, find_stated
 from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed_actions
 from palestra.kernel.rng import MASK, Rng, check_seed
 from palestra.kernel.state import HEADER, ArrayState, Record, fields_of
+from palestra.plain import plain_action
 
 StateT = TypeVar("StateT", bound=Record, default=Any)
 Constant = TypeVar("Constant")

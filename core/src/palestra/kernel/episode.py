@@ -7,15 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from palestra.kernel.actions import plain_action
-from palestra.kernel.errors import (
-    InvalidAction,
-    InvalidOption,
-    OutOfTurn,
-    PalestraError,
-    cause,
-    show,
-)
+from palestra.kernel.errors import InvalidAction, OutOfTurn, PalestraError, cause, show
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
 from palestra.kernel.lives import NOBODY_NEW, Life, Lives, newcomers
@@ -24,6 +16,7 @@ from palestra.kernel.registry import renderer
 from palestra.kernel.rng import Rng, check_seed
 from palestra.kernel.simulator import Simulator, open_simulator
 from palestra.kernel.specs import EnvSpec
+from palestra.plain import plain_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +241,7 @@ class Episode:
             raise InvalidAction(text, self.legal_text(seat), why=why) from error
 
     def check(self, seat: int, action: Any) -> Any:
-        """An action, which may be any object, as the plain value to play.
-
-        Raises `InvalidAction` unless it is legal for a seat.
-        """
+        """An action, any object, as the plain value to play; `InvalidAction` if it is illegal."""
         try:
             plain = plain_action(action)
             self._simulator.check(seat, plain)
@@ -371,12 +361,9 @@ class Episode:
         an action of a single seat on which the game raises. Any other exception of the game reaches
         the caller, and the episode is unchanged.
         """
-        if type(actions) is not dict and not isinstance(actions, Mapping):
-            raise InvalidOption(
-                f"act() takes a mapping of seats to actions such as {{0: 4}}, not {show(actions)}"
-            )
         to_act = self.to_act
-        if len(actions) != len(to_act) or not actions:
+        by_seat = type(actions) is dict or isinstance(actions, Mapping)
+        if not by_seat or len(actions) != len(to_act) or not actions:
             raise self._out_of_turn(actions)
         plain: dict[int, Any] = {}  # no object of the caller's that could change later
         for seat in to_act:
@@ -435,9 +422,11 @@ class Episode:
             simulator.advance(played.actions)
         return simulator
 
-    def _out_of_turn(self, actions: Mapping[int, Any]) -> OutOfTurn:
+    def _out_of_turn(self, actions: Any) -> OutOfTurn:
         if self.over:
             return OutOfTurn("the episode is over; reset() it or make a new one")
+        if not isinstance(actions, Mapping):
+            return OutOfTurn(f"act() takes actions by seat, as in {{0: 4}}, not {show(actions)}")
         return OutOfTurn(
             f"got actions for seats {show(list(actions))}, but {list(self.to_act)} are to act"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from palestra.kernel.frozen import FrozenDict, freeze
+from palestra.plain import FrozenDict, freeze
 
 _NOTHING = FrozenDict()
 
