@@ -28,19 +28,20 @@ test again test-all exhaustive newest: export OMP_NUM_THREADS ?= 1
 test-all exhaustive newest: export PALESTRA_COMPILE_AFTER ?= 0
 PREPARE = scripts/chromium.sh & browser=$$!; $(EVERYTHING)
 PYTEST = $(BIN)/pytest -n auto --dist worksteal
+define READ
+$(BIN)/ruff format --check .
+$(BIN)/ruff check .
+$(BIN)/mypy
+endef
 
 test: $(BIN)/uv
 	@$(PREPARE) && wait $$browser
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(READ)
 	$(PYTEST)
 
 # what failed in the last `make test`, one test after the other
 again: $(BIN)/uv
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(READ)
 	$(BIN)/pytest -v --last-failed --last-failed-no-failures none
 
 # the exhaustive tests too: every boundary, escape, trainer and client; hours on two cores

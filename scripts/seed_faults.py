@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import random
@@ -204,24 +205,25 @@ class Copy:
             to.parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_file():
                 shutil.copy2(ROOT / name, to, follow_symlinks=False)
-        sources = [
-            str(p.parent) for p in sorted(folder.glob("*/src")) + sorted(folder.glob("*/*/src"))
-        ]
-        self.path = [str(p / "src") for p in map(Path, sources)] + [str(folder)]
+        self.path = [*sorted(folder.glob("*/src")), *sorted(folder.glob("*/*/src")), folder]
 
-    def test(self, *arguments: str, log: str, **more: str) -> int:
+    def test(self, *arguments: str, log: str, **more: str) -> None:
         """Run pytest in the copy; its output is in the log."""
-        env = os.environ | {"PYTHONPATH": os.pathsep.join(self.path), "OMP_NUM_THREADS": "1"} | more
+        env = (
+            os.environ
+            | {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "OMP_NUM_THREADS": "1"}
+            | more
+        )
         command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q"]
         with (self.folder / log).open("w") as output:
-            return subprocess.run(
+            subprocess.run(
                 [*command, *arguments],
                 cwd=self.folder,
                 env=env,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
-            ).returncode
+            )
 
     def put(self, path: str, changes: dict[int, str]) -> None:
         """Write a file with other lines in place of some."""
@@ -273,12 +275,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20, help="faults of each of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", action="append", default=[], help="only tests in here")
-    parser.add_argument("--work", type=Path, default=ROOT / ".faults", help="where the copy is")
+    parser.add_argument("--work", type=Path, default=ROOT / ".faults", help="where copies are")
     given = parser.parse_args()
     areas = {Path(m).resolve().relative_to(ROOT).as_posix(): given.count for m in given.modules}
     faults = draw(areas or AREAS, given.seed)
-    given.work.mkdir(exist_ok=True)
-    copy, kept = Copy(given.work), given.work / "faults.jsonl"
+    drawn = repr((faults, given.tests)).encode()
+    work = given.work / hashlib.sha256(drawn).hexdigest()[:12]  # notes of others name other lines
+    work.mkdir(parents=True, exist_ok=True)
+    copy, kept = Copy(work), work / "faults.jsonl"
     done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     reached = copy.reached(faults, given.tests)
     for number, fault in enumerate(faults):

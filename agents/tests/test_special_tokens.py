@@ -45,10 +45,8 @@ LOOKALIKES = (
 
 def unigram(*, lowercase: bool) -> Any:
     """A tokenizer of pieces that normalises first, and has its special tokens as pieces too."""
-    normalizers, letters = (
-        tokenizers.normalizers,
-        "abcdefghijklmnopqrstuvwxyz_|<>\\u{}0123456789 ?!",
-    )
+    normalizers = tokenizers.normalizers
+    letters = "abcdefghijklmnopqrstuvwxyz_|<>\\u{}0123456789 ?!"
     pieces = [("<unk>", 0.0), *((one, -1.0) for one in CHATML), *((c, -5.0) for c in letters)]
     made = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
     steps = [normalizers.NFKC(), *([normalizers.Lowercase()] if lowercase else [])]

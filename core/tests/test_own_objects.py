@@ -189,7 +189,7 @@ def test_an_answer_cannot_be_changed_after_it_was_given(
     assert msgspec.json.decode(msgspec.json.encode(record), type=palestra.EpisodeRecord) == record
 
 
-def test_a_mapping_that_raises_is_its_agents_failure() -> None:
+def test_a_mapping_that_raises_is_copied_without_being_asked() -> None:
     class Trap(dict[str, Any]):
         def keys(self) -> Any:
             raise OSError("trap")

@@ -44,7 +44,7 @@ def plain_data(value: Any) -> Any:
     for plain, copied in _COPIES.items():
         if issubclass(kind, plain):
             return copied(value)
-    return dict(value) if isinstance(value, Mapping) else value
+    return plain_data(dict(value)) if isinstance(value, Mapping) else value
 
 
 _PLAIN = frozenset({str, int, float, bool})

@@ -85,13 +85,10 @@ def disarm(text: str) -> str:
     """
     marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
     marked = marked.replace("\n", "\\n")
-    return (
-        marked
-        if marked.isascii()
-        else "".join(
-            f"\\u{{{ord(letter):x}}}" if _opens_if_normalised(letter) else letter
-            for letter in marked
-        )
+    if marked.isascii():
+        return marked
+    return "".join(
+        f"\\u{{{ord(letter):x}}}" if _opens_if_normalised(letter) else letter for letter in marked
     )
 
 

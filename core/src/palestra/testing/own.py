@@ -42,8 +42,9 @@ def _write_into_all(subject: Subject, episode: Episode, seat: int, where: str) -
         undo: list[Undo] = []
         before = _known(episode), _known(subject.episode(episode.seed))
         try:
-            for change in _changes(getattr(turn, name)):
-                undo.append(change)
+            undo.extend(
+                _changes(getattr(turn, name))
+            )  # also keeps what was changed before an error
             after = _known(episode), _known(subject.episode(episode.seed))
         finally:
             for back in reversed(undo):
