@@ -53,7 +53,7 @@ test-all: $(BIN)/uv
 exhaustive: SHARD ?= 0/24
 exhaustive: $(BIN)/uv
 	@$(PREPARE) && wait $$browser
-	$(PYTEST) --shard $(SHARD) $$(grep -rl --include='test_*.py' 'mark\.exhaustive' $(PACKAGES) tests)
+	$(PYTEST) --shard $(SHARD) $$(grep -rlE --include='test_*.py' 'mark\.exhaustive|conformance\(' $(PACKAGES) tests)
 
 # all tests with the newest releases of everything, whose warnings are errors: what is coming
 newest: CONSTRAINTS :=

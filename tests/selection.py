@@ -2,7 +2,8 @@
 
 `make test` runs all but the exhaustive ones, `make exhaustive SHARD=2/24` a part of those, and
 `make test-all` everything. A test is exhaustive by its mark; of a parametrized one marked
-`exhaustive(sample=3)` three cases, evenly spread, are not. A test that is asked for by name runs.
+`exhaustive(sample=3)` three cases, evenly spread, are not. The dearest checks of the kit are
+exhaustive for options other than an environment's defaults. A test that is asked for by name runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 ENVIRONMENT = re.compile(r"[a-z]\w*/\w+-v\d+")
+DEAR = re.compile(r"\]:(compiled_equals_interpreted|resets_leave_nothing)\]$")  # of other options
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,7 +74,7 @@ def _exhaustive(items: list[pytest.Item]) -> set[pytest.Item]:
             function = item.nodeid.partition("[")[0]
             cases[function].append(item)
             samples[function] = mark.kwargs.get("sample", 0)
-    found: set[pytest.Item] = set()
+    found = {item for item in items if DEAR.search(item.nodeid)}
     for function, listed in cases.items():
         count = samples[function]
         sample = {number * len(listed) // count for number in range(count)}

@@ -39,7 +39,7 @@ def test_the_cells_of_the_notebook_run() -> None:
     assert "record" in names
 
 
-@pytest.mark.exhaustive(sample=2)
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("name", STEPS)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -32,7 +32,7 @@ FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked"
 def test_killed_at_some_boundaries_it_is_resumed_to_the_same_end(
     subject: str, fewest: int, tmp_path: Path
 ) -> None:
-    ends_as_it_would_have(subject, fewest, tmp_path, most=6)
+    ends_as_it_would_have(subject, fewest, tmp_path, most=3)
 
 
 @pytest.mark.slow

@@ -137,6 +137,7 @@ def test_gym_make_alone_finds_it(clean: CleanEnvironment, folders: dict[str, Pat
     assert "[1 1]" in clean.run("-c", code, extra=(folders["good"],))
 
 
+@pytest.mark.exhaustive(sample=3)
 @pytest.mark.parametrize(
     ("bad", "says"),
     [

@@ -59,6 +59,7 @@ def test_a_seed_decides_which_faults_are_drawn(script: ModuleType) -> None:
     assert all((ROOT / place).is_dir() for place in script.AREAS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_fault_is_caught_by_the_tests_that_reach_it(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,7 @@ class Outlets:
         self.read += 1
 
 
+@pytest.mark.exhaustive(sample=14)
 @pytest.mark.parametrize("spec", TALKING, ids=lambda spec: spec.id)
 def test_no_outlet_forges_a_line(spec: palestra.EnvSpec) -> None:
     options = MORE.get(spec.id, {})

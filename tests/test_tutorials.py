@@ -40,7 +40,7 @@ def test_every_tutorial_is_listed() -> None:
     assert all(f"({page.name})" in listed for page in PAGES)
 
 
-@pytest.mark.exhaustive(sample=4)
+@pytest.mark.exhaustive(sample=3)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_it_runs(page: Path, tmp_path: Path) -> None:
     for line in "".join(blocks(page, "shell")).splitlines():

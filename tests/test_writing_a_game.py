@@ -57,6 +57,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("game", ["Tricks", "Paint", "Spy"])
 def test_a_game_of_the_page_conforms(plugin: Path, game: str) -> None:
     done = run(plugin, "-m", "palestra", "check", f"island/{game}-v0")
@@ -77,6 +78,7 @@ def test_its_options_are_explained(plugin: Path, game: str, option: str, meaning
     assert re.search(rf"^{option} .*{meaning}", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.exhaustive
 def test_mypy_accepts_it_and_finds_misspelt_fields_and_options(plugin: Path) -> None:
     assert run(plugin, "-m", "mypy").returncode == 0, run(plugin, "-m", "mypy").stdout
     path = plugin / "src" / PACKAGE / "tricks.py"

@@ -270,6 +270,7 @@ def climb(seed: int, steps: int = 400, **settings: Any) -> tuple[float, float, S
     return float(np.mean(returns)), learner.calls_share, learner
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_called_where_players_must_coordinate_the_team_climbs_higher_than_alone() -> None:
     """Claus and Boutilier 1998: joint values find 11; here 2 more come from the first stage."""
@@ -323,6 +324,7 @@ def recall(memory: bool) -> float:
     return float(np.mean(returns[-200:]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_only_a_pair_with_memory_says_what_it_no_longer_sees() -> None:
     """Without memory nobody can do better than a half."""

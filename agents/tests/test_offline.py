@@ -157,6 +157,7 @@ def mean_return(trained: Offline, updates: int) -> float:
     return sum(1.0 + a if a < 2 else -10.0 for a in trained.act(seen, masks)[0].tolist())
 
 
+@pytest.mark.exhaustive
 def test_it_keeps_to_the_records_and_improves_on_them(recorded: Path) -> None:
     """The best that records of actions 0 and 1 teach is 1 everywhere: 8. A copy gets 4."""
     for seed in (0, 1):

@@ -98,7 +98,7 @@ def test_it_learns_to_beat_random_play() -> None:
 
 
 def test_seats_that_move_at_once_share_the_policy() -> None:
-    trainer = Trainer("grid/Foraging-v0", {"num_players": 3, "max_steps": 10}, SMALL)
+    trainer = Trainer("grid/Foraging-v0", {"num_players": 3, "max_steps": 32}, SMALL)
     for _ in range(2):
         losses = trainer.update()
     assert all(np.isfinite(value) for value in losses.values())
@@ -335,7 +335,18 @@ def test_step_shapers_pay_the_policy_and_come_back_with_it(tmp_path: Path) -> No
 
 def test_the_command_takes_step_shapers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     typed = ["train", "grid/Foraging-v0", "--out", str(tmp_path), "--reports", "1"]
-    typed += ["-o", "rows=5", "-o", "columns=5", "--set", "num_envs=4", "--set", "horizon=4"]
+    typed += [
+        "-o",
+        "rows=5",
+        "-o",
+        "columns=5",
+        "-o",
+        "max_steps=6",
+        "--set",
+        "num_envs=4",
+        "--set",
+        "horizon=4",
+    ]
     with pytest.raises(SystemExit) as stop:
         main([*typed, "--steps", "16", "--rewards", "env,food-distance"])
     assert stop.value.code == 0

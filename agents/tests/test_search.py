@@ -60,6 +60,7 @@ def test_mcts_beats_random_in_connect_four() -> None:
     assert sum(record.returns[0] == 1.0 for record in records) >= 28
 
 
+@pytest.mark.exhaustive(sample=32)
 @pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
 def test_mcts_plays_every_registered_game(env: str) -> None:
     seats = palestra.game(env).num_players

@@ -63,6 +63,7 @@ def steps_to_fetch(state: Any, seat: int) -> float:
     return abs(goal_row - row) + abs(goal_column - column)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("players", [1, 2])
 def test_a_walker_keeps_what_is_neither_too_near_nor_too_far(players: int) -> None:
     """A thing d steps away pays it TIME - d and who stays nothing: 4 <= d < 9 is left."""
@@ -136,7 +137,7 @@ def test_returns_that_do_not_fit_and_no_seeds_are_refused() -> None:
 
 
 def test_if_no_task_is_kept_the_error_says_what_failed() -> None:
-    options = {**WORLD, "num_players": 1}
+    options = {**WORLD, **ONE_TERM, "num_players": 1}
     chosen = TaskFilter(good=TIME - 1, episodes=2)
     with pytest.raises(InvalidOption, match=r"none of 20 tasks .* 0 are not too hard") as error:
         filter_tasks("grid/XLand-v0", range(20), chosen, agent=stay, control=stay, options=options)

@@ -35,6 +35,7 @@ def played_out(seed: int) -> tuple[float, int]:
     return episode.returns[4], turns
 
 
+@pytest.mark.exhaustive(sample=4)
 @pytest.mark.parametrize("rewards", [None, ["env"]])
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
 @pytest.mark.parametrize("inside", [False, True])

@@ -39,6 +39,7 @@ def test_every_function_of_a_game_is_on_the_disk_afterwards() -> None:
     assert "1 game ready after" in said
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.late
 def test_processes_of_their_own_fill_the_same_cache() -> None:

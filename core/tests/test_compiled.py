@@ -66,6 +66,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_two_configurations_compiled_apart_do_not_mix_when_loaded_together(tmp_path: Path) -> None:
     env = {**os.environ, "PALESTRA_CACHE": str(tmp_path)}

@@ -15,7 +15,7 @@ from palestra.engine.cuda_batch import open_cuda
 
 HERE = Path(__file__).parent
 PARTS = 12  # of all games, so that several cores share the work
-FEW = 26  # parts of which one is tried at every change: every 26th game
+FEW = 40  # parts of which one is tried at every change: every 40th game
 
 
 @cache

@@ -90,6 +90,7 @@ TELLTALE = re.compile(
 )
 
 
+@pytest.mark.exhaustive(sample=20)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_no_word_by_which_a_game_is_known_is_left(name: str) -> None:
     """In nothing that a seat reads up to the end of an episode, nor in what is said of its end."""

@@ -36,7 +36,7 @@ READERS = (  # one of each kind: numbers, names, calls, calls of tools, coordina
 )
 WRONG = ("object()", "Shy()", "b'x'", "'\\ud83d'", "nan", "10**5000", "[[]]", "{'a': []}", "1j")
 TODAY = date.today().toordinal()
-ROTATION, CASES = 4, 36  # environments a day, and cases of each
+ROTATION, CASES = 4, 12  # environments a day, and cases of each
 
 
 def sample(values: tuple[str, ...], count: int, name: str) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ def scripts_are_legal(game: Any) -> bool:
     return True
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("name", ["games/ConnectFour-v0", "games/LiarsDice-v0", "grid/Foraging-v0"])
 def test_compiled_and_interpreted_are_equal(name: str) -> None:
     game = palestra.game(name)

@@ -118,6 +118,7 @@ def test_a_stream_keeps_no_records() -> None:
     assert sorted(record.number for record in records) == list(range(5))
 
 
+@pytest.mark.exhaustive
 def test_memory_does_not_grow_with_finished_episodes() -> None:
     def held_after(episodes: int) -> int:
         gc.collect()

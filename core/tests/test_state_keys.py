@@ -81,6 +81,7 @@ def test_keys_are_the_same_under_every_hash_seed() -> None:
     assert one == other
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_keys_of_every_environment_are_the_same_under_every_hash_seed() -> None:
     one, other = (in_a_process(seed, 3, IDS) for seed in (3, 4))

@@ -245,6 +245,7 @@ def side_and_depth(box: tuple[slice, slice], rows: int, columns: int) -> tuple[s
     return "west" if left == 1 else "east", right - left
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("rows", "columns", "share"), [(12, 18, 0.5), (20, 28, 0.7), (5, 7, 0.29), (12, 18, 0.0)]
 )
@@ -274,6 +275,7 @@ def test_a_thousand_random_maps_have_a_river_an_orchard_across_and_a_share_of_wa
         assert len(counts) == 1 or chisquare(counts).pvalue > 0.001
 
 
+@pytest.mark.exhaustive
 def test_waste_lies_anywhere_in_a_random_river() -> None:
     game = CleanUp(map="random", rows=5, columns=5, num_players=1, initial_waste=0.4)
     cells = np.array([state.cells for state in deals(game, range(1, 3001))])[:, 1:4, 1:4]

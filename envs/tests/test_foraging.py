@@ -541,6 +541,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[Episode, Episode]:
     return Episode(game, 0, compiled=False), Episode(game, 0, compiled=True)
 
 
+@pytest.mark.exhaustive(sample=1)
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, draw=SEEDS)
 def test_compiled_rules_equal_the_interpreted_to_the_bit(
@@ -576,6 +577,7 @@ print(episode.outcome, len(list(episode.history())))
 """
 
 
+@pytest.mark.exhaustive
 def test_a_second_process_starts_from_the_first_ones_machine_code(tmp_path: Path) -> None:
     stories, kept = [], []
     for _ in range(2):

@@ -118,6 +118,7 @@ def test_plans_to_one_relation_or_its_denial_are_the_shortest_there_are(
     assert compared
 
 
+@pytest.mark.exhaustive
 def test_plans_to_several_relations_reach_them_in_the_fewest_steps() -> None:
     planned = 0
     for seed in range(150):
@@ -337,6 +338,7 @@ def test_a_lone_seeker_earns_far_more_than_chance_in_drawn_tasks() -> None:
     assert mean - 3 * error > 40
 
 
+@pytest.mark.exhaustive(sample=3)
 @pytest.mark.parametrize(
     ("options", "seats", "least"),
     [

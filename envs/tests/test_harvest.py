@@ -352,6 +352,7 @@ def deals(game: Harvest, seeds: range) -> list[Any]:
     return [Episode(game, seed, compiled=True).state for seed in seeds]
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("rows", "columns", "patches"), [(12, 24, 6), (12, 24, 8), (24, 36, 18), (6, 60, 12), (6, 6, 1)]
 )
@@ -381,6 +382,7 @@ def test_a_thousand_random_maps_have_so_many_patches_none_of_which_helps_another
         assert len({state["cells"].tobytes() for state in states}) > (990 if rows > 6 else 3)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(("rows", "columns", "patches"), [(7, 9, 1), (6, 11, 2), (7, 12, 2)])
 def test_every_layout_of_patches_is_as_likely_as_any_other(
     rows: int, columns: int, patches: int
@@ -600,6 +602,7 @@ def gather(game: Harvest, agent: Agent, seed: int) -> Episode:
     return episode
 
 
+@pytest.mark.exhaustive
 def test_restraint_sustains_more_than_greed_over_a_thousand_steps() -> None:
     game = Harvest(max_steps=1000)
     totals, left = {}, {}
@@ -612,6 +615,7 @@ def test_restraint_sustains_more_than_greed_over_a_thousand_steps() -> None:
     assert min(totals[3]) > 2 * max(totals[1])
 
 
+@pytest.mark.exhaustive
 def test_restraint_sustains_on_random_maps_too() -> None:
     game = Harvest(map="random", max_steps=600)
     greed, restraint = (gather(game, Gatherer(restraint=number), 1) for number in (0, 1))

@@ -624,6 +624,7 @@ def test_pickles_keep_options_and_states() -> None:
         assert twin.state_key(copy) == game.state_key(state)
 
 
+@pytest.mark.exhaustive
 def test_compiled_rules_equal_the_interpreted_to_the_bit() -> None:
     game = Kitchen(layout=OPEN, num_players=4, shaped=True, cook_time=2, max_steps=300)
     slow, quick = Episode(game, 0, compiled=False), Episode(game, 0, compiled=True)

@@ -79,6 +79,7 @@ def check_kitchen(tiles: np.ndarray[Any, Any], players: list[int], most_inside: 
 # Random kitchens
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("options", [DEFAULTS, BIG, NARROW, FULL, SMALLEST], ids=str)
 def test_thousands_of_random_kitchens_can_be_played(options: dict[str, Any]) -> None:
     game = drawn(**options)
@@ -184,6 +185,7 @@ def test_held_out_kitchens_are_larger_and_the_near_sighted_see_as_much_of_them()
     assert near.observation_shape == far.observation_shape == (5, 5, 22)
 
 
+@pytest.mark.exhaustive(sample=8)
 @pytest.mark.parametrize("options", [{"layout": "random"}, {"layout": RING, "sight": 1}], ids=str)
 @pytest.mark.parametrize(
     "name",
@@ -459,6 +461,7 @@ def test_being_held_up_by_strangers_is_news() -> None:
 # The cook
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(("sight", "soups"), [(1, 2), (2, 3)])
 def test_near_sighted_cooks_find_their_way(sight: int, soups: int) -> None:
     """On average over twelve kitchens: they differ too much for fewer."""

@@ -100,6 +100,7 @@ def test_an_optimal_dispatcher_earns_the_most_there_is(options: dict[str, Any]) 
     assert found["valid-allocations"] == 1
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("skills", ["shown", "hidden"])
 def test_planner_and_orchestrator_earn_more_than_cooks_alone_and_random_least(skills: str) -> None:
     random = played(["random"] * 4, skills=skills)["allocation-value"]
@@ -113,6 +114,7 @@ def test_planner_and_orchestrator_earn_more_than_cooks_alone_and_random_least(sk
     assert planned["cook-utilisation"] > greedy["cook-utilisation"]
 
 
+@pytest.mark.exhaustive
 def test_skills_that_are_shown_help_who_allocates() -> None:
     for seats in ({"num_players": 1}, {"num_players": 5, "planner": True}):
         agents = ["dispatcher"] * seats["num_players"]

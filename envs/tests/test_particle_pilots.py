@@ -193,6 +193,7 @@ def test_it_decides_the_same_whatever_it_cannot_see(scenario: str, sight: float)
 # Against chance
 
 
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize(
     ("options", "seats", "least"),
     [

@@ -220,6 +220,7 @@ def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], nam
 # Random maps
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("rows", "columns", "density"), [(16, 16, 0.2), (24, 24, 0.3), (5, 9, 0.6), (2, 2, 0.9)]
 )
@@ -238,6 +239,7 @@ def test_a_thousand_random_maps_are_each_one_region_with_everybody_in_it(
     assert len(different) > (990 if rows > 5 else 8)
 
 
+@pytest.mark.exhaustive
 def test_obstacles_stand_on_each_cell_with_their_density() -> None:
     """On a map so thin in obstacles that they cut off next to nothing."""
     batch = Batch(Pursuit(map="random", density=0.01), 1000)

@@ -282,6 +282,7 @@ def times(page: Any, address: str, turns: int) -> tuple[float, float]:
     return opened - before, busy(session) - begun
 
 
+@pytest.mark.exhaustive
 def test_a_step_in_a_long_episode_costs_no_more_than_in_a_short_one(
     page: Any, long_replay: str, tmp_path: Path
 ) -> None:
@@ -397,6 +398,7 @@ def test_axe_finds_nothing_to_complain_of(
     assert not told
 
 
+@pytest.mark.exhaustive
 def test_a_record_is_a_page_in_a_notebook(page: Any, tmp_path: Path) -> None:
     (record,) = palestra.play("games/TicTacToe-v0", agents=["first", "first"], seed=1)
     assert repr(record) == (

@@ -145,6 +145,7 @@ def recorded(env: str) -> EpisodeRecord:
     return record
 
 
+@pytest.mark.exhaustive(sample=129)
 @pytest.mark.parametrize(
     ("env", "mode"),
     [

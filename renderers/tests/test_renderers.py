@@ -141,6 +141,7 @@ HIDDEN = [
 ]
 
 
+@pytest.mark.exhaustive(sample=15)
 @pytest.mark.parametrize("env", HIDDEN)
 def test_no_page_of_a_seat_holds_what_others_were_told(env: str, tmp_path: Path) -> None:
     """Neither the words of an event that the seat is not told of nor another's move and pay."""

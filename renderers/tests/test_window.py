@@ -181,7 +181,7 @@ def test_it_is_drawn_at_the_size_it_is_given(window: WindowRenderer) -> None:
         assert module.display.get_surface().get_size() == given
 
 
-@pytest.mark.exhaustive(sample=43)
+@pytest.mark.exhaustive(sample=20)
 @pytest.mark.parametrize("env", [spec.id for spec in palestra.specs()])
 def test_every_environment_is_shown_from_start_to_end(env: str, window: WindowRenderer) -> None:
     episode, rng = episode_of(env), Rng(5)

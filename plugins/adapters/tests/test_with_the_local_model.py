@@ -19,6 +19,7 @@ def test_react_thinks_and_plays_a_hand_of_kuhn_poker() -> None:
     palestra.replay(record)
 
 
+@pytest.mark.exhaustive
 def test_tree_search_plays_tic_tac_toe() -> None:
     agent = "treesearch:local:,expansions=2,width=2,depth=2,others=random,context=1024"
     record = palestra.play("games/TicTacToe-v0", agents=[agent, "random"])[0]
@@ -46,6 +47,7 @@ def test_talks_of_a_real_model_are_settled_in_the_game(agent: str, said: int) ->
     assert all(-2 <= worth <= 2 for talk in talks for worth in talk.tags["process"])
 
 
+@pytest.mark.exhaustive
 def test_a_real_model_is_led_tasked_and_directed() -> None:
     settings = "max_tokens=24,context=2048"
     agent = f"navigator:llm:local:,share=1,{settings}"

@@ -86,6 +86,7 @@ def test_games_are_paired_by_seed_seat_and_the_opponents_random_numbers() -> Non
     assert records["tags"][3].options["wording"] == "tags@1"
 
 
+@pytest.mark.exhaustive
 def test_an_agent_that_draws_its_moves_shows_noise_and_no_effect() -> None:
     """Over many ablations p-values are those of chance, and null is as noisy as a paraphrase."""
     plan = AblationPlan(KUHN, ("random", "first"), n=14, variants=("headings",))

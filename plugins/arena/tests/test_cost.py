@@ -69,6 +69,7 @@ def test_who_never_succeeds_costs_infinitely_much() -> None:
     assert cost_of_pass([1, 1], [0, 0]) == (math.inf, math.inf, math.inf)
 
 
+@pytest.mark.exhaustive
 def test_the_interval_covers_the_truth() -> None:
     """Costs of mean 2 and success of chance 0.4: cost-of-pass 5."""
     rng = np.random.default_rng(1)

@@ -225,6 +225,7 @@ def test_a_port_that_is_not_rays_is_refused_soon(
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("address", ["127.0.0.1:seven", "127.0.0.1:70000", "nowhere.invalid:6"])
 def test_an_address_that_is_none_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)

@@ -269,6 +269,7 @@ def command(hub: LocalHub, home: Path, *arguments: str) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "name"),

@@ -730,6 +730,7 @@ def test_whole_games_are_those_of_catanatron(seed: int) -> None:
 # Agents
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("seat", range(4))
 def test_the_settler_beats_three_random_players(seat: int) -> None:
     agents = ["random"] * 4
@@ -759,6 +760,7 @@ def wins(agents: list[str], episodes: int, **options: Any) -> list[int]:
     return [sum(r.outcome.results[s] == "win" for r in records) for s in range(len(agents))]
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("agent", "seat"),
     [*(("catan-value", seat) for seat in range(4)), ("catan-alphabeta:depth=2", 1)],

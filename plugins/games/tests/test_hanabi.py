@@ -160,6 +160,7 @@ def test_the_longest_game_spends_every_token() -> None:
     assert episode.steps_played == 40 + 47 + 2
 
 
+@pytest.mark.exhaustive
 def test_playing_blindly_builds_the_published_average() -> None:
     """1.25 cards before the third failure, by the figures of other simulators for such a bot."""
     batch = Batch(GAME, 4_000, autoreset="disabled")

@@ -54,6 +54,7 @@ def play(cards: str, moves: str, **options: Any) -> Episode:
 # Hands
 
 
+@pytest.mark.exhaustive
 def test_all_hands_of_five_cards_come_as_often_as_published() -> None:
     numba = pytest.importorskip("numba", reason="numba is not installed")
     from palestra.engine.compiled import device_functions

@@ -235,6 +235,7 @@ def test_linear_relation_holds_against_any_memory_one_opponent() -> None:
             assert own - P == pytest.approx(chi * (others - P))
 
 
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize(
     "opponent", ["always-cooperate", "generous-tit-for-tat", "win-stay-lose-shift", "random"]

@@ -67,6 +67,7 @@ def test_two_that_always_yield_wait_until_time_is_up() -> None:
     assert returns(1, 1, steps=17) == (-17, -17)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("chance", [0.2, 0.5, 0.8])
 def test_crash_rate_is_that_of_the_closed_form(chance: float) -> None:
     """The first time that not both yield decides: (1 - y)² / ((1 - y)² + 2 y (1 - y))."""

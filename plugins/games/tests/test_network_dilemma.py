@@ -120,6 +120,7 @@ def test_a_player_sees_neighbours_and_nobody_else() -> None:
     assert seen == [1, 0, 4, 3, 9, 9, 1, -1, 1, 1, 1]
 
 
+@pytest.mark.exhaustive
 def test_batches_pay_what_single_episodes_pay() -> None:
     many = palestra.make(ENV, view="batch", num_envs=3, num_players=9, rounds=4)
     many.reset(seed=0)

@@ -34,6 +34,7 @@ def fewest_steps(game: Quest, state: House) -> int:
                 queue.append((then, steps + 1))
 
 
+@pytest.mark.exhaustive(sample=16)
 @pytest.mark.parametrize("rooms", [2, 5, 12, 40])
 @pytest.mark.parametrize("chests", [0, 1, 3, 8])
 @pytest.mark.parametrize("stretch", [0.0, 0.5, 1.0])

@@ -137,6 +137,7 @@ def test_what_each_of_a_pair_sees() -> None:
     assert f"bab was said for {name}, and {name} was picked: right." in episode.describe(1)
 
 
+@pytest.mark.exhaustive
 def test_batches_play_the_same_rules() -> None:
     many = palestra.make(
         ENV, view="batch", num_envs=64, attributes=1, values=4, symbols=4, length=1

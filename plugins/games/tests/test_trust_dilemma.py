@@ -21,6 +21,7 @@ def means(*styles: str, **options: Any) -> tuple[float, float]:
     return float(first), float(second)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(("rows", "columns"), [(5, 5), (3, 7), (2, 4)])
 def test_two_hunters_take_a_stag_every_mean_distance(rows: int, columns: int) -> None:
     """From cell to cell, both together; (m + n) / 3 is the mean over two different cells."""

@@ -95,6 +95,7 @@ def test_it_gets_no_more_than_that_in_the_worst_order() -> None:
         assert proved - 0.03 <= earned <= proved + 0.08
 
 
+@pytest.mark.exhaustive
 def test_trials_beat_descriptions_and_taking_whatever_comes() -> None:
     means = {}
     for agent in ("zcl-buyer", "zcl-buyer:trials=0", "greedy-buyer:floor=0"):

@@ -248,6 +248,7 @@ def traded_through(game: DoubleAuction) -> float:
     return float(state.earned.sum()) / game.optimum(state).surplus
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("number", range(1, 6))
 def test_constrained_random_traders_earn_what_gode_and_sunder_report(number: int) -> None:
     earned = mean([market_efficiency(record) for record in played("zi", gode_sunder(number))])
@@ -255,6 +256,7 @@ def test_constrained_random_traders_earn_what_gode_and_sunder_report(number: int
     assert earned == pytest.approx(ZI_C[number - 1], abs=0.025)
 
 
+@pytest.mark.exhaustive
 def test_zip_prices_converge_where_random_ones_stay_away() -> None:
     """Cliff (1997): with flat supply the mean price of ZI-C is not the equilibrium price."""
     options = {**PRESETS["flat-supply"], "periods": 6}
@@ -266,6 +268,7 @@ def test_zip_prices_converge_where_random_ones_stay_away() -> None:
 TRADERS = ("zi", "zip", "gd")
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("agent", ["zip", "gd"])
 def test_learning_traders_earn_nearly_everything(agent: str) -> None:
     records = played(agent, {**gode_sunder(1), "rounds": 300, "periods": 3})

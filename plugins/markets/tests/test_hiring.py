@@ -193,6 +193,7 @@ def test_rational_experts_obey_and_tell_the_truth_to_the_reference_principals() 
             assert measured["obedience"] == measured["truthfulness"] == 1
 
 
+@pytest.mark.exhaustive
 def test_the_principal_gains_what_the_programme_says() -> None:
     (record,) = play("programme-principal", rounds=3000, overlap=0.5)
     told = [tuple(e.data["costs"]) for e in record.opening if e.kind == "costs"]

@@ -47,6 +47,7 @@ def test_an_english_auction_ends_within_a_step_where_vickreys_does(increment: in
             assert bids[winner] >= max(bids) - increment
 
 
+@pytest.mark.exhaustive
 def test_houses_go_to_who_values_them_most_where_budgets_do_not_bind() -> None:
     for format_ in ("english", "vickrey", "first-price", "dutch"):
         for record in play(format=format_, increment=1, episodes=4):

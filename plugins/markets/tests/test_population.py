@@ -130,6 +130,7 @@ def test_asking_groups_and_asking_everybody_agree_in_the_mean() -> None:
     assert np.mean(four) == pytest.approx(np.mean(one), abs=4 * spread)
 
 
+@pytest.mark.exhaustive
 def test_a_transmission_is_found_again_from_the_cases_it_led_to() -> None:
     game = Population(people=20_000, weeks=8)
     cases = run(Population(people=20_000, weeks=8, transmission=0.31), seed=99)

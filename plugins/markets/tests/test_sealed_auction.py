@@ -202,6 +202,7 @@ def mean_revenue(kind: str, n: int, reserve: int, rounds: int = 1_500) -> tuple[
     return float(paid.mean()), float(paid.std() / len(paid) ** 0.5)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(
     ("kind", "n", "reserve"),
     [("first-price", 2, 500), ("second-price", 2, 500), ("all-pay", 2, 500), ("first-price", 3, 0)],

@@ -32,6 +32,7 @@ def override_chance(products: int, share: float) -> float:
     return float(closed)
 
 
+@pytest.mark.exhaustive(sample=3)
 @pytest.mark.parametrize("products", [2, 4, 8])
 @pytest.mark.parametrize(
     ("bonus", "leaning"), [(0, 1.0), (25, 1.0), (50, 1.0), (25, 0.5), (60, 0.5)]

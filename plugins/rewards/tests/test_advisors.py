@@ -47,6 +47,7 @@ def in_the_middle() -> Episode:
     return episode
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("gamma", [0.4, 0.6])
 def test_an_egocentric_advisor_values_its_fruit_by_its_distance(gamma: float) -> None:
     """Closed form: gamma ** steps from where the action leads, 0 once the fruit is eaten."""

@@ -98,6 +98,7 @@ def test_a_ranking_fits_bradley_and_terry() -> None:
     np.testing.assert_allclose(worth, expected, atol=1e-9)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("variant", ["classifier", "ranking"])
 def test_learnt_captions_pay_from_the_next_play_through_on(tmp_path: Path, variant: str) -> None:
     """A judge who likes full hands labels half of what random walkers did; the rest is paid too."""

@@ -186,6 +186,7 @@ def policies(number: int, seed: int, tasks: int = 24) -> list[History]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_a_network_learns_over_policies_what_makes_tasks_alike() -> None:
     """On policies that nothing was fitted to: loss in nats; ln 2 knows nothing, 0 is sure."""
     pytest.importorskip("torch")

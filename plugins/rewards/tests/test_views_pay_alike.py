@@ -167,6 +167,7 @@ def played(table: Table, rewards: list[str], limit: int | None) -> EpisodeRecord
     return record
 
 
+@pytest.mark.exhaustive(sample=24)
 @pytest.mark.parametrize(("shaper", "table", "limit"), CASES)
 def test_every_view_pays_what_play_pays(
     shaper: str, table: Table, limit: int | None, files: Path

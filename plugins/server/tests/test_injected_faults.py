@@ -165,7 +165,7 @@ def settled(player, turn, action):
 
 
 @pytest.mark.parametrize(
-    "faults", [26, pytest.param(1_300, marks=pytest.mark.slow)], ids="{} faults".format
+    "faults", [26, pytest.param(1_300, marks=pytest.mark.exhaustive)], ids="{} faults".format
 )
 def test_no_move_is_lost_or_played_twice(server, faults):
     url, running = server

@@ -307,6 +307,7 @@ def test_no_page_receives_what_its_seat_may_not_know(
         assert not [text for text in texts if json.dumps(text)[1:-1] in heard]
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_to_complain_of(people: Any, theme: str) -> None:
     from axe_playwright_python import sync_playwright as axe

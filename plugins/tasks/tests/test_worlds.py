@@ -331,6 +331,7 @@ def test_a_student_that_goes_where_it_sees_things_has_every_skill(seed: int) -> 
     assert steps <= sum(legs) + 2, "an opened lock takes a step more"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_curriculum_helps_in_the_maze_too() -> None:
     options: dict[str, Any] = {"original": "heist", "practice": 30}

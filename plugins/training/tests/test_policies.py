@@ -89,6 +89,7 @@ def test_every_seat_has_a_policy_of_its_own(tmp_path):
     assert same(state(again), after)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("matching", ["pfsp", "nash"])
 def test_a_resumed_run_that_plays_ahead_is_the_run_that_never_stopped(tmp_path, matching):
     plan = replace(

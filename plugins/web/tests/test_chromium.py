@@ -53,7 +53,7 @@ def chromium() -> Iterator[Chromium]:
         yield browser
 
 
-@pytest.mark.parametrize("most", [40, pytest.param(200, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("most", [15, pytest.param(200, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("env", SITES)
 def test_a_random_walk_is_the_same_in_both(chromium: Chromium, env: str, most: int) -> None:
     steps, agents = 0, ["random"] * palestra.game(env).num_players

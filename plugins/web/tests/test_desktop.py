@@ -417,6 +417,7 @@ def test_what_has_been_read_is_not_redrawn() -> None:
     assert unread.disk["Documents/orders.txt"] != orders
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.usefixtures("chromium_path")
 def test_the_script_does_the_same_in_chromium() -> None:

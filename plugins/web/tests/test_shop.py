@@ -77,6 +77,7 @@ def runs() -> dict[str, Any]:
     return {a: palestra.play("web/Shop-v0", agents=[a], episodes=600, seed=1) for a in agents}
 
 
+@pytest.mark.exhaustive
 def test_the_rule_based_shopper_is_near_its_published_success(runs: dict[str, Any]) -> None:
     """9.6 % in the paper; the interval is 2.5 standard errors of 600 errands."""
     won = sum(record.returns[0] == 1 for record in runs["rule-shopper"]) / 600

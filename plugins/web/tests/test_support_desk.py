@@ -46,6 +46,7 @@ def test_a_wish_changes_one_thing() -> None:
     assert apply_wish(order("delivered"), Wish("refund", 7)).status == "refunded"
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("seats", [2, 3, 4])
 def test_a_clerk_who_keeps_to_the_policy_leaves_everything_as_it_should_be(seats: int) -> None:
     records = palestra.play(
@@ -60,6 +61,7 @@ def test_a_clerk_who_keeps_to_the_policy_leaves_everything_as_it_should_be(seats
         assert not any(record.returns[SELLER] for record in records)
 
 
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("seats", [3, 4])
 def test_a_clerk_who_trusts_everybody_serves_every_impostor(seats: int) -> None:
     people = [PEOPLE[0], "support-clerk:trusting=true", *PEOPLE[2:seats]]

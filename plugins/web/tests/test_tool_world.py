@@ -194,6 +194,7 @@ def test_a_change_that_is_undone_is_none() -> None:
     assert state.changes == {}
 
 
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize("options", [
     {"task": READ, "walk": 5}, {"task": LOOKUP, "walk": 5}, {"task": WRITE, "goals": 3, "walk": 5},
     {"domains": 20, "discover": True},
@@ -213,6 +214,7 @@ def test_the_solver_finds_its_way_among_4600_functions() -> None:
 # Hell or High Water
 
 
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize("outages", [name for name in OUTAGES if name != "none"])
 @pytest.mark.parametrize("after", [0, 2])
 def test_replanning_loses_nothing_to_an_outage_and_insisting_loses_everything(
@@ -565,6 +567,7 @@ def test_what_was_answered_is_answered_again_when_the_rest_is_drawn_anew(seed: i
         assert again[0] == again[1]
 
 
+@pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -335,6 +335,7 @@ def test_who_can_win_at_tic_tac_toe_is_found_by_trying_every_order_of_moves() ->
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.usefixtures("chromium_path")
 def test_the_held_out_tasks_are_solved_alike_in_chromium() -> None:
