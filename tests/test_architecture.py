@@ -116,6 +116,7 @@ def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()
     graph = {name: imported_modules(path, known) - {name} for name, path in known.items()}

@@ -594,7 +594,7 @@ class Holdem(ArrayGame[HoldemState]):
         if state.shown:
             seen |= {HOLE * owner + n for owner in self.in_hand(state) for n in range(HOLE)}
         hidden = [place for place in range(DECK) if place not in seen]
-        cards = state.deck[hidden].tolist()
+        cards = sorted(state.deck[hidden].tolist())
         rng.shuffle(cards)
         copy: HoldemState = self.clone(state)
         copy.deck[hidden] = cards
@@ -611,7 +611,7 @@ class Holdem(ArrayGame[HoldemState]):
             if not copy.past_folded[owner]:
                 seen |= {HOLE * owner, HOLE * owner + 1}
         hidden = [place for place in range(DECK) if place not in seen]
-        cards = copy.past_deck[hidden].tolist()
+        cards = sorted(copy.past_deck[hidden].tolist())
         rng.shuffle(cards)
         copy.past_deck[hidden] = cards
 

@@ -171,10 +171,12 @@ class KuhnPoker(ArrayGame[KuhnState]):
         return tuple(stake if result == WIN else -stake for result in state.result.tolist())
 
     def determinize(self, state: KuhnState, seat: int, rng: Rng) -> KuhnState:
-        """With probability one half, swap the two cards that this player does not hold."""
+        """Shuffle the two cards that this player does not hold."""
+        hidden = [1 - seat, 2]
+        cards = sorted(state.deck[hidden].tolist())
+        rng.shuffle(cards)
         copy: KuhnState = self.clone(state)
-        if rng.below(2):
-            copy.deck[1 - seat], copy.deck[2] = state.deck[2], state.deck[1 - seat]
+        copy.deck[hidden] = cards
         return copy
 
     def deals(self) -> list[tuple[float, KuhnState]]:

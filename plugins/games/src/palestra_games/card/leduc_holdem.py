@@ -233,7 +233,7 @@ class LeducHoldem(ArrayGame[LeducState]):
             hidden.append(1 - seat)
         if state.stage == 0:
             hidden.append(PUBLIC)
-        cards = state.deck[hidden].tolist()
+        cards = sorted(state.deck[hidden].tolist())
         rng.shuffle(cards)
         copy: LeducState = self.clone(state)
         copy.deck[hidden] = cards

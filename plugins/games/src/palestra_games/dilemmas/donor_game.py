@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -53,8 +53,6 @@ from palestra import (
     only,
 )
 from palestra.scene import Graph, Link, Node
-
-T = TypeVar("T")
 
 GROWTH = 2  # what a recipient gets, or loses, for every unit a donor gives or spends
 UNKNOWN = -101  # in an observation: no such act
@@ -87,12 +85,16 @@ LINES = (
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a donor did: `percent` is negative for a punishment."""
+    """What a donor did: `percent` is negative for a punishment.
+
+    units: what the recipient got, negative if they lost it.
+    """
 
     donor: int
     recipient: int
     percent: int
     round: int
+    units: float = 0.0
 
 
 ShownActs = Literal["trace", "partners", "everybody"]
@@ -282,7 +284,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         has[recipient] = max(0.0, has[recipient] - moved) if harm else has[recipient] + moved
         state.resources = tuple(has)
         percent = -action.percent if harm else action.percent
-        state.acts += (Act(donor, recipient, percent, state.round),)
+        state.acts += (Act(donor, recipient, percent, state.round, has[recipient] - before),)
         did = "spends" if harm else "gives"
         text = (
             f"{self.players[donor]} {did} {action.percent}%, {spent:.4g} units, "
@@ -336,23 +338,29 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Outcome((result,) * self.num_players, state.paid, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
-        """Redraw others' resources, acts and strategies, and payments from before they joined."""
+        """Redraw others' acts, what they have, their strategies, and payments of other lives.
+
+        A strategy is drawn from `LINES`, an act from all that are legal, and what a generation paid
+        from nothing to twice the endowment.
+        """
         copy, seats = self.clone(state), range(self.num_players)
         new = state.generation > 0 and state.born[seat] == state.generation
-        if new:
-            copy.paid = permute_at(state.paid, seats, rng)
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":
-            unread = [other for other in others if not self._has_read(state, seat, other)]
-            copy.strategies = permute_at(state.strategies, unread, rng)
-        if self.acts == "everybody":
-            return copy
-        if not new:
-            copy.paid = permute_at(state.paid, others, rng)
-        if state.round:
-            hidden = [other for other in others if (seat, other) not in state.pairs]
-            copy.resources = permute_at(state.resources, hidden, rng)
-            copy.acts = self._other_acts(state, seat, rng)
+            written = list(state.strategies)
+            for other in others:
+                if not self._has_read(state, seat, other):
+                    written[other] = rng.choice(LINES).strategy
+            copy.strategies = tuple(written)
+        if new or self.acts != "everybody":
+            hidden = seats if new else others
+            most = 2 * self.endowment * state.generation
+            copy.paid = tuple(
+                rng.between(0, 1000) * most / 1000 if other in hidden else paid
+                for other, paid in enumerate(state.paid)
+            )
+        if self.acts != "everybody" and state.round:
+            self._redraw_acts(copy, seat, rng)
         return copy
 
     def _has_read(self, state: DonorState, seat: int, author: int) -> bool:
@@ -361,14 +369,28 @@ class DonorGame(Talking, TextGame[DonorState]):
             return True  # there is none
         return self.strategies == "newcomers" and state.born[author] < state.born[seat]
 
-    def _other_acts(self, state: DonorState, seat: int, rng: Rng) -> tuple[Act, ...]:
-        """The acts of this generation, those drawn anew that a player has not heard of."""
-        heard = self.heard_of(state, seat)
-        secret = [place for place, act in enumerate(state.acts) if act not in heard]
-        percents = permute_at(tuple(act.percent for act in state.acts), secret, rng)
-        return tuple(
-            replace(act, percent=percent) for act, percent in zip(state.acts, percents, strict=True)
-        )
+    def _redraw_acts(self, state: DonorState, seat: int, rng: Rng) -> None:
+        """Draw the acts of this generation that a player has not heard of, and settle them all.
+
+        Who was given something knows how much: the donor gives the share of theirs that comes
+        nearest to it.
+        """
+        heard, acts = self.heard_of(state, seat), []
+        has = [float(self.endowment)] * self.num_players
+        for act in state.acts:
+            percent = act.percent
+            if act not in heard:
+                percent = rng.between(-100 if self.punishment else 0, 100)
+                if act.recipient == seat:
+                    percent = _nearest_percent(act.units / GROWTH, has[act.donor])
+            spent = has[act.donor] * abs(percent) / 100
+            has[act.donor] -= spent
+            moved = GROWTH * spent if percent >= 0 else -min(GROWTH * spent, has[act.recipient])
+            moved = act.units if act.recipient == seat else moved
+            has[act.recipient] += moved
+            acts.append(replace(act, percent=percent, units=moved))
+        has[seat] = state.resources[seat]
+        state.acts, state.resources = tuple(acts), tuple(has)
 
     def heard_of(self, state: DonorState, seat: int) -> set[Act]:
         """The acts a player knows: their own, those of traces they saw, and with `partners`
@@ -545,14 +567,9 @@ class DonorGame(Talking, TextGame[DonorState]):
         return Scene(caption, parts=(Graph(nodes, links),), lines=(line,) if line else ())
 
 
-def permute_at(values: tuple[T, ...], places: Sequence[int], rng: Rng) -> tuple[T, ...]:
-    """The values with those at some places in another order."""
-    drawn = [values[place] for place in places]
-    rng.shuffle(drawn)
-    changed = list(values)
-    for place, value in zip(places, drawn, strict=True):
-        changed[place] = value
-    return tuple(changed)
+def _nearest_percent(spent: float, of: float) -> int:
+    """The hundredths of `of` that come nearest to `spent`, negative if that is taken."""
+    return max(-100, min(100, round(100 * spent / of))) if of else 0
 
 
 @lru_cache(maxsize=64)

@@ -465,9 +465,9 @@ class Norms(Talking, TextGame[NormsState]):
         """Redraw the others' temptations and, for newcomers, what happened before they came."""
         copy = self.clone(state)
         if state.generation and state.born[seat] == state.generation:
-            paid, others = list(state.paid), (o for o in range(self.num_players) if o != seat)
-            rng.shuffle(paid)
-            copy.paid = tuple(paid)
+            others = (other for other in range(self.num_players) if other != seat)
+            most = int(self.payoff_bounds[1]) * state.generation // self.generations
+            copy.paid = tuple(rng.between(0, most) for _ in state.paid)
             copy.first = tuple(rng.below(CHOICES) for _ in state.first)
             known = {seat: state.old[seat]} | {o: copy.first for o in others if not state.born[o]}
             copy.old = tuple(known.get(o, old) for o, old in enumerate(state.old))

@@ -374,7 +374,7 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         if self.is_spymaster(seat) or state.winner != NOBODY:
             return copy
         places = [place for place in range(TABLE) if not state.covered[place]]
-        owners = [state.key[place] for place in places]
+        owners = sorted(state.key[place] for place in places)
         rng.shuffle(owners)
         drawn = dict(zip(places, owners, strict=True))
         copy.key = tuple(drawn.get(place, owner) for place, owner in enumerate(state.key))

@@ -424,9 +424,11 @@ class HouseAuction(TextGame[Sale]):
         weights = persona.weights if self.knowledge == "full" else drawn.weights
         spent = persona.budget - state.left[seat]
         least = 0
-        if self.format == "english":
+        if self.format == "english" and state.house < self.houses:
             least = state.price if seat == state.leader else self.increment * state.bidding[seat]
-        budget = drawn.budget if drawn.budget >= spent + least else persona.budget
+        budget = drawn.budget
+        while budget < spent + least:
+            budget = draw_persona(self.budget, rng).budget
         personas = list(state.personas)
         personas[seat] = Persona(weights, budget)
         state.personas, state.left[seat] = tuple(personas), budget - spent

@@ -412,12 +412,13 @@ class Population(TextGame[PopulationState]):
         copy, town = self.clone(state), self.town(state)
         key = uniforms(rng, self.people)
         shuffled = np.lexsort((key, town.archetype))
-        ordered = np.lexsort((np.arange(self.people), town.archetype))
-        copy.folk.stage[ordered] = state.folk.stage[shuffled]
+        ordered = np.lexsort((state.folk.stage, town.archetype))
+        copy.folk.stage[shuffled] = state.folk.stage[ordered]
         able = np.flatnonzero(town.workplace >= 0)
         by_luck = able[np.lexsort((key[able], town.job[able], town.archetype[able]))]
-        by_place = able[np.lexsort((able, town.job[able], town.archetype[able]))]
-        copy.folk.employed[by_place] = state.folk.employed[by_luck]
+        jobs = state.folk.employed[able]
+        ordered = able[np.lexsort((jobs, town.job[able], town.archetype[able]))]
+        copy.folk.employed[by_luck] = state.folk.employed[ordered]
         return copy
 
     # What a player sees

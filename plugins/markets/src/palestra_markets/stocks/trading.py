@@ -475,7 +475,8 @@ class Trading(TextGame[TradingState]):
         """Redraw the days to come from past days."""
         copy = self.clone(state)
         if not state.ended:
-            copy.redraws = (*state.redraws, (state.day, rng.word()))
+            lived = (redraw for redraw in state.redraws if redraw[0] < state.day)
+            copy.redraws = (*lived, (state.day, rng.word()))
         return copy
 
     def noop(self, state: TradingState, seat: int) -> TextAction:

@@ -36,7 +36,7 @@ from palestra_web.pages import (
     paragraph,
     textbox,
 )
-from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLABLES
+from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLABLES, ProductKind
 from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
 
 SHELF_SIZE = 8  # articles
@@ -140,11 +140,7 @@ class ShelfChoice(Talking, Website):
     def begin(self, rng: Rng) -> Shelf:
         drawn = Rng(self.assortment) if self.assortment else rng
         kind = drawn.choice(KINDS)
-        facts = DEPARTMENTS[kind.department].attributes
-        base = drawn.between(kind.low, kind.high) * 100
-        articles = [self._article(drawn, base, facts) for _ in range(SHELF_SIZE)]
-        if self.assortment:
-            articles = self._on_show(rng, base, articles)
+        articles = self._articles(kind, drawn, rng)
         request, right, articles = self._request(rng, kind.query, articles)
         mine = rng.below(SHELF_SIZE)
         if self.assortment:  # the seller's product is the same in every trial
@@ -154,12 +150,23 @@ class ShelfChoice(Talking, Website):
         text = f"In {own.colour}; {own.facts[0]}."
         return Shelf(kind.query, tuple(articles), request, right, title, text, sellers_place=mine)
 
+    def _articles(self, kind: ProductKind, drawn: Rng, rng: Rng) -> list[Article]:
+        """Eight articles of a kind; those of a fixed assortment at other places and terms."""
+        facts = DEPARTMENTS[kind.department].attributes
+        base = drawn.between(kind.low, kind.high) * 100
+        articles = [self._article(drawn, base, facts) for _ in range(SHELF_SIZE)]
+        return self._on_show(rng, base, articles) if self.assortment else articles
+
     def _article(self, rng: Rng, base: int, facts: Sequence[str]) -> Article:
         brand = f"{rng.choice(SYLLABLES)}{rng.choice(SYLLABLES)}{rng.choice(ENDINGS)}".title()
-        left = list(facts)
-        own = tuple([left.pop(rng.below(len(left))) for _ in range(FACTS)])
+        own = tuple(self._facts(rng, facts))
         tags, price, reviews = self._terms(rng, base)
         return Article(brand, rng.choice(COLOURS), price, rng.between(35, 50), reviews, tags, own)
+
+    def _facts(self, rng: Rng, facts: Sequence[str], but: str = "") -> list[str]:
+        """Different attributes, none of them `but`."""
+        left = [fact for fact in facts if fact != but]
+        return [left.pop(rng.below(len(left))) for _ in range(FACTS)]
 
     def _terms(self, rng: Rng, base: int) -> tuple[tuple[str, ...], int, int]:
         """Tags, a price and a number of reviews."""
@@ -297,22 +304,31 @@ class ShelfChoice(Talking, Website):
         raise NotFound
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Redraw the facts that the page does not show; a seller knows their own article."""
+        """Redraw the facts that the page does not show; a seller knows what their article is."""
         other = self.clone(state)
         data: Shelf = other.data
+        kind = next(kind for kind in KINDS if kind.query == data.kind)
+        change, facts = msgspec.structs.replace, DEPARTMENTS[kind.department].attributes
         if seat == BUYER:
-            pool = [claim for claim in CLAIMS if claim not in data.articles[0].facts]
             data.articles = tuple(
-                msgspec.structs.replace(a, facts=(a.facts[0], rng.choice(pool), rng.choice(pool)))
+                change(a, facts=(a.facts[0], *self._facts(rng, facts, a.facts[0])[: FACTS - 1]))
                 for a in data.articles
             )
-        else:
-            data.articles = tuple(
-                article
-                if place == data.sellers_place
-                else msgspec.structs.replace(article, reviews=rng.between(10, 9999))
-                for place, article in enumerate(data.articles)
-            )
+            return other
+        drawn = Rng(self.assortment) if self.assortment else rng
+        if self.assortment:
+            drawn.choice(KINDS)
+        articles, place = self._articles(kind, drawn, rng), data.sellers_place
+        own = next((n for n, a in enumerate(articles) if a.product == 0), place)
+        articles[place], articles[own] = articles[own], articles[place]
+        mine = data.articles[place]
+        articles[place] = change(
+            articles[place], brand=mine.brand, colour=mine.colour, facts=mine.facts
+        )
+        if self.trial in ("price", "rating"):
+            articles = [articles[place]] * SHELF_SIZE
+        data.request, data.right, shelf = self._request(rng, data.kind, articles)
+        data.articles = tuple(shelf)
         return other
 
 

@@ -213,7 +213,7 @@ def shuffle_hidden(library: Library, rows: Rows, shown: Collection[Cell], rng: R
         for column in table.columns:
             values = list(columns[table.name, column])
             free = [n for n in range(len(values)) if (table.name, n, column) not in shown]
-            moved = [values[n] for n in free]
+            moved = sorted(values[n] for n in free)
             rng.shuffle(moved)
             for number, value in zip(free, moved, strict=True):
                 values[number] = value

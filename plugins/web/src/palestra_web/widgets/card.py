@@ -101,10 +101,10 @@ class Card(Widget):
     def redraw(self, seen: frozenset[str], rng: Rng) -> Card:
         pages = dict(self.pages)
         unseen = [address for address in self.hidden if address not in seen]
-        bodies = some(rng, [pages[address] for address in unseen], len(unseen))
+        bodies = some(rng, sorted((pages[address] for address in unseen), key=repr), len(unseen))
         pages.update(zip(unseen, bodies, strict=True))
         unseen = [address for address in self.details if address not in seen]
-        texts = some(rng, [_texts(pages[address]) for address in unseen], len(unseen))
+        texts = some(rng, sorted(_texts(pages[address]) for address in unseen), len(unseen))
         for address, names in zip(unseen, texts, strict=True):
             pages[address] = _with_texts(pages[address], iter(names))
         return replace(self, pages=pages)

@@ -647,7 +647,8 @@ class Catan(TextGame[CatanState]):
             return copy
         others = [other for other in state.seats if other != seat]
         deal_unknown_cards(copy, others, rng)
-        unseen = [card for other in others for card in state.developments[other]] + state.deck
+        held = (card for other in others for card in state.developments[other])
+        unseen = sorted([*held, *state.deck])
         while True:
             cards = unseen.copy()
             rng.shuffle(cards)

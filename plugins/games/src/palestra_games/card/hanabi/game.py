@@ -349,7 +349,7 @@ class Hanabi(ArrayGame[HanabiState]):
         """
         copy: HanabiState = self.clone(state)
         drawn, size = int(state.drawn), int((state.hands[seat] >= 0).sum())
-        unseen = [*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()]
+        unseen = sorted([*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()])
         options = [
             [at for at, card in enumerate(unseen) if self._could_be(state, seat, slot, card)]
             for slot in range(size)

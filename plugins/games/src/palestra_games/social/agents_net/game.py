@@ -368,29 +368,59 @@ class AgentsNet(Talking, TextGame[Round]):
         return Answer(answers(self.task, state.net.groups, state.net.known[seat])[-1])
 
     def determinize(self, state: Round, seat: int, rng: Rng) -> Round:
-        """Permute the agents that are not neighbours of `seat`, with names it has not met."""
+        """Draw another net around `seat` and its neighbours, with other names and messages.
+
+        A drawn graph is drawn again until one agent has as many neighbours, and all as many groups
+        and rounds; a graph that the options give keeps its shape.
+        """
         copy, net = self.clone(state), state.net
         if state.answers:
             return copy
-        seen = {seat, *net.neighbours[seat]}
-        far = [other for other in self._everybody if other not in seen]
-        places = list(far)
-        rng.shuffle(places)
-        moved = dict(zip(far, places, strict=True))
-        unmet = [name for name in NAMES if name not in {net.names[other] for other in seen}]
+        near = net.neighbours[seat]
+        met = {net.names[other] for other in (seat, *near)}
+        far = [other for other in self._everybody if other != seat and other not in near]
+        unmet = [name for name in NAMES if name not in met]
         names = list(net.names)
         for other, name in zip(far, draw_names(unmet, len(far), rng), strict=True):
             names[other] = name
-        edges = [
-            (moved.get(a, a), moved.get(b, b))
-            for a, others in enumerate(net.neighbours)
-            for b in others
+        graph = self._graph_around(net, seat, far, rng)
+        copy.net = make_net(tuple(names), graph, net.rounds)
+        copy.inbox = [
+            {sender: self._guess(state, seat, hearer, sender, rng) for sender in graph[hearer]}
+            if state.round
+            else {}
+            for hearer in self._everybody
         ]
-        copy.net = make_net(tuple(names), from_edges(self.num_players, edges), net.rounds)
-        for hearer, received in enumerate(state.inbox):
-            texts = {moved.get(sender, sender): text for sender, text in received.items()}
-            copy.inbox[moved.get(hearer, hearer)] = dict(sorted(texts.items()))
+        copy.inbox[seat] = dict(state.inbox[seat])
+        copy.inbox = [{s: text for s, text in got.items() if text} for got in copy.inbox]
         return copy
+
+    def _graph_around(self, net: Net, seat: int, far: Sequence[int], rng: Rng) -> Neighbours:
+        """A graph in which `seat` has its neighbours, and those far from it are drawn."""
+        near, places = net.neighbours[seat], list(far)
+        rng.shuffle(places)
+        if self.links:
+            moved = dict(zip(far, places, strict=True))
+            edges = [(moved.get(a, a), moved.get(b, b)) for a, b in self.links]
+            return from_edges(self.num_players, edges)
+        while True:
+            graph = draw_graph(self.graph, self.num_players, rng)
+            alike = [other for other in self._everybody if len(graph[other]) == len(near)]
+            if not alike or max(map(len, graph)) + 1 != net.groups:
+                continue
+            if self.rounds or self._default_rounds(diameter(graph)) == net.rounds:
+                break
+        centre, around = rng.choice(alike), list(near)
+        rng.shuffle(around)
+        seats = {centre: seat, **dict(zip(graph[centre], around, strict=True))}
+        left = iter(places)
+        seats |= {other: next(left) for other in self._everybody if other not in seats}
+        edges = [(seats[a], seats[b]) for a, others in enumerate(graph) for b in others]
+        return from_edges(self.num_players, edges)
+
+    def _guess(self, state: Round, seat: int, hearer: int, sender: int, rng: Rng) -> str:
+        """The last message of one agent to another, drawn if it is not `seat`'s own."""
+        return state.inbox[hearer].get(seat, "") if sender == seat else rng.choice(LINES).text
 
     # What an agent sees
 

@@ -225,8 +225,8 @@ def knowledge(state: AvalonState, seat: int) -> list[int]:
 def redraw(state: AvalonState, seat: int, rng: Rng) -> None:
     """Draw evenly from the deals that fit what `seat` saw, and the cards behind the quests."""
     known, own = initial_knowledge(state.roles, seat), state.roles[seat]
-    evil_roles = [role for role in state.roles if is_evil(role)]
-    good_roles = [role for role in state.roles if not is_evil(role)]
+    evil_roles = sorted(role for role in state.roles if is_evil(role))
+    good_roles = sorted(role for role in state.roles if not is_evil(role))
     others = [other for other in range(len(state.roles)) if other != seat]
     missing = len(evil_roles) - is_evil(own)
     sets = [set(s) for s in combinations(others, missing) if _fits(state, seat, known, set(s))]
