@@ -12,13 +12,14 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from palestra import EnvSpec, Event, Grammar, OneOf, Option, Outcome, Scene, Step, only
+from palestra import EnvSpec, Event, Grammar, OneOf, Option, Outcome, Rng, Scene, Step, only
 from palestra.testing import endurance
 from palestra.testing.golden import write_golden
 from palestra.testing.kit import CHECKS, check, run_check
 from palestra.testing.subject import Subject
 from palestra_envs.text.commons.game import Commons
 from palestra_envs.text.negotiation.game import Negotiation, NegotiationState, Propose
+from palestra_envs.text.shared_memory import SharedMemory
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
 from palestra_games.dilemmas.donor_game import DonorGame
@@ -36,6 +37,27 @@ BUFFER = np.zeros(1, np.uint8)
 class ShowsTheCard(KuhnPoker):
     def describe(self, state: Any, seat: int) -> str:
         return f"{super().describe(state, seat)} He has {state.deck[1 - seat]}."
+
+
+@dataclass(frozen=True)
+class ShufflesTheTruth(KuhnPoker):
+    """Whoever chooses the random numbers learns from what is imagined which cards there are."""
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        copy = self.clone(state)
+        if rng.below(2):
+            copy.deck[[1 - seat, 2]] = state.deck[[2, 1 - seat]]
+        return copy
+
+
+@dataclass(frozen=True)
+class ImaginesWhatIsKept(SharedMemory):
+    """The retriever imagines the notes that the builder has really kept."""
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        imagined = super().determinize(state, seat, rng)
+        imagined.slots = state.slots
+        return imagined
 
 
 @dataclass(frozen=True)
@@ -248,6 +270,12 @@ class KeysTheTurn(Negotiation):
         ),
         (KeepsQuiet, "newcomers_start_afresh", "say so with has_newcomers"),
         (Expects, "newcomers_start_afresh", "nobody joined in 12 games"),
+        (
+            ShufflesTheTruth,
+            "imagined_worlds_keep_secrets",
+            "Sort what is hidden before you shuffle",
+        ),
+        (ImaginesWhatIsKept, "imagined_worlds_keep_secrets", "played another move at step"),
         (LendsItsPrices, "turns_give_what_is_their_own", "writing into turn.legal of seat 0"),
         (LendsItsPicture, "turns_give_what_is_their_own", "changes ['scene'] in this episode"),
         (RepeatsSecrets, "private_events_stay_private", "reads 'To you"),

@@ -23,6 +23,7 @@ from palestra_envs.grid.kitchen.rules import (
     GO_SOUTH,
     GO_WEST,
     INTERACT,
+    NOTHING,
     ONION,
     REST,
     SOUP,
@@ -388,13 +389,15 @@ XXXXSXXXX
 def test_a_known_kitchen_is_not_imagined_otherwise() -> None:
     game, state = near()
     put(game, state, 1, 4, 4, GO_SOUTH, ONION)
+    state.turn = 40
     places, holders = set(), set()
     for number in range(60):
         imagined = game.determinize(state, 0, Rng(number))
         assert imagined.tiles.tobytes() == state.tiles.tobytes()
         places.add(int(imagined.cell[1]))
         held = [*imagined.hand.tolist(), *imagined.there[imagined.tiles == 1].tolist()]
-        assert sorted(filter(None, held)) == [ONION]
+        assert set(held) <= {NOTHING, ONION, DISH, SOUP}
+        assert len(list(filter(None, held))) <= 3
         holders.add(bool(imagined.hand[1]))
     # player 0 in row 2, column 3 sees columns 2 to 4 of rows 1 to 3
     assert places == {(2 - 1) * 6 + 5 - 1, (3 - 1) * 6 + 5 - 1, *(18 + c for c in (1, 2, 3, 4))}

@@ -200,7 +200,7 @@ class Episode:
 
     def prompt(self, seat: int, since: int = 0) -> str:
         """The text view: events from position `since` on, the position, and what is legal."""
-        news = [event.text for event in self.news(seat, since)]
+        news = [event.text for event in self.news(seat, since) if event.text]
         legal = self.legal_text(seat) if seat in self.to_act else None
         return self.game.prompt(self._simulator.state, seat, news, legal)
 

@@ -272,11 +272,11 @@ class Game(ABC, Generic[State, Action]):
         """Replace the generator of future chance, in place."""
 
     def determinize(self, state: State, seat: int, rng: Rng) -> State:
-        """A copy in which all that is hidden from `seat` is sampled again, consistent with what it
-        saw.
+        """A copy in which all that is hidden from `seat` is sampled again, from what it saw alone.
 
         Search agents plan on it and the conformance kit tests privacy with it, so every game with
-        hidden information defines it.
+        hidden information defines it. The same `rng` gives the same copy in all states that `seat`
+        cannot tell apart: what is hidden is sorted before it is shuffled, or drawn anew.
         """
         if self.perfect_information:
             return self.clone(state)

@@ -39,13 +39,13 @@ RECENT = 20  # private texts that are searched for at every step; all of them at
 
 def secrets_stay_hidden(subject: Subject) -> None:
     """Sampling again what is hidden from a player, at any step, changes nothing they see."""
-    _needs_secrets(subject)
+    needs_secrets(subject)
     game, changed, compared = subject.game, False, 0
     for seed in range(SEEDS):
         states = states_of(subject, seed)
         seats = range(game.num_players)
         places = [(step, seat) for step in range(len(states)) for seat in seats]
-        chosen = _spread(places, EPISODE_PLACES, seed)
+        chosen = spread(places, EPISODE_PLACES, seed)
         for step, seat in chosen:
             changed |= _redrawn_looks_the_same(subject, states[step], seat, (seed, step))
         compared += len(chosen)
@@ -54,7 +54,7 @@ def secrets_stay_hidden(subject: Subject) -> None:
     require(changed, f"determinize() never changed anything in {seed + 1} games; is all in sight?")
 
 
-def _needs_secrets(subject: Subject) -> None:
+def needs_secrets(subject: Subject) -> None:
     if subject.game.perfect_information:
         raise Skipped("perfect information: nothing is hidden")
 
@@ -70,7 +70,7 @@ def states_of(subject: Subject, seed: int) -> list[Any]:
     return states
 
 
-def _spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
+def spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
     """So many of some places, from the first to the last, others for another seed."""
     if len(places) <= number:
         return list(places)
@@ -122,7 +122,7 @@ def _no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
 
 def pictures_keep_secrets(subject: Subject) -> None:
     """A picture drawn for one seat is the same whatever is hidden from that seat."""
-    _needs_secrets(subject)
+    needs_secrets(subject)
     states = states_of(subject, 0)
     artists = list(_artists(subject))
     if not artists:
@@ -157,13 +157,13 @@ def transcripts_keep_secrets(subject: Subject) -> None:
     player something new (a card is turned over, a guess is answered), it must have an event of kind
     "reveal" that they may see, which ends the comparison of a stretch.
     """
-    _needs_secrets(subject)
+    needs_secrets(subject)
     seats, followed = subject.game.num_players, 0
     for seed in range(SEEDS):
         for seat in range(min(seats, 4)):
             _openings_agree(subject, seed, seat)
         states = states_of(subject, seed)
-        starts = _spread(range(len(states)), EPISODE_WINDOWS, seed)
+        starts = spread(range(len(states)), EPISODE_WINDOWS, seed)
         for number, step in enumerate(dict.fromkeys((0, *starts))):
             for seat in range(min(seats, 4)) if not number else ((seed + number) % seats,):
                 _follow(subject, states[step], seat, (seed, step))

@@ -154,6 +154,8 @@ def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
         "rules": episode.game.rules_for(seat),
         "scene": episode.scene(seat),
     }
+    acting = seat in episode.to_act
+    seen["anchor"] = episode.game.anchor(episode.state, seat) if acting else None
     if array:
         seen["observation"] = episode.observation(seat)
         seen["mask"] = episode.action_mask(seat).copy()

@@ -225,9 +225,19 @@ class SharedMemory(TextGame[Talk]):
         }
 
     def determinize(self, state: Talk, seat: int, rng: Rng) -> Talk:
-        """Draw what a player has not read: remarks to come or not kept, and questions to come."""
+        """Draw what a player has not read.
+
+        That is remarks to come or not kept, questions to come, and for the retriever what the
+        builder keeps, for the builder the answers.
+        """
         imagined = self.clone(state)
         over = state.heard == self.remarks
+        if seat == BUILDER:
+            imagined.answers = tuple(rng.below(self.slots) for _ in state.answers)
+        elif not over:
+            heard = [-1] * self.slots + list(range(state.heard))
+            rng.shuffle(heard)
+            imagined.slots = tuple(heard[: self.slots])
         known = set(state.slots) if over or seat == BUILDER else set()
         known |= set(range(state.heard + 1)) if seat == BUILDER else set()
         imagined.remarks = tuple(

@@ -171,6 +171,17 @@ class TaskGame(TextGame[State]):
         """The seat to act while the episode is not over."""
         return 0
 
+    def copy_for(self, state: State, seat: int) -> State:
+        """A copy for `determinize`, without actions and answers that a seat did not see."""
+        copy = self.clone(state)
+        copy.past = tuple(
+            one
+            if one.audience is None or seat in one.audience
+            else Past(one.seat, Finish(), "", one.audience)
+            for one in state.past
+        )
+        return copy
+
     # The rules
 
     def to_act(self, state: State) -> tuple[int, ...]:

@@ -208,6 +208,12 @@ class Website(TextGame[WebState]):
         """What the site is, and how a player acts in a browser."""
         return f"{super().rules_for(seat)}\n{BROWSING}"
 
+    def close_tabs(self, state: WebState, seat: int) -> None:
+        """Open the tabs of the other seats anew, for what `seat` imagines: it never sees them."""
+        for other in range(self.num_players):
+            if other != seat:
+                state.tabs[other] = Tab(self.page(state.data, other, self.home(other)))
+
     # The rules
 
     def initial_state(self, seed: int | None = None) -> WebState:
@@ -276,7 +282,7 @@ class Website(TextGame[WebState]):
         elif isinstance(action, Goto):
             self.go(state, seat, action.url)
         elif isinstance(action, Back):
-            self._show(state, seat, tab.history.pop())
+            self.show(state, seat, tab.history.pop())
         elif isinstance(action, Scroll):
             step = max(1, self.window // 2) * (1 if action.direction == "down" else -1)
             tab.scroll = max(0, min(tab.scroll + step, len(tab.page.lines) - 1))
@@ -352,9 +358,10 @@ class Website(TextGame[WebState]):
         tab = state.tabs[seat]
         if sent or tab.page.url != url:
             tab.history.append(tab.page.url)
-        self._show(state, seat, url)
+        self.show(state, seat, url)
 
-    def _show(self, state: WebState, seat: int, url: str) -> None:
+    def show(self, state: WebState, seat: int, url: str) -> None:
+        """Open a page in a seat's tab."""
         tab = state.tabs[seat]
         tab.page = self.page(state.data, seat, url)
         tab.drafts = {}
@@ -464,11 +471,13 @@ class Website(TextGame[WebState]):
     def anchor(self, state: WebState, seat: int) -> bytes:
         """A hash of the page, its fields, the view and the site's data, but not of earlier pages.
 
-        Of the history it holds only whether there is a page to go back to.
+        Of the history it holds only whether there is a page to go back to. What the seat cannot
+        know is drawn by `determinize` from what it knows, so that the hash tells nothing of it.
         """
         tab = state.tabs[seat]
         shown = seat, tab.page.digest, tab.page.text(tab.drafts), tab.scroll, bool(tab.history)
-        known = f"{shown}\n{value_text(self.known(state.data, seat))}"
+        data = self.determinize(state, seat, Rng(0)).data
+        known = f"{shown}\n{value_text(self.known(data, seat))}"
         return blake2b(known.encode(), digest_size=16).digest()
 
     def describe(self, state: WebState, seat: int) -> str:

@@ -396,7 +396,8 @@ class Delivery(Walkers[DeliveryState]):
     def determinize(self, state: DeliveryState, seat: int, rng: Rng) -> DeliveryState:
         """Move robots and pedestrians that are out of sight, and change others' orders.
 
-        The city stays, because the paths to the address depend on it.
+        The city stays, because the paths to the address depend on it. The others' orders are new,
+        and they have delivered some in time, at most one in ten steps.
         """
         imagined: DeliveryState = self.clone(state)
         seen = self.visible(state, seat)
@@ -413,6 +414,9 @@ class Delivery(Walkers[DeliveryState]):
                 imagined.cell[other] = imagined.target[other] = place
             cells = [cell for cell in floor if cell != imagined.cell[other]]
             self.assign(imagined, other, rng.choice(cells))
+            imagined.blocked[other] = imagined.damage[other] = imagined.contacts[other] = 0
+            imagined.runs[other] = (rng.below(int(state.turn) // 10 + 1), 0, 0)
+            imagined.earned[other] = imagined.runs[other, 0] * (self.fare - self.repair)
         return imagined
 
     # Words

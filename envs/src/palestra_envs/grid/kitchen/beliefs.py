@@ -21,7 +21,16 @@ from palestra_envs.grid.kitchen.drawing import (
     lay_counter,
 )
 from palestra_envs.grid.kitchen.options import KitchenOptions, KitchenState
-from palestra_envs.grid.kitchen.rules import FULL, GO_NORTH, GO_SOUTH, NOTHING, REST
+from palestra_envs.grid.kitchen.rules import (
+    DISH,
+    FULL,
+    GO_NORTH,
+    GO_SOUTH,
+    NOTHING,
+    ONION,
+    REST,
+    SOUP,
+)
 from palestra_envs.grid.layouts import COUNTER, FLOOR, POT
 
 REDRAWS = 100
@@ -59,9 +68,8 @@ def imagine(game: KitchenOptions, state: KitchenState, seat: int, rng: Rng) -> K
     """A copy in which everything that the player does not see is redrawn.
 
     A random kitchen is drawn anew out of sight, unless a hundred draws find none that fits what the
-    player sees. Other players go to random floor out of sight. The things they hold and those on
-    unseen counters are redistributed among the same hands and counters. Unseen pots get contents
-    that they could hold by now.
+    player sees. Other players go to random floor out of sight. They hold, and unseen counters bear,
+    some things that could be there by now, and unseen pots contents that they could hold.
     """
     imagined: KitchenState = game.clone(state)
     seen = visible(game, state, seat)
@@ -71,12 +79,10 @@ def imagine(game: KitchenOptions, state: KitchenState, seat: int, rng: Rng) -> K
             if tiles is not None:
                 imagined.tiles[:] = tiles
                 break
-    things = state.there[~seen & (state.tiles == COUNTER)].tolist()
     imagined.there[~seen], imagined.clock[~seen] = NOTHING, 0
     hidden = [other for other in range(game.num_players) if not seen[state.cell[other]]]
-    things = [thing for thing in [*things, *state.hand[hidden].tolist()] if thing]
     _place_players(imagined, hidden, seen, rng)
-    _deal_out(game, imagined, things, hidden, seen, rng)
+    _deal_out(game, imagined, _things(game, imagined, len(hidden), rng), hidden, seen, rng)
     for pot in np.flatnonzero(~seen & (imagined.tiles == POT)).tolist():
         _fill(game, imagined, pot, rng)
     return imagined
@@ -172,6 +178,13 @@ def _deal_out(
             imagined.hand[seat] = things.pop()
     for thing, cell in zip(things, counters, strict=False):
         imagined.there[cell] = thing
+
+
+def _things(game: KitchenOptions, imagined: KitchenState, hands: int, rng: Rng) -> list[int]:
+    """Things that may be out of sight by now, at four steps a thing, few more than hands there."""
+    turn = int(imagined.turn)
+    kinds = (ONION, DISH, SOUP) if turn > 2 * FULL + game.cook_time else (ONION, DISH)
+    return [rng.choice(kinds) for _ in range(rng.between(0, min(hands + 2, turn // 4)))]
 
 
 def _fill(game: KitchenOptions, imagined: KitchenState, pot: int, rng: Rng) -> None:

@@ -342,7 +342,8 @@ class PathFinding(Walkers[PathFindingState]):
     def determinize(self, state: PathFindingState, seat: int, rng: Rng) -> PathFindingState:
         """Move players that are out of sight to other unseen cells, and change others' goals.
 
-        The map stays, because the distances to the player's goal depend on it.
+        The map stays, because the distances to the player's goal depend on it. The others have
+        reached at most a goal in ten steps.
         """
         imagined: PathFindingState = self.clone(state)
         seen = self.visible(state, seat)
@@ -356,6 +357,8 @@ class PathFinding(Walkers[PathFindingState]):
                 imagined.cell[other] = imagined.target[other] = place
             goal = rng.choice([cell for cell in floor if cell != imagined.cell[other]])
             self.send(imagined, other, goal)
+            imagined.blocked[other] = 0
+            imagined.earned[other] = rng.below(int(state.turn) // 10 + 1)
         return imagined
 
     # Words

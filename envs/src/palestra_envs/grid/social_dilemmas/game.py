@@ -205,7 +205,8 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         The draw fits what the player sees now and where they stand, as if they remembered nothing
         else. A site out of sight bears an apple (or waste) as likely as one in sight. Where
         time-outs are on, a player out of sight is out of the game with probability one half. A
-        random map is replaced by another that fits.
+        random map is replaced by another that fits. What the others have earned is drawn too, up to
+        an apple in every second step.
         """
         imagined: AnyDilemmaState = self.clone(state)
         hidden = unseen_mask(self, state, seat)
@@ -219,6 +220,11 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
                 cells[cell] = full if rng.random() < share else bare
         imagined.beams[hidden] = 0
         free = cells_in(hidden & (cells != WALL))
+        for other in range(self.num_players):
+            if other != seat:
+                imagined.earned[other] = rng.below(int(state.turn) // 2 + 1)
+                imagined.ate[other] = imagined.cleaned[other] = 0
+                imagined.hit[other] &= 1 << seat
         for other in self._hidden(state, seat):
             out = self.time_out > 0 and (not free or rng.below(2) == 0)
             imagined.absent[other] = rng.between(1, self.time_out) if out else 0

@@ -31,7 +31,7 @@ Left out: the map of the papers' authors, of which no exact drawing is published
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -78,6 +78,7 @@ KINDS = {
 APART = 5  # least distance of the middles of patches: rows and columns added up
 EDGE = 2  # least distance of a patch's middle from the map's edge, in rows or columns
 SWEEPS = 40  # attempts to move each patch away from its place in the regular layout
+LAYOUTS = 20  # tries to lay out patches that fit what is in sight
 
 Cell = tuple[int, int]  # row and column
 
@@ -186,7 +187,7 @@ class Harvest(SocialDilemma[HarvestState]):
         write_window(config, state, seat, obs)
 
     def redraw(self, imagined: HarvestState, hidden: NDArray[np.bool_], rng: Rng) -> None:
-        """Move patches about, like `plant`, so that each keeps its apples in sight.
+        """Lay out patches around the apples in sight and move them about, like `plant`.
 
         No move leaves a patch with more bare cells in sight, so that as few eaten apples as
         possible are assumed.
@@ -194,7 +195,8 @@ class Harvest(SocialDilemma[HarvestState]):
         cells = imagined.cells
         ripe = set(cells_in(~hidden & (cells == APPLE)))
         bare = set(cells_in(~hidden & (cells != APPLE)))
-        middles = [divmod(int(middle), self.columns) for middle in imagined.middle]
+        true = [divmod(int(middle), self.columns) for middle in imagined.middle]
+        middles = self._layout(ripe, bare, rng) or true
         for _ in range(SWEEPS):
             for patch, middle in enumerate(middles):
                 shown = ripe.intersection(patch_at(middle))
@@ -210,6 +212,39 @@ class Harvest(SocialDilemma[HarvestState]):
             imagined.middle[patch] = middle[0] * self.columns + middle[1]
             for cell in patch_at(middle):
                 cells[cell] = APPLE if cell in ripe else ORCHARD
+
+    def _layout(self, ripe: set[Cell], bare: set[Cell], rng: Rng) -> list[Cell]:
+        """Middles of patches that hold these apples, with few of the bare cells; none if not found.
+
+        Apples at most two steps apart are of one patch.
+        """
+        inside = [divmod(at, self.columns) for at in range(self.rows * self.columns)]
+        for _ in range(LAYOUTS):
+            middles: list[Cell] = []
+            left = sorted(ripe)
+            while left and len(middles) < self.patches:
+                around = [m for m in patch_at(left[0]) if self._fits(m, middles)]
+                if not around:
+                    break
+                middles.append(min(around, key=lambda m: self._cost(m, left, bare, rng)))
+                left = [cell for cell in left if cell not in patch_at(middles[-1])]
+            rng.shuffle(inside)
+            for middle in sorted(inside, key=lambda m: len(bare.intersection(patch_at(m)))):
+                if len(middles) < self.patches and self._fits(middle, middles):
+                    middles.append(middle)
+            if not left and len(middles) == self.patches:
+                return middles
+        return []
+
+    def _cost(
+        self, middle: Cell, left: Sequence[Cell], bare: set[Cell], rng: Rng
+    ) -> tuple[int, int, float]:
+        """How bad a middle is: apples it leaves close by, bare cells, and luck."""
+        patch = set(patch_at(middle))
+        missed = sum(
+            cell not in patch and min(_steps(cell, part) for part in patch) <= 2 for cell in left
+        )
+        return missed, len(bare & patch), rng.random()
 
     def _anywhere(self, rng: Rng) -> Cell:
         """A random place for the middle of a patch."""
@@ -231,6 +266,10 @@ class Harvest(SocialDilemma[HarvestState]):
             "neighbours; cells of different patches are at least three steps apart. Players start "
             "on other cells. You see apples where they lie, but not where they may grow."
         )
+
+
+def _steps(one: Cell, other: Cell) -> int:
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
 
 
 def plant(config: Harvest, state: HarvestState) -> None:

@@ -61,7 +61,6 @@ from palestra_envs.grid.xland.options import (
 )
 from palestra_envs.grid.xland.rules import (
     FREE,
-    TRIES,
     cell_of,
     draw_goal,
     goal_holds,
@@ -72,6 +71,8 @@ from palestra_envs.grid.xland.rules import (
     relates,
 )
 
+IMAGINED = 1000  # draws of what is out of sight that are tried until one fits
+LYING = 3  # how much likelier an unseen object lies than that one unseen player holds it
 GRAB, DROP = len(MOVES), len(MOVES) + 1
 ACTIONS = (*MOVES, "grab", "drop")
 COLOURS = ("white", "grey", "brown")
@@ -337,7 +338,7 @@ class XLand(XLandOptions):
         Whether the player's own goal is true now stays the same, and so do walls and floor.
         """
         met = goal_holds(self.config, state, seat)
-        for _ in range(TRIES):
+        for _ in range(IMAGINED):
             imagined = self._imagine(state, seat, rng)
             if goal_holds(self.config, imagined, seat) == met:
                 return imagined
@@ -355,13 +356,21 @@ class XLand(XLandOptions):
             for thing in range(self.num_players + self.num_objects)
             if not in_view(config, state, seat, cell_of(config, state, thing))
         ]
+        holders = [FREE] * LYING + [thing for thing in unseen if thing < self.num_players]
         for thing in unseen:
             item = thing - self.num_players
             if item < 0:
                 cell = free.pop(rng.below(len(free)))
                 imagined.cell[thing] = imagined.target[thing] = cell
-            elif state.held_by[item] == FREE:
-                imagined.lies[item] = rng.choice(hidden)
+                continue
+            imagined.lies[item] = rng.choice(hidden)
+            imagined.held_by[item] = rng.choice(holders)
+            if imagined.held_by[item] != FREE:
+                holders.remove(imagined.held_by[item])
+        for other in range(self.num_players):
+            if other != seat:
+                imagined.blocked[other] = 0
+                imagined.earned[other] = rng.below(int(state.turn) + 1)
         if self.drawn and self.ties == INDEPENDENT:
             kept = imagined.rng.copy()
             self.reseed(imagined, rng.word())

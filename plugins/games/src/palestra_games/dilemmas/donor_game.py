@@ -344,6 +344,8 @@ class DonorGame(Talking, TextGame[DonorState]):
         from nothing to twice the endowment.
         """
         copy, seats = self.clone(state), range(self.num_players)
+        if not self.to_act(state):
+            return copy
         new = state.generation > 0 and state.born[seat] == state.generation
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":
@@ -389,7 +391,9 @@ class DonorGame(Talking, TextGame[DonorState]):
             moved = act.units if act.recipient == seat else moved
             has[act.recipient] += moved
             acts.append(replace(act, percent=percent, units=moved))
-        has[seat] = state.resources[seat]
+        seen = [seat, *(recipient for donor, recipient in state.pairs if donor == seat)]
+        for one in seen:
+            has[one] = state.resources[one]
         state.acts, state.resources = tuple(acts), tuple(has)
 
     def heard_of(self, state: DonorState, seat: int) -> set[Act]:

@@ -140,6 +140,7 @@ class NormsState:
     generation: int = 0
     old: tuple[tuple[int, ...], ...] = ()  # by seat: the norms when its player came
     born: tuple[int, ...] = ()  # by seat: the generation in which its player came
+    before: tuple[tuple[int, ...], ...] = ()  # by seat: what all had been paid when its player came
     answers: tuple[tuple[int, ...], ...] = ()  # to the questionnaire, by topic, each by seat
 
 
@@ -262,7 +263,7 @@ class Norms(Talking, TextGame[NormsState]):
         village = NormsState(
             rng, norms, norms, weights, nobody, nobody, nobody, ("",) * n, everybody
         )
-        village.old, village.born = (norms,) * n, nobody
+        village.old, village.born, village.before = (norms,) * n, nobody, (nobody,) * n
         self._tempt(village)
         return village
 
@@ -419,6 +420,7 @@ class Norms(Talking, TextGame[NormsState]):
         seats = range(self.num_players)
         state.old = tuple(state.norms if s in new else state.old[s] for s in seats)
         state.born = tuple(state.generation if s in new else state.born[s] for s in seats)
+        state.before = tuple(state.paid if s in new else state.before[s] for s in seats)
         self._tempt(state)
         return events if state.writing else events + self._scene_events(state)
 
@@ -462,15 +464,31 @@ class Norms(Talking, TextGame[NormsState]):
         return events
 
     def determinize(self, state: NormsState, seat: int, rng: Rng) -> NormsState:
-        """Redraw the others' temptations and, for newcomers, what happened before they came."""
-        copy = self.clone(state)
-        if state.generation and state.born[seat] == state.generation:
-            others = (other for other in range(self.num_players) if other != seat)
-            most = int(self.payoff_bounds[1]) * state.generation // self.generations
-            copy.paid = tuple(rng.between(0, most) for _ in state.paid)
-            copy.first = tuple(rng.below(CHOICES) for _ in state.first)
-            known = {seat: state.old[seat]} | {o: copy.first for o in others if not state.born[o]}
-            copy.old = tuple(known.get(o, old) for o, old in enumerate(state.old))
+        """Redraw the others' temptations and, for who came later, what happened before they came.
+
+        What was paid before then lies between nothing and the most that there was to earn.
+        """
+        copy, joined = self.clone(state), state.born[seat]
+        if joined:
+            most = int(self.payoff_bounds[1]) // self.generations * joined
+            drawn = [rng.between(0, most) for _ in state.paid]
+
+            def moved(paid: tuple[int, ...]) -> tuple[int, ...]:
+                """What had been paid at some time since, with the drawn amounts before."""
+                parts = zip(paid, state.before[seat], drawn, strict=True)
+                return tuple(now - then + other for now, then, other in parts)
+
+            copy.paid = moved(state.paid)
+            copy.before = tuple(
+                moved(then) if came >= joined else (0,) * self.num_players
+                for then, came in zip(state.before, state.born, strict=True)
+            )
+            past = [tuple(rng.below(CHOICES) for _ in state.first) for _ in range(joined)]
+            copy.first = past[0]
+            copy.old = tuple(
+                old if came >= joined else past[came]
+                for old, came in zip(state.old, state.born, strict=True)
+            )
         copy.answers = tuple(
             tuple(own if s == seat else rng.below(CHOICES) for s, own in enumerate(given))
             for given in state.answers

@@ -458,8 +458,17 @@ class Hiring(TextGame[Firm]):
         )
 
     def determinize(self, state: Firm, seat: int, rng: Rng) -> Firm:
-        """Redraw the others' advice, signals and costs where the seat does not know them."""
+        """Redraw the others' advice, efforts, signals, costs and gains, if the seat knows them not.
+
+        The principal's gain of every round is public.
+        """
         copy = self.clone(state)
+        if not state.ended:
+            most = self.value * (state.round + 1)
+            copy.totals = [
+                earned if other in (seat, PRINCIPAL) else rng.between(-most, most)
+                for other, earned in enumerate(state.totals)
+            ]
         if not self.known or seat != PRINCIPAL:
             copy.costs = tuple(
                 own if expert + 1 == seat else self._draw_costs(rng)
@@ -471,7 +480,16 @@ class Hiring(TextGame[Firm]):
             pairs = zip(profiles, state.mechanism.chances, strict=True)
             copy.drawn = rng.weighted([c if p[own] == advised else 0.0 for p, c in pairs])
         if state.signals and not state.ended:
-            chances = joint(self.information, tuple(state.efforts)).sum(-1)
+            copy.efforts = [
+                level if expert + 1 == seat else rng.below(len(state.costs[expert]))
+                for expert, level in enumerate(state.efforts)
+            ]
+            if seat != PRINCIPAL:
+                copy.reports = [
+                    said if expert + 1 == seat else rng.below(self.states)
+                    for expert, said in enumerate(state.reports)
+                ]
+            chances = joint(self.information, tuple(copy.efforts)).sum(-1)
             if seat != PRINCIPAL:
                 seen = np.moveaxis(chances, seat - 1, 0)
                 seen[[s for s in range(self.states) if s != state.signals[seat - 1]]] = 0

@@ -414,6 +414,7 @@ class HouseAuction(TextGame[Sale]):
         for rival in range(self.num_players):
             if rival != seat:
                 self._redraw(copy, rival, rng)
+                copy.guesses[rival] = [rng.below(len(ATTRIBUTES)) for _ in state.guesses[rival]]
         return copy
 
     def _redraw(self, state: Sale, seat: int, rng: Rng) -> None:
@@ -432,6 +433,10 @@ class HouseAuction(TextGame[Sale]):
         personas = list(state.personas)
         personas[seat] = Persona(weights, budget)
         state.personas, state.left[seat] = tuple(personas), budget - spent
+        worth = (
+            personas[seat].value(state.houses[house]) - paid for house, paid in state.won[seat]
+        )
+        state.profits[seat] = float(sum(worth))
 
     # What a player reads and observes
 

@@ -143,6 +143,7 @@ class Proposal:
     price: int  # cents
 
 
+GREETINGS = ("Good day.", "What can you offer?")  # what somebody without words of their own writes
 MOST_DRAWN = 40  # players in a picture
 
 
@@ -360,7 +361,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         options = [Option(Read), Option(Wait)]
         known = tuple(self.players[other] for other in state.known[seat])
         if known:
-            words = Text(self.message_limit, ("Good day.", "What can you offer?"))
+            words = Text(self.message_limit, GREETINGS)
             options.append(Option(Write, {"to": OneOf(known), "text": words}))
         if self.is_customer(seat):
             options += [self._searches, Option(Leave)]
@@ -405,17 +406,22 @@ class Magentic(Talking, TextGame[MagenticState]):
         if not state.ledger.is_conserved():
             state.ledger.check()
         state.tick += 1
-        self._wake(state)
+        events += self._wake(state)
         if not self.to_act(state):
             events.append(Event("end", "The marketplace closes."))
         return Step(rewards, events=events)
 
-    def _wake(self, state: MagenticState) -> None:
-        """A business wakes when a letter has arrived."""
-        for seat in range(self.num_customers, self.num_players):
-            mail = state.mail[seat]
-            if mail and not state.awake[seat]:
-                state.awake[seat] = any(letter.arrival <= state.tick for letter in mail)
+    def _wake(self, state: MagenticState) -> list[Event]:
+        """A business wakes when a letter has arrived; that it may act again is seen by all."""
+        woken = [
+            seat
+            for seat in range(self.num_customers, self.num_players)
+            if not state.awake[seat]
+            and any(letter.arrival <= state.tick for letter in state.mail[seat])
+        ]
+        for seat in woken:
+            state.awake[seat] = True
+        return [Event("reveal", "", {"awake": woken})] if woken else []
 
     def _search(self, state: MagenticState, seat: int, action: Search) -> list[Event]:
         customer = state.customers[seat]
@@ -565,7 +571,11 @@ class Magentic(Talking, TextGame[MagenticState]):
         return events
 
     def determinize(self, state: MagenticState, seat: int, rng: Rng) -> MagenticState:
-        """Redraw others' requests and lowest prices, and all that a card leaves out."""
+        """Redraw others' requests and lowest prices, all that a card leaves out, and what others
+        wrote, offered and paid each other.
+
+        Unread letters to the seat are as many, of words; letters on their way are not imagined.
+        """
         copy = self.clone(state)
         copy.businesses = tuple(
             b if self.num_customers + n == seat else self._redraw(b, rng)
@@ -575,7 +585,72 @@ class Magentic(Talking, TextGame[MagenticState]):
             customer if other == seat else draw_customer(copy.businesses, rng)
             for other, customer in enumerate(state.customers)
         )
+        seats = range(self.num_players)
+        copy.mail = [self._unread(state, seat, rng) if other == seat else [] for other in seats]
+        for others in (copy.known, copy.open):
+            others[:] = [own if other == seat else [] for other, own in enumerate(others)]
+        copy.met = [met and other == seat for other, met in enumerate(state.met)]
+        copy.proposals = self._redraw_proposals(copy, state, seat, rng)
+        self._redraw_payments(copy, state, seat)
         return copy
+
+    def _unread(self, state: MagenticState, seat: int, rng: Rng) -> list[Letter]:
+        """As many letters as wait for a seat, from those who could have written them."""
+        sides = range(self.num_customers), range(self.num_customers, self.num_players)
+        writers = state.known[seat] if self.is_customer(seat) else ()
+        senders = writers or sides[self.is_customer(seat)]
+        waiting = sum(letter.arrival <= state.tick for letter in state.mail[seat])
+        return [
+            Letter(rng.choice(senders), rng.choice(GREETINGS), state.tick) for _ in range(waiting)
+        ]
+
+    def _redraw_proposals(
+        self, copy: MagenticState, state: MagenticState, seat: int, rng: Rng
+    ) -> list[Proposal]:
+        """The proposals up to the last that a seat has made or read, the others drawn."""
+        unread = {letter.proposal for letter in state.mail[seat]}
+        own = {
+            offer.number: offer
+            for offer in state.proposals
+            if offer.business == seat or (offer.customer == seat and offer.number not in unread)
+        }
+        return [
+            own[number] if number in own else self._draw_proposal(copy, seat, number, rng)
+            for number in range(max(own, default=-1) + 1)
+        ]
+
+    def _draw_proposal(self, state: MagenticState, seat: int, number: int, rng: Rng) -> Proposal:
+        """One item at its list price, from one other seat to another."""
+        business = rng.choice([s for s in range(self.num_customers, self.num_players) if s != seat])
+        customer = rng.choice([s for s in range(self.num_customers) if s != seat])
+        shop = self._business(state, business)
+        item = rng.choice(shop.items)
+        price = shop.price([item], 100)
+        assert price is not None
+        return Proposal(number, business, customer, item, price)
+
+    def _redraw_payments(self, copy: MagenticState, state: MagenticState, seat: int) -> None:
+        """The books if nobody had paid but this seat and those who paid it."""
+        paid = [
+            offer
+            for offer in state.proposals
+            if f"proposal {offer.number}" in state.ledger.used
+            and seat in (offer.business, offer.customer)
+        ]
+        copy.ledger = Ledger()
+        for other, name in enumerate(self.players):
+            spent = sum(offer.price for offer in paid if offer.customer == other)
+            money = copy.customers[other].value if self.is_customer(other) else 0
+            copy.ledger.open(name, max(money, spent))
+        gains = [0] * self.num_players
+        for offer in paid:
+            buyer, shop = self.players[offer.customer], self.players[offer.business]
+            copy.ledger.hold(buyer, shop, offer.price, f"proposal {offer.number}")
+            copy.ledger.settle(f"proposal {offer.number}")
+            gains[offer.customer] -= offer.price
+            gains[offer.business] += offer.price
+        gains[seat] = state.gains[seat]
+        copy.gains = gains
 
     def _redraw(self, business: Business, rng: Rng) -> Business:
         if self.original is not None and self.listing == "card":

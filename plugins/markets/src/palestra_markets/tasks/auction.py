@@ -20,7 +20,7 @@ Left out: the fitting of the weights of a jury.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Annotated, Any
@@ -90,6 +90,7 @@ class TaskAuctionState:
     succeeded: bool = False  # the last winner's plan
     won: list[int] = field(default_factory=list)  # tasks so far
     earned: list[float] = field(default_factory=list)  # payments less costs so far
+    built: list[int] = field(default_factory=list)  # steps of the plans that won so far
 
 
 @environment(
@@ -187,7 +188,12 @@ class TaskAuction(TextGame[TaskAuctionState]):
         rng, count = Rng.seeded(seed), self.num_players
         workers = tuple(self._draw_worker(seat, rng) for seat in range(count))
         state = TaskAuctionState(
-            rng, workers, won=[0] * count, earned=[0.0] * count, last=[None] * count
+            rng,
+            workers,
+            won=[0] * count,
+            earned=[0.0] * count,
+            built=[0] * count,
+            last=[None] * count,
         )
         self._next_task(state)
         return state
@@ -266,6 +272,7 @@ class TaskAuction(TextGame[TaskAuctionState]):
             state.succeeded = state.rng.random() < chance
             rewards = {winner: {"paid": float(paid), "steps": -float(cost)}}
             state.earned[winner] += paid - cost
+            state.built[winner] += plan.steps
             state.won[winner] += 1
         event = self._result(state, paid)
         state.last, state.last_winner = list(state.plans), winner
@@ -317,14 +324,37 @@ class TaskAuction(TextGame[TaskAuctionState]):
         return Outcome((score,) * self.num_players, tuple(state.earned), "all tasks are done")
 
     def determinize(self, state: TaskAuctionState, seat: int, rng: Rng) -> TaskAuctionState:
-        """Redraw the others' skills and costs, and the jury's errors."""
+        """Redraw the others' skills, costs, earnings and standing bids, and the jury's errors."""
         copy = self.clone(state)
         copy.workers = tuple(
             worker if other == seat else self._draw_worker(other, rng)
             for other, worker in enumerate(state.workers)
         )
+        for other, worker in enumerate(copy.workers):
+            dearer = worker.step_cost - state.workers[other].step_cost
+            copy.earned[other] -= dearer * state.built[other]
         copy.doubts = (self.noise * normals(rng, self.num_players)).tolist()
+        if state.phase == REBIDS:
+            copy.plans = [
+                plan if other == seat else self._guess(state, other, rng)
+                for other, plan in enumerate(state.plans)
+            ]
         return copy
+
+    def _guess(self, state: TaskAuctionState, seat: int, rng: Rng) -> Plan | None:
+        """A bid that fits who leads, with what price and score, and who may bid once more."""
+        leading = state.plans[state.leader]
+        assert leading is not None
+        steps = rng.between(1, LONGEST)
+        if seat == state.leader:
+            return replace(leading, steps=steps)
+        cheaper = seat in self.challengers(state)
+        if not cheaper and rng.below(2):
+            return None
+        low, high = (0, leading.ask - 1) if cheaper else (leading.ask, self.worth)
+        ask = rng.between(low, high)
+        most = min(1.0, (ask - leading.score(self.worth)) / self.worth)
+        return Plan(steps, ask, round(rng.random() * most, 6))
 
     # What a player sees
 

@@ -443,7 +443,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
     def determinize(self, state: TaxEconomyState, seat: int, rng: Rng) -> TaxEconomyState:
         """Redraw the other workers, keeping what they have earned so far."""
         copy, own = self.clone(state), self.worker_of(seat)
-        motives = [w.motive for n, w in enumerate(state.workers) if n != own]
+        motives = sorted(w.motive for n, w in enumerate(state.workers) if n != own)
         rng.shuffle(motives)
         copy.workers = tuple(
             worker if number == own else draw_worker(motives.pop(), rng)

@@ -257,7 +257,7 @@ class COBench(TaskGame[SearchState]):
 
     def determinize(self, state: SearchState, seat: int, rng: Rng) -> SearchState:
         """Draw other test instances, and other development instances but the one that is shown."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.seed, copy.hidden = rng.word(), rng.word()
         return copy
 

@@ -384,7 +384,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
 
         A judge reads lines that follow from the arguments, so theirs stay while they judge.
         """
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         if seat == CODER or not state.judged:
             copy.seed = rng.word()
         copy.hidden = rng.word()

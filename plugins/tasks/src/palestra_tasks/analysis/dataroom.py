@@ -263,7 +263,7 @@ class DataRoom(TaskGame[RoomState]):
 
     def determinize(self, state: RoomState, seat: int, rng: Rng) -> RoomState:
         """Draw the files that were not opened anew."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         pairs = zip(FILES, state.seeds, strict=True)
         copy.seeds = tuple(seed if file in state.opened else rng.word() for file, seed in pairs)
         return copy

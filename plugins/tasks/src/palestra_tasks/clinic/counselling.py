@@ -452,7 +452,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def determinize(self, state: SeekerState, seat: int, rng: Rng) -> SeekerState:
         """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.rng = Rng.seeded(rng.word())
         if seat == 0:
             others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]

@@ -538,9 +538,10 @@ class Hospital(Talking, TaskGame[WardState]):
 
     def determinize(self, state: WardState, seat: int, rng: Rng) -> WardState:
         """Draw what the patient has from the posterior of what is known."""
-        copy, known = self.clone(state), self.knowledge(state)
+        copy, known = self.copy_for(state, seat), self.knowledge(state)
         copy.rng = Rng.seeded(rng.word())
         if seat == PATIENT:
+            copy.tested, copy.spent, copy.opinions = (), 0, int(state.waiting == "colleague")
             weights = self._left(state, known, known.shares)
             copy.case = Case(rng.weighted(weights), state.case.symptoms, state.case.tests)
             return copy
@@ -577,12 +578,13 @@ class Hospital(Talking, TaskGame[WardState]):
         if self.num_players == 4:
             people.append(Person("nurse", 3, acting=state.waiting == "triage"))
         table = RoundTable(tuple(people), words="clinic", ground="floor")
-        plan = (self._map(state),) if self.course == "whole" else ()
+        plan = (self._map(state, seat),) if self.course == "whole" else ()
         return (*plan, table, Bars((done,)))
 
-    def _map(self, state: WardState) -> Grid:
+    def _map(self, state: WardState, seat: int | None) -> Grid:
         """The rooms of the hospital, and the patient in one of them."""
-        last = state.past[-1].action if state.past else None
+        past = self.seen(state, seat)
+        last = past[-1].action if past else None
         if len(state.visits) >= self.day:
             here = "home"
         elif state.wing < 0:

@@ -433,7 +433,7 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""
-        copy, true, shown = self.clone(state), incident_of(state), state.shown
+        copy, true, shown = self.copy_for(state, seat), incident_of(state), state.shown
         kind = rng.choice(possible_kinds(true.kind, shown, state.kinds))
         dated = "deploys" in shown or ("logs" in shown and kind == "deploy")
         copy.known = Known(

@@ -286,7 +286,7 @@ class Proactive(TaskGame[WatchState]):
 
     def determinize(self, state: WatchState, seat: int, rng: Rng) -> WatchState:
         """Draw the need from its chances given the last event alone, and future chance anew."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.rng = Rng.seeded(rng.word())
         likely = [need for need, events in SCENES[self.domain].items() if state.event in events]
         copy.need = rng.choice(("", *self.kinds)) if rng.below(100) < 20 else likely[0]

@@ -253,7 +253,7 @@ class FrontierEng(TaskGame[BenchState]):
 
     def determinize(self, state: BenchState, seat: int, rng: Rng) -> BenchState:
         """Draw loads and limits: of some, those that fit the known objectives best."""
-        copy, design = self.clone(state), DESIGNS[state.design]
+        copy, design = self.copy_for(state, seat), DESIGNS[state.design]
         known = ((json.dumps(list(design.start)), state.first), (state.best_values, state.best))
 
         def misfit(factors: tuple[float, ...]) -> float:

@@ -231,7 +231,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def determinize(self, state: WorkspaceState, seat: int, rng: Rng) -> WorkspaceState:
         """Other data, or, once it was seen, known rows drawn again in place of hidden ones."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         if state.looked:
             copy.again = 1 + rng.word() // 2
         else:

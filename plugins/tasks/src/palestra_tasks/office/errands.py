@@ -260,7 +260,7 @@ class Errands(TaskGame[ErrandState]):
 
     def determinize(self, state: ErrandState, seat: int, rng: Rng) -> ErrandState:
         """Draw anew what neither the request nor an opened file was written from."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         read = {name for file in state.opened for name in FILES[state.kind][file]}
         known = read | set(STATED[state.kind])
         copy.seeds = {n: s if n in known else rng.word() for n, s in state.seeds.items()}

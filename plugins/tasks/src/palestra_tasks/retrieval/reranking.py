@@ -342,7 +342,7 @@ class Reranking(Talking, TaskGame[RankState]):
 
     def determinize(self, state: RankState, seat: int, rng: Rng) -> RankState:
         """Draw the queries to come, and for the reader the passages that were not handed over."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.rng = Rng.seeded(rng.word())
         if seat == READER:
             other = self.draw(copy.rng)
@@ -354,6 +354,7 @@ class Reranking(Talking, TaskGame[RankState]):
                 )
             )
             copy.query = Query(state.query.text, passages, other.answer)
+            copy.taken = state.taken if state.reading else ()
         return copy
 
     def picture(self, state: RankState, seat: int | None) -> tuple[Part, ...]:

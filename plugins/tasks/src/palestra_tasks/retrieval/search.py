@@ -191,7 +191,7 @@ class DeepSearch(TaskGame[SearchState]):
 
     def determinize(self, state: SearchState, seat: int, rng: Rng) -> SearchState:
         """Draw what is on every page that was neither found nor opened."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.facts = rng.word()
         return copy
 

@@ -310,7 +310,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
 
     def determinize(self, state: LabState, seat: int, rng: Rng) -> LabState:
         """Draw the unknowns from the posterior, what the novice cannot know from the prior."""
-        copy, model = self.clone(state), MODELS[state.model]
+        copy, model = self.copy_for(state, seat), MODELS[state.model]
         thetas = model.particles(PARTICLES, rng.word())
         weights = posterior(model, thetas, state.trials if seat == 0 else ())
         copy.theta = tuple(float(x) for x in thetas[rng.weighted(weights.tolist())])
@@ -319,6 +319,8 @@ class BoxingGym(Talking, TaskGame[LabState]):
         known = known if seat == self.num_players - 1 else 0
         rest = (model.draw_design(rng) for _ in range(self.queries - known))
         copy.queries = (*state.queries[:known], *rest)
+        if seat < self.num_players - 1:
+            copy.errors = tuple(WORST * rng.random() for _ in state.errors)
         if seat == 1:
             copy.trials = tuple(
                 (d, model.sample(np.array(copy.theta), d, rng)) for d, _ in state.trials

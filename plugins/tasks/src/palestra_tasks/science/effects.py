@@ -161,7 +161,7 @@ class Econometrics(TaskGame[StudyState]):
 
     def determinize(self, state: StudyState, seat: int, rng: Rng) -> StudyState:
         """Draw other data of the same study."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.seed = rng.word()
         return copy
 

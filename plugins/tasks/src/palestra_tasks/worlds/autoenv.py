@@ -280,7 +280,7 @@ class AutoEnv(TaskGame[WorldState]):
 
     def determinize(self, state: WorldState, seat: int, rng: Rng) -> WorldState:
         """Draw how one moves from the rules that lead to the cells seen so far."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         if self.rules == "any":
             copy.rules = rng.choice([r for r in RULES if self._path(state, r) == state.path])
         return copy

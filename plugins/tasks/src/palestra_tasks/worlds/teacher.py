@@ -262,7 +262,7 @@ class DataTeacher(TaskGame[ClassState]):
 
     def determinize(self, state: ClassState, seat: int, rng: Rng) -> ClassState:
         """Draw another test, and the examples to come anew."""
-        copy = self.clone(state)
+        copy = self.copy_for(state, seat)
         copy.hidden, copy.rng = rng.word(), Rng.seeded(rng.word())
         return copy
 

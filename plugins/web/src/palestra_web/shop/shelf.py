@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 import msgspec
-from palestra import Meta, Rng, Seat, Talking, environment
+from palestra import Event, Meta, Rng, Seat, Step, Talking, TextAction, environment, only
 
 from palestra_web.pages import (
     Element,
@@ -145,10 +145,9 @@ class ShelfChoice(Talking, Website):
         mine = rng.below(SHELF_SIZE)
         if self.assortment:  # the seller's product is the same in every trial
             mine = next((n for n, article in enumerate(articles) if article.product == 0), mine)
-        own = articles[mine]
-        title = f"{own.brand} {kind.query}"
-        text = f"In {own.colour}; {own.facts[0]}."
-        return Shelf(kind.query, tuple(articles), request, right, title, text, sellers_place=mine)
+        shelf = Shelf(kind.query, tuple(articles), request, right, "", "", sellers_place=mine)
+        shelf.title, shelf.description = first_listing(shelf)
+        return shelf
 
     def _articles(self, kind: ProductKind, drawn: Rng, rng: Rng) -> list[Article]:
         """Eight articles of a kind; those of a fixed assortment at other places and terms."""
@@ -303,6 +302,16 @@ class ShelfChoice(Talking, Website):
                 return Landing("/listing", done=True)
         raise NotFound
 
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        """A buyer who enters sees what the seller wrote."""
+        ((seat, _),) = actions.items()
+        before = state.tabs[seat].page.url
+        step = super().step(state, actions)
+        if before != "/door" or state.tabs[seat].page.url != "/":
+            return step
+        enters = Event("reveal", f"{self.players[seat]} enters the shop.", {}, only(seat))
+        return Step(step.rewards, step.costs, (*step.events, enters))
+
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Redraw the facts that the page does not show; a seller knows what their article is."""
         other = self.clone(state)
@@ -310,10 +319,14 @@ class ShelfChoice(Talking, Website):
         kind = next(kind for kind in KINDS if kind.query == data.kind)
         change, facts = msgspec.structs.replace, DEPARTMENTS[kind.department].attributes
         if seat == BUYER:
+            data.refused = ""
+            if state.tabs[seat].page.url == "/door":  # they have not seen the listing
+                data.title, data.description = first_listing(data)
             data.articles = tuple(
                 change(a, facts=(a.facts[0], *self._facts(rng, facts, a.facts[0])[: FACTS - 1]))
                 for a in data.articles
             )
+            self.close_tabs(other, seat)
             return other
         drawn = Rng(self.assortment) if self.assortment else rng
         if self.assortment:
@@ -329,7 +342,14 @@ class ShelfChoice(Talking, Website):
             articles = [articles[place]] * SHELF_SIZE
         data.request, data.right, shelf = self._request(rng, data.kind, articles)
         data.articles = tuple(shelf)
+        self.close_tabs(other, seat)
         return other
+
+
+def first_listing(data: Shelf) -> tuple[str, str]:
+    """The title and the description of the seller's article before they write one."""
+    own = data.articles[data.sellers_place]
+    return f"{own.brand} {data.kind}", f"In {own.colour}; {own.facts[0]}."
 
 
 def false_claims(article: Article, text: str) -> list[str]:

@@ -21,11 +21,12 @@ Left out: the benchmark's airline and its fixed tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
-from palestra import Meta, Rng, Seat, Step, Talking, TextAction, environment
+import msgspec
+from palestra import Event, Meta, Rng, Seat, Step, Talking, TextAction, environment, only
 
 from palestra_web.pages import (
     Element,
@@ -55,9 +56,10 @@ from palestra_web.support.orders import (
     draw_wish,
     is_allowed,
 )
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window, split
 
 CUSTOMER, SUPPORT, IMPOSTOR, SELLER = range(4)
+OVERVIEW = -1  # the page of the desk that says who wrote last in each chat
 ROLES = ("customer", "support", "impostor", "seller")
 CHATS = {"customer": CUSTOMER, "guest": IMPOSTOR, "seller": SELLER}  # seats by the desk's name
 LONGEST = 400  # characters of a message
@@ -77,6 +79,8 @@ class SupportDay:
     chats: dict[int, list[tuple[str, str]]]  # speaker and text, by the seat the desk chats with
     restocked: int = 0  # sizes restocked that nobody has received
     refused: str = ""  # why the desk's last change was not made
+    # how many messages each reader has seen of each chat; of the overview a number for what it says
+    read: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @environment(
@@ -196,7 +200,16 @@ class SupportDesk(Talking, Website):
         return super().to_act(state)
 
     def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        data, ((seat, _),) = state.data, actions.items()
+        before = dict(data.read)
         step = super().step(state, actions)
+        events = list(step.events)
+        if data.read != before:
+            text = f"{self.players[seat]} sees new messages."
+            events.append(Event("reveal", text, {}, only(seat)))
+        if state.turn >= 0 and state.turn != (seat + 1) % self.num_players:
+            events.append(Event("reveal", "", {"next": state.turn}))  # the others have stopped
+        step = Step(step.rewards, step.costs, events)
         if self.to_act(state):
             return step
         rewards = {seat: dict(paid) for seat, paid in step.rewards.items()}
@@ -231,6 +244,20 @@ class SupportDesk(Talking, Website):
             case _ if seat == SUPPORT:
                 return self._desk(data, path)
         raise NotFound
+
+    def show(self, state: WebState, seat: int, url: str) -> None:
+        """Open a page, and note how much of a chat it shows."""
+        super().show(state, seat, url)
+        data: SupportDay = state.data
+        match split(url)[0]:
+            case ["chat"] if seat in data.chats:
+                data.read[seat, seat] = len(data.chats[seat])
+            case ["chat", name] if seat == SUPPORT and name in self.chats:
+                data.read[seat, self.chats[name]] = len(data.chats[self.chats[name]])
+            case ["desk"] if seat == SUPPORT:
+                last = [said[-1][0] == "support" if said else None for said in data.chats.values()]
+                codes = (3**n * (None, True, False).index(one) for n, one in enumerate(last))
+                data.read[seat, OVERVIEW] = sum(codes)
 
     def _desk(self, data: SupportDay, path: Sequence[str]) -> Page:
         match path:
@@ -347,14 +374,45 @@ class SupportDesk(Talking, Website):
         return landing
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Redraw the other seats' wishes."""
+        """Redraw the other seats' wishes; for all but the desk also accounts, orders and stock.
+
+        A person knows their own order, who they are or say they are, and of chats what they read.
+        """
         other = self.clone(state)
         data: SupportDay = other.data
+        read = data.read
+        data.chats = {who: said[: read.get((seat, who), 0)] for who, said in data.chats.items()}
+        data.read = {pair: count for pair, count in read.items() if pair[0] == seat}
+        if seat != SUPPORT:
+            self._redraw_books(data, seat, rng)
         if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
         if data.plot is not None and seat != IMPOSTOR:
             data.plot = draw_plot(rng, data.first)
+        self.close_tabs(other, seat)
+        rounds = max(count - (one < state.turn) for one, count in enumerate(state.steps))
+        for one, count in enumerate(state.steps):  # who has stopped shows when they are passed over
+            passed = count < rounds + (one < state.turn)
+            other.stopped[one] &= one == seat or passed or count >= self.limit
         return other
+
+    def _redraw_books(self, data: SupportDay, seat: int, rng: Rng) -> None:
+        """Another day in which a seat has the same order, name and chat."""
+        day = self.begin(rng)
+        wish = {CUSTOMER: data.wish, IMPOSTOR: data.plot}.get(seat)
+        if wish is not None:
+            own, accounts = find(data.first, wish.order), list(day.accounts)
+            me = data.accounts[own.owner]
+            place = next((n for n, a in enumerate(accounts) if a.name == me.name), own.owner)
+            accounts[place] = accounts[own.owner]
+            code = me.code if seat == CUSTOMER else accounts[own.owner].code
+            accounts[own.owner] = msgspec.structs.replace(me, code=code)
+            day.accounts = tuple(accounts)
+            day.first = tuple(own if o.number == own.number else o for o in day.first)
+        data.accounts, data.first, data.orders = day.accounts, day.first, day.first
+        if seat != SELLER:
+            data.stock, data.restocked = day.stock, 0
+        data.refused = ""
 
 
 def draw_plot(rng: Rng, orders: tuple[Order, ...]) -> Wish:

@@ -353,8 +353,12 @@ class Sanctions(ArrayGame[SanctionsState]):
         copy: SanctionsState = self.clone(state)
         if self.reputation or state.over:
             return copy
-        if state.phase >= PUNISH and not sees(self.config, state, seat):
-            for other in (int(state.chooser), int(state.partner)):
+        met = (int(state.chooser), int(state.partner)) if state.phase >= PUNISH else ()
+        hidden = not sees(self.config, state, seat)
+        for other in range(self.num_players):
+            if other not in met:
+                copy.moves[other] = 0
+            elif hidden:
                 copy.moves[other] = rng.below(2)
         mean = sum(self.table) / 4
         for other in range(self.num_players):

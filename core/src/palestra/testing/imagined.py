@@ -1,0 +1,106 @@
+"""Checks that looking ahead tells nothing: what a player imagines is drawn from what they know.
+
+A game that shuffles the cards that are really in the others' hands betrays them: whoever imagines
+with random numbers of their own choice learns which order the truth was in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from palestra.kernel.episode import Episode
+from palestra.kernel.rng import Rng
+from palestra.testing.privacy import needs_secrets, spread, states_of
+from palestra.testing.subject import Subject, play_long, require, same, sight
+
+SEEDS = 3
+PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
+MOVES = 6  # moves of one episode that are exchanged for another
+FIRST = 40  # steps of an episode among which those are
+AFTER = 8  # steps for which the two worlds are followed
+WATCHING = 3  # seats that are compared after an exchanged move
+ANOTHER = 8  # how often another legal move is drawn
+
+
+def imagined_worlds_keep_secrets(subject: Subject) -> None:
+    """A player who cannot tell two worlds apart imagines the same in both.
+
+    The other world is one that `determinize` drew, or one in which somebody made another move that
+    this player did not see.
+    """
+    needs_secrets(subject)
+    for seed in range(SEEDS):
+        states = states_of(subject, seed)
+        seats = range(subject.game.num_players)
+        places = [(step, seat) for step in range(len(states)) for seat in seats]
+        for step, seat in spread(places, PLACES, seed):
+            other = subject.game.determinize(states[step], seat, Rng(seed + 100 + step))
+            _imagine_alike(subject, states[step], other, seat, f"seed {seed}, step {step}")
+        if len(seats) > 1:
+            for one, two, seat, where in _after_unseen_moves(subject, seed):
+                _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
+    game, drawn = subject.game, Rng(seat + 1).word()
+    first, second = (game.determinize(state, seat, Rng(drawn)) for state in (one, two))
+    require(
+        game.state_key(first) == game.state_key(second),
+        f"{where}: what player {seat} imagines betrays what is hidden from them: for two worlds "
+        "that they cannot tell apart, the same random numbers make determinize() draw two others. "
+        "Sort what is hidden before you shuffle it, or draw it as the game does at its beginning",
+        "determinize() depends on what is hidden",
+    )
+
+
+def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
+    """Two states that a seat cannot tell apart, since one move that it did not see was another."""
+    moves: list[dict[int, Any]] = []
+    for number, actions in play_long(subject.episode(seed), Rng(seed), careful=True):
+        moves.append(actions)
+        if number >= FIRST:
+            break
+    rng = Rng(seed + 77)
+    for _ in range(MOVES):
+        at = rng.below(len(moves))
+        mover = rng.choice(sorted(moves[at]))
+        one, two = subject.episode(seed), subject.episode(seed)
+        for actions in moves[:at]:
+            one.act(actions)
+            two.act(actions)
+        other = _another(two, mover, moves[at][mover], rng)
+        if other is None:
+            continue
+        seats = [seat for seat in range(subject.game.num_players) if seat != mover]
+        for step, actions in enumerate(moves[at : at + AFTER], at):
+            changed = {mover: other} if step == at else {}
+            if not _both_act(one, two, actions, changed):
+                break
+            seats = [seat for seat in seats if _sees_the_same(subject, one, two, seat)]
+            for seat in seats[:WATCHING]:
+                where = f"step {step}, where player {mover} played another move at step {at}"
+                yield one.state, two.state, seat, where
+
+
+def _another(episode: Episode, seat: int, action: Any, rng: Rng) -> Any:
+    """Another legal move; None if none is found."""
+    drawn = (episode.sample(seat, rng) for _ in range(ANOTHER))
+    return next((move for move in drawn if repr(move) != repr(action)), None)
+
+
+def _both_act(one: Episode, two: Episode, actions: dict[int, Any], changed: dict[int, Any]) -> bool:
+    """Play a step in both worlds; whether it could be, and neither is over."""
+    if one.to_act != two.to_act:
+        return False
+    try:
+        two.act({**actions, **changed})
+    except ValueError:
+        return False  # a later move that is not legal in the other world
+    one.act(actions)
+    return not (one.over or two.over)
+
+
+def _sees_the_same(subject: Subject, one: Episode, two: Episode, seat: int) -> bool:
+    first, second = (sight(e, seat, array=subject.has_array_view) for e in (one, two))
+    return all(same(first[name], second[name]) for name in first)
