@@ -226,6 +226,44 @@ def test_good_episodes_of_a_damaged_file_are_still_shown(run: Run) -> None:
     assert done.code == 2
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "says"),
+    [
+        (b'{"env":', b'{"invented":[1],"env":', "no record has a field invented"),
+        (b'"turns":[{', b'"turns":[{"invented":1,', "no record has a field steps[0].turns[0].inv"),
+        (b'"seed":3,', b'"seed":3.0,', "seed is written 3.0 and read as 3"),
+        (b'"seed":3,', b'"seed":4,"seed":3,', "'seed' stands there twice"),
+        (b'"returns":', b'"returns":[9.0,9.0],"returns":', "'returns' stands there twice"),
+    ],
+)
+def test_what_is_written_and_not_read_is_named(
+    written: bytes, instead: bytes, says: str, run: Run
+) -> None:
+    quiet = ("--no-replays", "--render", "none", "--seed", "3")
+    run("play", "games/TicTacToe-v0", "--agents", "first", "--out", "d", *quiet)
+    file = Path("d/episode.jsonl")
+    line = file.read_bytes()
+    assert run("replay", str(file), "--verify").code == 0
+    assert written in line
+    file.write_bytes(line.replace(written, instead, 1))
+    done = run("replay", str(file), "--verify")
+    assert done.code == 1
+    assert says in done.err
+    assert "1 of 1 records do not replay as they were written" in done.err
+
+
+def test_an_episode_that_stands_there_twice_is_named(run: Run) -> None:
+    quiet = ("--no-replays", "--render", "none")
+    run("play", "games/TicTacToe-v0", "--agents", "random", "--episodes", "2", "--out", "d", *quiet)
+    file = Path("d/episode.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*lines, lines[0]]))
+    done = run("replay", str(file), "--verify")
+    assert done.code == 1
+    assert "episode 2: games/TicTacToe-v0" in done.err
+    assert "it is episode 0 once more" in done.err
+
+
 def test_check_prints_a_verdict_and_fails_by_exit_code(run: Run) -> None:
     one = ("--only", "facts_are_true", "--only", "masks_agree")
     good = run("check", "games/TicTacToe-v0", *one)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -29,7 +30,7 @@ from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
-from palestra.records.verify import absent, verify
+from palestra.records.verify import absent, oddly_written, verify
 from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
@@ -256,7 +257,7 @@ def replay_command(
     records, problem = _read(file)
     chosen = _choose(records, episode, file)
     if verify:
-        _verify(records)
+        _verify(records, file)
     wanted = {"html": html, "gif": gif, "mp4": mp4, "strip": strip}
     for kind, path in wanted.items():
         if path is not None:
@@ -290,21 +291,29 @@ def _choose(records: list[EpisodeRecord], number: int, file: Path) -> EpisodeRec
     return records[number]
 
 
-def _verify(records: list[EpisodeRecord]) -> None:
-    """Check every record; exit with 1 if any does not replay as recorded."""
-    broken = 0
-    for number, record in enumerate(records):
-        named = printable(f"episode {number}: {record.env}, {len(record.turns)} turns")
-        try:
-            trusted = verify(record)
-        except PalestraError as error:
-            broken += 1
-            typer.echo(printable(f"{named}: {error}"), err=True)
-        else:
-            empty = absent(record)
-            filled = ", ".join(name for name in trusted if name not in empty)
-            typer.echo(f"{named}, replays exactly; taken on trust: {filled}")
-            typer.echo(f"  empty, also on trust: {', '.join(empty)}")
+def _verify(records: list[EpisodeRecord], file: Path) -> None:
+    """Check every record; exit with 1 if any does not replay as recorded, or stands there twice."""
+    broken, seen = 0, dict[bytes, int]()
+    with file.open("rb") as lines:
+        written = (line for line in lines if line.strip())
+        for number, (record, line) in enumerate(zip(records, written, strict=False)):
+            named = printable(f"episode {number}: {record.env}, {len(record.turns)} turns")
+            try:
+                trusted = verify(record)
+                first = seen.setdefault(msgspec.json.encode(record), number)
+                odd = oddly_written(line, record)
+                if first != number:
+                    odd.append(f"it is episode {first} once more")
+                if odd:
+                    raise InvalidOption("; ".join(odd))
+            except PalestraError as error:
+                broken += 1
+                typer.echo(printable(f"{named}: {error}"), err=True)
+            else:
+                empty = absent(record)
+                filled = ", ".join(name for name in trusted if name not in empty)
+                typer.echo(f"{named}, replays exactly; taken on trust: {filled}")
+                typer.echo(f"  empty, also on trust: {', '.join(empty)}")
     if broken:
         typer.echo(
             f"{broken} of {len(records)} records do not replay as they were written", err=True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -65,6 +67,44 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     _verify_mistakes(record)
     names = ("seed", "options", *TRUSTED, "status", *TRUSTED_OF_TURNS, "unplayed")
     return names if record.agents else (*names, "mistakes")
+
+
+def oddly_written(line: bytes | str, record: EpisodeRecord) -> list[str]:
+    """What stands in a record's line and is not in the record that was read from it.
+
+    A reader leaves unknown fields out, keeps the last of doubled ones, and takes 3.0 for 3; whoever
+    reads the line with other means finds something else.
+    """
+    found: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in items]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        found.extend(f"{name!r} stands there twice" for name in twice)
+        return dict(items)
+
+    try:
+        written = json.loads(line, object_pairs_hook=pairs)
+    except (RecursionError, ValueError) as error:
+        return [f"Python's own reader of JSON does not read it: {error}"]
+    found.extend(_differences(written, json.loads(msgspec.json.encode(record)), ""))
+    return found
+
+
+def _differences(written: Any, read: Any, where: str) -> Iterator[str]:
+    """Where what is written is more than, or another kind of value than, what was read."""
+    if isinstance(written, dict) and isinstance(read, dict):
+        for name, value in written.items():
+            place = f"{where}.{name}" if where else name
+            if name not in read:
+                yield f"no record has a field {place}"
+            else:
+                yield from _differences(value, read[name], place)
+    elif isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        for number, (one, other) in enumerate(zip(written, read, strict=True)):
+            yield from _differences(one, other, f"{where}[{number}]")
+    elif type(written) is not type(read) or written != read:
+        yield f"{where} is written {json.dumps(written)[:80]} and read as {json.dumps(read)[:80]}"
 
 
 def absent(record: EpisodeRecord) -> tuple[str, ...]:
