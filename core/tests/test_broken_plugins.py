@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,11 +27,13 @@ from palestra.catalogue.build import build_catalogue
 from palestra.cli import add_commands, command_name
 from palestra.cli.checking import check_command
 from palestra.engine.batch import Batch
+from palestra.guarded import guarded
 from palestra.kernel.errors import cause, show
 from palestra.kernel.plugins import Failure, Plugin, Plugins
 from palestra.kernel.registry import Registry
 from palestra.testing.kit import Verdict, run_check
 from palestra.testing.subject import Subject
+from palestra.time_limit import TimeUp, time_limit
 
 FOLDER = Path(__file__).parent / "broken"
 CHECKED = (  # one or more of them fail for every fault, and none compiles
@@ -471,3 +474,61 @@ def test_an_exception_that_cannot_be_told_stops_no_listing() -> None:
     assert str(failure) == (
         "plugin 'evil' (evil 1.0) failed to import: Silent: (its message cannot be read)"
     )
+
+
+LOAD_THEM = """
+import warnings
+from importlib.metadata import EntryPoint
+from palestra import guarded
+from palestra.kernel.plugins import Plugins
+
+guarded.LONG = 0.2
+plugins = Plugins()
+with warnings.catch_warnings(record=True) as slow:
+    warnings.simplefilter("always")
+    names = ("closing", "dawdling", "endless", "interrupting")
+    plugins.load([EntryPoint(name, name, "palestra") for name in names])
+for plugin in plugins.plugins.values():
+    print(plugin.name, plugin.status, plugin.failure)
+print(*(warning.message for warning in slow))
+"""
+
+
+def test_a_plugin_that_never_ends_interrupts_or_closes_the_output_is_named_and_kept_out() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_THEM],
+        env={**os.environ, "PYTHONPATH": str(FOLDER), "PALESTRA_PLUGIN_SECONDS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    closing, dawdling, endless, interrupting, slow = done.stdout.splitlines()
+    assert closing.startswith("closing failed plugin 'closing'")
+    assert "failed to import: RuntimeError: it closes standard output" in closing
+    assert dawdling == "dawdling loaded None"
+    assert "failed to answer palestra_environments: TimeoutError: it does not end" in endless
+    assert "PALESTRA_PLUGIN_SECONDS" in endless
+    assert "failed to import: RuntimeError: it raises KeyboardInterrupt itself" in interrupting
+    assert "importing plugin 'dawdling' took 0 seconds" in slow
+    assert "endless" not in slow
+
+
+def test_ctrl_c_is_the_users_while_plugins_are_loaded() -> None:
+    def call() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        guarded(call, "a call")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_limit_within_a_limit_leaves_the_outer_one() -> None:
+    def call_and_go_on() -> None:
+        with time_limit(0.3):
+            guarded(lambda: None, "a call")
+            while True:
+                pass
+
+    with pytest.raises(TimeUp):
+        call_and_go_on()

@@ -20,6 +20,7 @@ from typing import Any
 
 import pluggy
 
+from palestra.guarded import guarded
 from palestra.kernel import hooks
 from palestra.kernel.errors import PalestraError, PluginError, UnknownName, cause, show
 from palestra.kernel.specs import (
@@ -134,7 +135,7 @@ class Plugins:
             plugin.status = "blocked"
             return
         try:
-            module = point.load()
+            module = guarded(point.load, f"importing plugin {plugin.name!r}")
         except BaseException as error:  # sys.exit, and anything else that a module raises
             self._fail(plugin, "import", error)
             return
@@ -167,7 +168,7 @@ class Plugins:
 
     def _ask(self, plugin: Plugin, module: object, hook: str) -> None:
         try:
-            items = list(getattr(module, hook)())
+            items = guarded(lambda: list(getattr(module, hook)()), f"{hook} of {plugin.name!r}")
             for item in items:
                 if not isinstance(item, CATALOGUES[hook]):
                     expected = CATALOGUES[hook].__name__

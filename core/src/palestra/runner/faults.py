@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palestra.kernel.errors import cause
-from palestra.runner.time_limit import TimeUp
+from palestra.time_limit import TimeUp
 
 
 def is_stop(error: BaseException) -> bool:

@@ -40,8 +40,8 @@ from palestra.records.record import (
 from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
-from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 from palestra.shaping import open_episode
+from palestra.time_limit import TimeUp, can_interrupt, time_limit
 
 MAX_LIVE = 256
 MOST_FAILURES = 32  # episodes that end in an error, none having finished, before a run gives up

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from palestra import InvalidOption
-from palestra.runner.time_limit import can_interrupt
+from palestra.time_limit import can_interrupt
 
 from palestra_arena.match import Match
 from palestra_arena.pool import PoolEngine, Task

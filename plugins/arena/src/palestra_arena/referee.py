@@ -30,8 +30,8 @@ from palestra.kernel.specs import EnvSpec
 from palestra.records.record import unrecorded_attempts
 from palestra.runner.faults import is_stop
 from palestra.runner.listeners import Listeners
-from palestra.runner.time_limit import TimeUp, can_interrupt, time_limit
 from palestra.runner.watching import joined_watch
+from palestra.time_limit import TimeUp, can_interrupt, time_limit
 
 from palestra_arena.match import Match
 from palestra_arena.result import GameResult, failed_result, summarise, void

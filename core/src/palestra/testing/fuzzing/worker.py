@@ -19,9 +19,9 @@ import msgspec
 
 from palestra.kernel.errors import cause
 from palestra.kernel.specs import EnvSpec
-from palestra.runner.time_limit import TimeUp
 from palestra.testing.fuzzing.case import TOO_LONG, Case, Verdict
 from palestra.testing.fuzzing.trying import check
+from palestra.time_limit import TimeUp
 
 TRACE = 3_000  # characters of a traceback that are kept, from its end
 

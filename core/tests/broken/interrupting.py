@@ -1,0 +1,3 @@
+"""A plugin that raises what Ctrl-C raises."""
+
+raise KeyboardInterrupt
