@@ -44,13 +44,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_every_row_of_the_faults_names_tests_that_are_there() -> None:
-    rows = (ROOT / "docs" / "faults.md").read_text("utf-8").split("|---|---|---|---|---|\n")[1]
+@pytest.mark.parametrize("page", ["attacks.md", "faults.md"])
+def test_every_row_of_a_table_names_tests_that_are_there(page: str) -> None:
+    _, rows = re.split(r"\|(?:---\|)+\n", (ROOT / "docs" / page).read_text("utf-8"), maxsplit=1)
     written = {
         name
         for file in ROOT.glob("**/tests/**/test_*.py")
         if ".venv" not in file.parts
-        for name in re.findall(r"^def (test_\w+)\(", file.read_text("utf-8"), re.MULTILINE)
+        for name in re.findall(r"^(?:def )?(test_\w+)(?:\(| = )", file.read_text("utf-8"), re.MULTILINE)
     }
     for row in rows.split("\n\n")[0].splitlines():
         named = re.findall(r"`(test_\w+)", row)

@@ -70,27 +70,6 @@ def test_pages_and_answers_are_the_same_whatever_is_hidden(
         assert made[0] == made[1], where
 
 
-# They shuffle what is hidden in place: which order comes out depends on the order before, and all
-# are as likely.
-SHUFFLED = (
-    *("AgentsNet", "Avalon", "Catan", "Codenames", "DonorGame", "Hanabi", "Holdem", "KuhnPoker"),
-    *("LeducHoldem", "MiniHanabi", "Norms", "Population", "SimpleHanabi", "ToolWorld", "Trading"),
-    *("Shelf", "Widgets"),
-)
-
-
-@pytest.mark.parametrize("spec", HIDING, ids=lambda spec: spec.id)
-def test_a_redraw_follows_from_what_the_seat_knows(spec: palestra.EnvSpec) -> None:
-    """Of two worlds that look alike to a seat, it sees the same redraws in `turn.fork(rng)`."""
-    subject, game, compared = Subject(spec), Subject(spec).game, 0
-    for where, seat, (one, other) in worlds(subject):
-        drawn = [game.determinize(world.state, seat, Rng(9)) for world in (one, other)]
-        alike = game.state_key(drawn[0]) == game.state_key(drawn[1])
-        assert alike or spec.id.split("/")[1].split("-")[0] in SHUFFLED, where
-        compared += 1
-    assert compared
-
-
 def lines_executed(find: Callable[..., Any], *given: Any) -> int:
     """How many lines of Python a call executes, which tells more exactly than its time."""
     count, before = 0, sys.gettrace()
