@@ -51,7 +51,7 @@ def test_every_row_of_a_table_names_tests_that_are_there(page: str) -> None:
         name
         for file in ROOT.glob("**/tests/**/test_*.py")
         if ".venv" not in file.parts
-        for name in re.findall(r"^(?:def )?(test_\w+)(?:\(| = )", file.read_text("utf-8"), re.MULTILINE)
+        for name in re.findall(r"(?m)^(?:def )?(test_\w+)(?:\(| = )", file.read_text("utf-8"))
     }
     for row in rows.split("\n\n")[0].splitlines():
         named = re.findall(r"`(test_\w+)", row)
