@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,27 @@ def test_the_other_seats_answers_are_on_record_where_both_move_at_once() -> None
     (record,) = palestra.play(DILEMMA, agents=[second, Faulty(wrong=5)], invalid="retry:2")
     assert record.mistakes == (1, 3)
     assert [attempt.error == "" for attempt in record.steps[-1].unplayed[0]] == [False, True]
+    check_the_count(record)
+
+
+@pytest.mark.parametrize(
+    "env", [s.id for s in palestra.specs() if s.moves != "sequential" and s.players[1] > 1]
+)
+def test_what_all_spent_in_a_step_that_one_forfeits_is_on_record(env: str) -> None:
+    """Every seat answers nonsense, so that each of those who are to act makes a mistake."""
+    asked: Counter[int] = Counter()
+
+    def wrong(turn: Turn) -> Decision:
+        asked[turn.seat] += 1
+        return Decision(text="nonsense", usage=Usage(tokens_out=10 + turn.seat))
+
+    seats = range(palestra.game(env).num_players)
+    (record,) = palestra.play(env, agents=[wrong for _ in seats], invalid="forfeit")
+    assert record.outcome is not None
+    assert record.outcome.results.count("forfeit") == 1
+    assert record.mistakes == tuple(asked[seat] for seat in seats)
+    spent = sum(usage.tokens_out for _, usage in record.usages)
+    assert spent == sum((10 + seat) * count for seat, count in asked.items())
     check_the_count(record)
 
 

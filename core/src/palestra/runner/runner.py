@@ -193,10 +193,10 @@ class Runner:
             for pending in self.waiting(running):
                 by_agent.setdefault(pending.agent, []).append(pending)
         for agent, waiting in by_agent.items():
-            self._ask(agent, [p for p in waiting if not p.running.error])
+            self._ask(agent, [p for p in waiting if not p.running.over])
         over = []
         for running in episodes:
-            if running.actions and not running.error:
+            if running.answered and not running.error:
                 self.play(running)
             if running.over:
                 over.append(running)
@@ -206,7 +206,7 @@ class Runner:
         """Turns of the seats that have not answered yet."""
         episode, waiting = running.episode, []
         for seat in episode.to_act:
-            if seat in running.actions:
+            if not running.awaits(seat):
                 continue
             account = self.ledger.account(self.agents[seat].name)
             spent = account.exhausted() if account.limited else None
@@ -358,17 +358,30 @@ class Runner:
         said = note.decision
         note.decision = msgspec.structs.replace(said, usage=Usage())  # counted as refused
         if repair.what == "forfeit":
-            notes = {**running.unplayed(), seat: note}
-            episode.forfeit(seat, f"illegal move: {error.why or error}", notes)
-            running.clear()
+            running.notes[seat] = note
+            running.lost[seat] = f"illegal move: {error.why or error}"
             return
         note.status = "replaced"
         running.actions[seat], running.notes[seat] = repair.action, note
 
     def play(self, running: RunningEpisode) -> None:
-        """Play a step for which all answers are present."""
+        """Play a step for which all answers are present, or end the episode of who lost in it.
+
+        Where several lost in one step, the lowest seat forfeits; all their answers are on record.
+        """
         episode = running.episode
-        if len(running.actions) < len(episode.to_act):
+        if not running.answered:
+            return
+        if running.lost:
+            seat, notes = min(running.lost), running.unplayed()
+            for other in running.lost:
+                if other != seat:
+                    notes[other] = TurnNote(refused=notes[other].refused)
+            try:
+                episode.forfeit(seat, running.lost[seat], notes)
+            except BaseException as error:
+                self._fail(running, error)
+            running.clear()
             return
         turn = episode.steps_played
         try:
@@ -404,6 +417,8 @@ class Runner:
         error = InvalidAction(running.actions[seat], running.episode.legal_text(seat), why=why)
         running.actions, running.notes = {}, {}
         self.refuse(running, seat, note.decision or Decision(), error)
+        if running.lost:
+            self.play(running)
 
     def _notify(self, running: RunningEpisode, hook: Any, **arguments: Any) -> None:
         try:

@@ -18,7 +18,8 @@ class RunningEpisode:
     """An episode in progress.
 
     `since` is, by seat, how much of the transcript it had read at its last turn. `refused`,
-    `actions` and `notes` belong to the step that is being decided, by seat. `error` is the
+    `actions`, `notes` and `lost` belong to the step that is being decided, by seat; `lost` says why
+    a seat has no action, which ends the episode once the others have answered. `error` is the
     traceback of what ended the episode, where something failed. `sibling` tells rollouts from one
     start apart.
     """
@@ -29,6 +30,7 @@ class RunningEpisode:
     refused: dict[int, list[Attempt]] = field(default_factory=dict)
     actions: dict[int, Any] = field(default_factory=dict)
     notes: dict[int, TurnNote] = field(default_factory=dict)
+    lost: dict[int, str] = field(default_factory=dict)
     error: str = ""
     sibling: int = 0
 
@@ -36,6 +38,16 @@ class RunningEpisode:
     def over(self) -> bool:
         """Whether the rules, the runner or an error have ended it."""
         return not self.episode.to_act or bool(self.error)
+
+    def awaits(self, seat: int) -> bool:
+        """Whether a seat is to answer and has not yet."""
+        return seat in self.episode.to_act and not (seat in self.actions or seat in self.lost)
+
+    @property
+    def answered(self) -> bool:
+        """Whether some seats have answered, and none is to answer yet."""
+        begun = bool(self.actions or self.lost)
+        return begun and not any(map(self.awaits, self.episode.to_act))
 
     def unplayed(self) -> dict[int, TurnNote]:
         """Notes on the answers of the step that is being decided, in case it is cut off."""
@@ -52,7 +64,7 @@ class RunningEpisode:
 
     def clear(self) -> None:
         """Forget the answers of a step that has been played or cut off."""
-        self.actions, self.notes = {}, {}
+        self.actions, self.notes, self.lost = {}, {}, {}
         if self.refused:
             self.refused = {}
 

@@ -107,8 +107,7 @@ class Match:
 
     def awaits(self, seat: int) -> bool:
         """Whether this seat is to answer now."""
-        running = self._running
-        return not self.free and seat in running.episode.to_act and seat not in running.actions
+        return not self.free and self._running.awaits(seat)
 
     def due(self) -> list[int]:
         """Seats whose answer is awaited."""
@@ -166,8 +165,7 @@ class Match:
             raise InvalidOption(f"match {self.name} is over")
         if answer.resigned:
             self.episode.forfeit(seat, answer.missed or "resigned")
-            self._running.actions.clear()
-            self._running.notes.clear()
+            self._running.clear()
         elif not self.awaits(seat):
             raise InvalidOption(
                 f"seat {seat} is not to answer now"
@@ -180,7 +178,7 @@ class Match:
         if self._journal is not None:
             self._journal(self.name, self.taken, answer)
         self.taken += 1
-        if self._running.actions and not self.error:
+        if self._running.answered and not self.error:
             self._runner.play(self._running)
         return True
 
