@@ -318,6 +318,20 @@ def test_nash_averaging_wants_an_antisymmetric_table() -> None:
         ratings.nash_average([[0, 1], [1, 0]])
 
 
+@pytest.mark.parametrize("system", ["alpha-rank", "nash-averaging"])
+def test_pairs_that_never_met_are_named_and_no_ties(system: str) -> None:
+    """b beat a, and c beat d, often: nothing says what a and c would do, who never met."""
+    won = [Contest((1, 0), (0, 1), block=n) for n in range(9)]
+    won += [Contest((2, 3), (0, 1), block=20 + n) for n in range(9)]
+    joined = [Contest((1, 2), (0, 1), block=40)]
+    contests = Contests(NAMES, tuple(won + joined))
+    with pytest.raises(
+        InvalidOption, match=r"never met: a and c, a and d, b and d; .* round-robin"
+    ):
+        ratings.rate(contests, system)
+    assert ratings.rate(contests, "bradley-terry")
+
+
 # All of them
 
 

@@ -93,6 +93,21 @@ def stationary(chain: Floats) -> Floats:
     return mass / mass.sum()
 
 
+def require_all_met(contests: Contests) -> None:
+    """Raise if two agents never met: nothing says who of them would win."""
+    require_connected(contests)
+    table = contests.wins
+    apart = np.argwhere(np.triu(table + table.T == 0, 1)).tolist()
+    if apart:
+        names = contests.names
+        shown = ", ".join(f"{names[a]} and {names[b]}" for a, b in apart[:5])
+        more = f" and {len(apart) - 5} more pairs" if len(apart) > 5 else ""
+        raise InvalidOption(
+            f"never met: {shown}{more}; ratings by a table of all pairs need games of each: play "
+            "schedule='round-robin' to its end, or rate by bradley-terry"
+        )
+
+
 def win_shares(wins: Floats) -> Floats:
     """Share of games the row won against the column; 1/2 for those that did not meet."""
     games = wins + wins.swapaxes(-1, -2)
@@ -108,7 +123,7 @@ def alpha_rank(
     seed: int = 0,
 ) -> list[Rating]:
     """Mass of every agent over the table of win shares, with Bayesian bootstrap intervals."""
-    require_connected(contests)
+    require_all_met(contests)
     drawn = resample(contests, resamples, default_rng(seed))
     value = alpha_rank_mass(win_shares(contests.wins), alpha=alpha)
     spread = [alpha_rank_mass(win_shares(wins), alpha=alpha) for wins in drawn]

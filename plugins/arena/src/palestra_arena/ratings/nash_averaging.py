@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from palestra import InvalidOption
 from scipy import optimize
 
-from palestra_arena.ratings.alpha_rank import win_shares
-from palestra_arena.ratings.bradley_terry import require_connected
+from palestra_arena.ratings.alpha_rank import require_all_met, win_shares
 from palestra_arena.ratings.contests import Contests, Floats, Rating, resample
 
 SLACK = 1e-9
@@ -97,7 +96,7 @@ def nash_averaging(
     contests: Contests, *, confidence: float = 0.95, resamples: int = 200, seed: int = 0
 ) -> list[Rating]:
     """Worth of every agent over the table of win shares less 1/2, with bootstrap intervals."""
-    require_connected(contests)
+    require_all_met(contests)
     drawn = resample(contests, resamples, default_rng(seed))
     value = nash_average(win_shares(contests.wins) - 0.5)[1]
     spread = [nash_average(_antisymmetric(wins))[1] for wins in drawn]
