@@ -104,7 +104,7 @@ def require_all_met(contests: Contests) -> None:
         more = f" and {len(apart) - 5} more pairs" if len(apart) > 5 else ""
         raise InvalidOption(
             f"never met: {shown}{more}; ratings by a table of all pairs need games of each: play "
-            "schedule='round-robin' to its end, or rate by bradley-terry"
+            "the schedule round-robin to its end, or rate by bradley-terry"
         )
 
 
