@@ -93,6 +93,7 @@ class Tab:
     scroll: int = 0  # lines of the page above the view
     history: list[str] = field(default_factory=list)  # addresses of the pages before
     before: tuple[str, tuple[str, ...]] | None = None  # address and lines before the last action
+    read: dict[int, int] = field(default_factory=dict)  # what a site counts as read, by its numbers
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ Left out: the benchmark's airline and its fixed tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
 
@@ -79,8 +79,6 @@ class SupportDay:
     chats: dict[int, list[tuple[str, str]]]  # speaker and text, by the seat the desk chats with
     restocked: int = 0  # sizes restocked that nobody has received
     refused: str = ""  # why the desk's last change was not made
-    # how many messages each reader has seen of each chat; of the overview a number for what it says
-    read: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @environment(
@@ -200,11 +198,11 @@ class SupportDesk(Talking, Website):
         return super().to_act(state)
 
     def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
-        data, ((seat, _),) = state.data, actions.items()
-        before = dict(data.read)
+        ((seat, _),) = actions.items()
+        before = dict(state.tabs[seat].read)
         step = super().step(state, actions)
         events = list(step.events)
-        if data.read != before:
+        if state.tabs[seat].read != before:
             text = f"{self.players[seat]} sees new messages."
             events.append(Event("reveal", text, {}, only(seat)))
         if state.turn >= 0 and state.turn != (seat + 1) % self.num_players:
@@ -246,18 +244,18 @@ class SupportDesk(Talking, Website):
         raise NotFound
 
     def show(self, state: WebState, seat: int, url: str) -> None:
-        """Open a page, and note how much of a chat it shows."""
+        """Open a page, and note how much of a chat it shows, or what the overview says."""
         super().show(state, seat, url)
-        data: SupportDay = state.data
+        data, read = state.data, state.tabs[seat].read
         match split(url)[0]:
             case ["chat"] if seat in data.chats:
-                data.read[seat, seat] = len(data.chats[seat])
+                read[seat] = len(data.chats[seat])
             case ["chat", name] if seat == SUPPORT and name in self.chats:
-                data.read[seat, self.chats[name]] = len(data.chats[self.chats[name]])
+                read[self.chats[name]] = len(data.chats[self.chats[name]])
             case ["desk"] if seat == SUPPORT:
                 last = [said[-1][0] == "support" if said else None for said in data.chats.values()]
                 codes = (3**n * (None, True, False).index(one) for n, one in enumerate(last))
-                data.read[seat, OVERVIEW] = sum(codes)
+                read[OVERVIEW] = sum(codes)
 
     def _desk(self, data: SupportDay, path: Sequence[str]) -> Page:
         match path:
@@ -380,9 +378,8 @@ class SupportDesk(Talking, Website):
         """
         other = self.clone(state)
         data: SupportDay = other.data
-        read = data.read
-        data.chats = {who: said[: read.get((seat, who), 0)] for who, said in data.chats.items()}
-        data.read = {pair: count for pair, count in read.items() if pair[0] == seat}
+        read = state.tabs[seat].read
+        data.chats = {who: said[: read.get(who, 0)] for who, said in data.chats.items()}
         if seat != SUPPORT:
             self._redraw_books(data, seat, rng)
         if seat != CUSTOMER:
