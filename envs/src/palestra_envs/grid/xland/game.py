@@ -210,7 +210,7 @@ class XLand(XLandOptions):
             mask[DROP] = 1
             return
         for item in range(config.num_objects):
-            if state.held_by[item] == FREE and state.lies[item] == state.cell[seat]:
+            if state.lies[item] == state.cell[seat] and state.held_by[item] == FREE:
                 mask[GRAB] = 1
 
     def observation_channels(self, seat: int) -> tuple[Channel, ...]:
