@@ -365,13 +365,11 @@ class Runner:
         running.actions[seat], running.notes[seat] = repair.action, note
 
     def play(self, running: RunningEpisode) -> None:
-        """Play a step for which all answers are present, or end the episode of who lost in it.
+        """Play a step that is `answered`, or end the episode of who lost in it.
 
         Where several lost in one step, the lowest seat forfeits; all their answers are on record.
         """
         episode = running.episode
-        if not running.answered:
-            return
         if running.lost:
             seat, notes = min(running.lost), running.unplayed()
             for other in running.lost:

@@ -46,8 +46,8 @@ class RunningEpisode:
     @property
     def answered(self) -> bool:
         """Whether some seats have answered, and none is to answer yet."""
-        begun = bool(self.actions or self.lost)
-        return begun and not any(map(self.awaits, self.episode.to_act))
+        given = len(self.actions) + len(self.lost)
+        return given > 0 and given >= len(self.episode.to_act)
 
     def unplayed(self) -> dict[int, TurnNote]:
         """Notes on the answers of the step that is being decided, in case it is cut off."""

@@ -65,10 +65,10 @@ def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any,
     for _ in range(MOVES):
         at = rng.below(len(moves))
         mover = rng.choice(sorted(moves[at]))
-        one, two = subject.episode(seed), subject.episode(seed)
+        one = subject.episode(seed)
         for actions in moves[:at]:
             one.act(actions)
-            two.act(actions)
+        two = one.fork()
         other = _another(two, mover, moves[at][mover], rng)
         if other is None:
             continue

@@ -68,6 +68,9 @@ class Past:
     reply: str
     audience: frozenset[int] | None = None  # who saw both; None for everybody
 
+    def visible_to(self, seat: int) -> bool:
+        return self.audience is None or seat in self.audience
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
@@ -175,9 +178,7 @@ class TaskGame(TextGame[State]):
         """A copy for `determinize`, without actions and answers that a seat did not see."""
         copy = self.clone(state)
         copy.past = tuple(
-            one
-            if one.audience is None or seat in one.audience
-            else Past(one.seat, Finish(), "", one.audience)
+            one if one.visible_to(seat) else Past(one.seat, Finish(), "", one.audience)
             for one in state.past
         )
         return copy
@@ -220,7 +221,7 @@ class TaskGame(TextGame[State]):
         """What was said that a seat has seen; for None everything."""
         if seat is None:
             return state.past
-        return tuple(p for p in state.past if p.audience is None or seat in p.audience)
+        return tuple(one for one in state.past if one.visible_to(seat))
 
     def scene(self, state: State, seat: int | None = None) -> Scene:
         """The picture of the task, what was said last, and the task itself."""

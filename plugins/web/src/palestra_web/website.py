@@ -599,6 +599,11 @@ def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:
     return f"Since your last action, {', '.join(changes)}."
 
 
+def with_reveal(step: Step, seat: int, text: str) -> Step:
+    """A step that tells one seat also that it sees something it could not know."""
+    return Step(step.rewards, step.costs, (*step.events, Event("reveal", text, {}, only(seat))))
+
+
 def split(url: str) -> tuple[list[str], dict[str, str]]:
     """The parts of a path between its slashes, and the fields of its query."""
     path, _, query = url.partition("?")

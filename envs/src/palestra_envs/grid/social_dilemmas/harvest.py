@@ -256,8 +256,7 @@ class Harvest(SocialDilemma[HarvestState]):
             EDGE <= at < side - EDGE
             for at, side in zip(middle, (self.rows, self.columns), strict=True)
         )
-        row, column = middle
-        return inside and all(abs(row - r) + abs(column - c) >= APART for r, c in others)
+        return inside and all(_steps(middle, other) >= APART for other in others)
 
     def random_map_text(self) -> str:
         patches = "patch" if self.patches == 1 else "patches"

@@ -276,14 +276,10 @@ class DonorGame(Talking, TextGame[DonorState]):
     ) -> list[Event]:
         donor, recipient = pair
         before = state.resources[recipient]
-        has = list(state.resources)
-        spent = has[donor] * action.percent / 100
-        harm = isinstance(action, Punish)
-        has[donor] -= spent
-        moved = GROWTH * spent
-        has[recipient] = max(0.0, has[recipient] - moved) if harm else has[recipient] + moved
-        state.resources = tuple(has)
+        has, harm = list(state.resources), isinstance(action, Punish)
         percent = -action.percent if harm else action.percent
+        spent = move_units(has, donor, recipient, percent)
+        state.resources = tuple(has)
         state.acts += (Act(donor, recipient, percent, state.round, has[recipient] - before),)
         did = "spends" if harm else "gives"
         text = (
@@ -385,12 +381,11 @@ class DonorGame(Talking, TextGame[DonorState]):
                 percent = rng.between(-100 if self.punishment else 0, 100)
                 if act.recipient == seat:
                     percent = _nearest_percent(act.units / GROWTH, has[act.donor])
-            spent = has[act.donor] * abs(percent) / 100
-            has[act.donor] -= spent
-            moved = GROWTH * spent if percent >= 0 else -min(GROWTH * spent, has[act.recipient])
-            moved = act.units if act.recipient == seat else moved
-            has[act.recipient] += moved
-            acts.append(replace(act, percent=percent, units=moved))
+            before = has[act.recipient]
+            move_units(has, act.donor, act.recipient, percent)
+            if act.recipient == seat:
+                has[seat] = before + act.units
+            acts.append(replace(act, percent=percent, units=has[act.recipient] - before))
         seen = [seat, *(recipient for donor, recipient in state.pairs if donor == seat)]
         for one in seen:
             has[one] = state.resources[one]
@@ -569,6 +564,15 @@ class DonorGame(Talking, TextGame[DonorState]):
         caption = f"Generation {state.generation + 1}, round {state.round + 1}"
         line = f"Gifts of round {latest + 1}, in percent of what donors had" if given else ""
         return Scene(caption, parts=(Graph(nodes, links),), lines=(line,) if line else ())
+
+
+def move_units(has: list[float], donor: int, recipient: int, percent: int) -> float:
+    """Give or, for a negative percent, punish, in place; returns what the donor spent."""
+    spent = has[donor] * abs(percent) / 100
+    has[donor] -= spent
+    moved = GROWTH * spent if percent >= 0 else -GROWTH * spent
+    has[recipient] = max(0.0, has[recipient] + moved)
+    return spent
 
 
 def _nearest_percent(spent: float, of: float) -> int:

@@ -33,7 +33,6 @@ from palestra import (
     Step,
     TextAction,
     environment,
-    only,
 )
 
 from palestra_web.desktop import row_jobs  # noqa: F401  adds its jobs to JOBS
@@ -74,7 +73,7 @@ from palestra_web.pages import (
     radio,
     textbox,
 )
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, with_reveal
 
 
 @dataclass(slots=True)
@@ -211,8 +210,7 @@ class Desktop(Website):
         step = super().step(state, actions)
         if len(state.data.machine.read) == before:
             return step
-        reveal = Event("reveal", f"{self.players[seat]} has read something new.", {}, only(seat))
-        return Step(step.rewards, step.costs, (*step.events, reveal))
+        return with_reveal(step, seat, f"{self.players[seat]} has read something new.")
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Redraw the texts of files that were never opened, and what they ask for."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 import msgspec
-from palestra import Event, Meta, Rng, Seat, Step, Talking, TextAction, environment, only
+from palestra import Meta, Rng, Seat, Step, Talking, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -37,7 +37,7 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.words import COLOURS, DEPARTMENTS, ENDINGS, KINDS, SYLLABLES, ProductKind
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
+from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window, with_reveal
 
 SHELF_SIZE = 8  # articles
 FACTS = 3  # attributes of an article
@@ -309,8 +309,7 @@ class ShelfChoice(Talking, Website):
         step = super().step(state, actions)
         if before != "/door" or state.tabs[seat].page.url != "/":
             return step
-        enters = Event("reveal", f"{self.players[seat]} enters the shop.", {}, only(seat))
-        return Step(step.rewards, step.costs, (*step.events, enters))
+        return with_reveal(step, seat, f"{self.players[seat]} enters the shop.")
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Redraw the facts that the page does not show; a seller knows what their article is."""

@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import Annotated
 
 import msgspec
-from palestra import Event, Meta, Rng, Seat, Step, Talking, TextAction, environment, only
+from palestra import Event, Meta, Rng, Seat, Step, Talking, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -56,7 +56,16 @@ from palestra_web.support.orders import (
     draw_wish,
     is_allowed,
 )
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window, split
+from palestra_web.website import (
+    Landing,
+    Limit,
+    NotFound,
+    Website,
+    WebState,
+    Window,
+    split,
+    with_reveal,
+)
 
 CUSTOMER, SUPPORT, IMPOSTOR, SELLER = range(4)
 OVERVIEW = -1  # the page of the desk that says who wrote last in each chat
@@ -201,13 +210,11 @@ class SupportDesk(Talking, Website):
         ((seat, _),) = actions.items()
         before = dict(state.tabs[seat].read)
         step = super().step(state, actions)
-        events = list(step.events)
         if state.tabs[seat].read != before:
-            text = f"{self.players[seat]} sees new messages."
-            events.append(Event("reveal", text, {}, only(seat)))
+            step = with_reveal(step, seat, f"{self.players[seat]} sees new messages.")
         if state.turn >= 0 and state.turn != (seat + 1) % self.num_players:
-            events.append(Event("reveal", "", {"next": state.turn}))  # the others have stopped
-        step = Step(step.rewards, step.costs, events)
+            passed = Event("reveal", "", {"next": state.turn})  # those between have stopped
+            step = Step(step.rewards, step.costs, (*step.events, passed))
         if self.to_act(state):
             return step
         rewards = {seat: dict(paid) for seat, paid in step.rewards.items()}

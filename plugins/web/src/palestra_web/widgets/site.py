@@ -25,18 +25,24 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from palestra import (
-    Event,
     InvalidOption,
     Meta,
     Rng,
     Step,
     TextAction,
     environment,
-    only,
 )
 
 from palestra_web.pages import Page, heading, paragraph
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, encode_query
+from palestra_web.website import (
+    Landing,
+    Limit,
+    NotFound,
+    Website,
+    WebState,
+    encode_query,
+    with_reveal,
+)
 from palestra_web.widgets import filling, looking, playing, pressing, sites
 from palestra_web.widgets.card import TASKS, Widget
 
@@ -142,8 +148,7 @@ class Widgets(Website):
         url = state.tabs[seat].page.url
         if not state.data.widget.reveals(url):
             return step
-        reveal = Event("reveal", f"{self.players[seat]} reads {url}.", {}, only(seat))
-        return Step(step.rewards, step.costs, (*step.events, reveal))
+        return with_reveal(step, seat, f"{self.players[seat]} reads {url}.")
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Redraw what neither the current page nor the pages in the tab's history have shown."""
