@@ -383,9 +383,9 @@ class DonorGame(Talking, TextGame[DonorState]):
                     percent = _nearest_percent(act.units / GROWTH, has[act.donor])
             before = has[act.recipient]
             move_units(has, act.donor, act.recipient, percent)
-            if act.recipient == seat:
-                has[seat] = before + act.units
-            acts.append(replace(act, percent=percent, units=has[act.recipient] - before))
+            moved = act.units if act.recipient == seat else has[act.recipient] - before
+            has[act.recipient] = before + moved
+            acts.append(replace(act, percent=percent, units=moved))
         seen = [seat, *(recipient for donor, recipient in state.pairs if donor == seat)]
         for one in seen:
             has[one] = state.resources[one]
