@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
@@ -29,6 +31,32 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     if rest:
         options["target"] = rest
     made: Agent = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
+    made.name = agent
+    return made
+
+
+def file_of(agent: object) -> str:
+    """The file of an agent that is named by one, as in `"mine.py:Mine,depth=2"`; else empty."""
+    name = agent.partition(":")[0] if isinstance(agent, str) else ""
+    return name if name.endswith(".py") else ""
+
+
+def make_from_file(agent: str) -> Agent:
+    """An agent from a class or function in a file, run as a module of its own."""
+    file, options, name = parse_agent(agent)
+    spec = spec_from_file_location("palestra_agent_file", file)
+    if spec is None or spec.loader is None:
+        raise InvalidOption(f"{file} cannot be imported")
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise InvalidOption(f"{file} has no class or function {name!r}; name one: {file}:NAME")
+    made: Agent = (
+        make_agent(construct(found, f"agent {name!r}", options))
+        if isinstance(found, type)
+        else FunctionAgent(found)
+    )
     made.name = agent
     return made
 

@@ -58,6 +58,9 @@ def play_command(
     move_seconds: Annotated[
         float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")
     ] = None,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Each agent in a process of its own.")
+    ] = False,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     other_versions: Annotated[
         bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")
@@ -112,6 +115,7 @@ def play_command(
                 invalid=invalid,
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
+                isolate=isolate,
                 hooks=[meter, *hooks, *logs, *standings, *([] if page is None else [page])],
                 live=live,
                 **options,

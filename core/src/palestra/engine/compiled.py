@@ -236,14 +236,19 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
         raise InvalidOption("compiled=True is not possible while NUMBA_DISABLE_JIT is set")
     from numba import njit
 
-    from palestra.engine.linked import JOINT, LINKED
+    from palestra.engine.linked import JOINT, LINKED, only_read_cache
 
     digest = fingerprint(game)
     name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
     path = cache_folder() / f"{name}.py"
     source = template.read_text("utf-8")
-    if not path.exists() or path.read_text("utf-8") != source:
+    cached = path.exists() and path.read_text("utf-8") == source
+    if cache_is_read_only():
+        only_read_cache()
+        path = path if cached else template
+    elif not cached:
         write_text(path, source)  # other processes may be writing the same file
+        cached = True
     functions = rule_functions(game)
     if template == BATCH_DRIVER:
         functions |= lane_functions(game)
@@ -261,7 +266,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
     for helper, function in list(vars(module).items()):
         if isinstance(function, FunctionType) and function.__module__ == name:
-            how: dict[str, Any] = {"cache": True, "nogil": True} if helper in entries else JOINT
+            how: dict[str, Any] = {"cache": cached, "nogil": True} if helper in entries else JOINT
             setattr(module, helper, njit(**(how | checks))(function))
     return module
 
@@ -510,12 +515,19 @@ def _version(distribution: str) -> str:
         return "none"
 
 
+def cache_is_read_only() -> bool:
+    """Whether PALESTRA_CACHE_READ_ONLY says that nothing is added to the compiled games."""
+    return os.environ.get("PALESTRA_CACHE_READ_ONLY", "") not in ("", "0")
+
+
 def cache_folder() -> Path:
     """Where compiled games are kept: PALESTRA_CACHE, or the platform's cache folder."""
     import platformdirs
 
     root = os.environ.get("PALESTRA_CACHE") or platformdirs.user_cache_dir("palestra", False)
     folder = Path(root) / "compiled"
+    if cache_is_read_only():
+        return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -8,9 +8,11 @@ of numba that are not public: a numba newer than those it was tried with compile
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from numba import version_info
+from numba.core.caching import Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -71,3 +73,13 @@ def place_environments(dispatcher: Any, signature: Any) -> None:
     result = dispatcher.overloads[signature]
     for env in result._find_referenced_environments():
         result.codegen.set_env(env.env_name, env)
+
+
+def only_read_cache() -> None:
+    """Have numba load what it has cached, and store nothing, in this process.
+
+    It gives up a folder in which it cannot write, even if all that it needs is there.
+    """
+    caching: Any = sys.modules[Cache.__module__]
+    caching._CacheLocator.ensure_cache_path = lambda self: None
+    caching.FunctionCache.save_overload = lambda self, sig, data: None

@@ -545,17 +545,18 @@ def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = N
 
 def read_action(episode: Episode, turn: TurnRecord) -> Any:
     """A recorded action as the game's own."""
-    types = getattr(episode.game, "action_types", None)
+    return typed_action(episode.game, turn.action)
+
+
+def typed_action(game: Game[Any, Any], action: Any) -> Any:
+    """An action that was read from JSON as the game's own; raises `msgspec.ValidationError`."""
+    types = getattr(game, "action_types", None)
     if types is None:
-        return turn.action
-    return msgspec.convert(turn.action, _union(tuple(types)))
-
-
-def _union(types: tuple[type, ...]) -> Any:
+        return action
     union: Any = types[0]
     for kind in types[1:]:
         union = union | kind
-    return union
+    return msgspec.convert(action, union)
 
 
 def _same(number: int, what: str, recorded: object, replayed: object) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from palestra.agents.agent import Agent
 from palestra.agents.budget import Budget
 from palestra.agents.fitting import check_agents
-from palestra.agents.making import AgentLike, make_agent
+from palestra.agents.making import AgentLike
+from palestra.isolation.seating import seat_agent
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
@@ -44,13 +45,14 @@ def stream(
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
     move_seconds: float | None = None,
+    isolate: bool = False,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished, keeping none in memory.
 
     The arguments are those of `play`, which returns the same records as a list.
     """
-    spec, game, seated = _open(env, agents, seed, options)
+    spec, game, seated = _open(env, agents, seed, options, isolate)
     runner = Runner(
         game,
         seated,
@@ -115,6 +117,8 @@ def play(
     max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
     game's own) under the discount gamma (1.0). move_seconds: a seat that takes longer for a move
     forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
+    isolate: each agent plays in a process of its own, which reaches nothing but its turns (False;
+    Linux): see `palestra.isolation`. An agent named by a file, as in "mine.py:Mine", always does.
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     An exception of an agent, the game or a listener ends that episode only: its record has `error`,
@@ -143,6 +147,7 @@ def _open(
     agents: AgentLike | Sequence[AgentLike],
     seed: int,
     options: dict[str, Any],
+    isolate: bool = False,
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
     """Make the game with its options, and the agents at its seats."""
     if isinstance(agents, str | Agent) or callable(agents):
@@ -151,10 +156,10 @@ def _open(
     else:
         spec, game = open_game(env, options, len(agents))
     check_agents(agents, game, spec)
-    return spec, game, _seat(agents, seed)
+    return spec, game, _seat(agents, seed, isolate)
 
 
-def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
+def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool) -> list[Agent]:
     """Open every agent once, each with its own random numbers."""
     made: dict[Any, Agent] = {}
     seated = []
@@ -162,7 +167,7 @@ def _seat(agents: Sequence[AgentLike], seed: int) -> list[Agent]:
         key = agent if isinstance(agent, str) else id(agent)
         if key not in made:
             try:
-                made[key] = make_agent(agent)
+                made[key] = seat_agent(agent, isolate=isolate)
                 made[key].reseed(seed + seat)
             except BaseException as error:
                 if is_stop(error):
@@ -194,7 +199,8 @@ def rollouts(
     `rewards` and `gamma` cannot be given with it.
     parent: the number, or the tag `id`, of the record that the start was taken from.
     Everything else is as in `play`: invalid, budgets, hooks, live, max_episode_steps, move_seconds,
-    and the game's options. Records of one call share `group`, which identifies seed and position.
+    isolate, and the game's options. Records of one call share `group`, which identifies seed and
+    position.
     """
     if n < 1:
         raise InvalidOption(f"n must be at least 1, not {n}")
@@ -211,8 +217,9 @@ def rollouts(
     unknown = {"episodes", "out", "resume", "other_versions"} & set(settings)
     if unknown:
         raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
+    isolate = settings.pop("isolate", False)
     own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}
-    spec, game, seated = _open(env, agents, seed, settings)
+    spec, game, seated = _open(env, agents, seed, settings, isolate)
     if start is None:
         start = open_episode(game, seed, rewards=rewards, gamma=gamma, spec=spec)
     elif start.game != game:

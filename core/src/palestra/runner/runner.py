@@ -275,7 +275,7 @@ class Runner:
         """An agent's answers; None for a turn on which it failed, whose episode ends."""
         try:
             with time_limit(self._move_seconds and self._move_seconds * len(waiting)):
-                answers = _answers(agent, [pending.turn for pending in waiting])
+                answers = answers_of(agent, [pending.turn for pending in waiting])
             return [self._check_answer(*pair) for pair in zip(waiting, answers, strict=True)]
         except TimeUp:
             if self._move_seconds is None:  # a limit of the caller's
@@ -481,7 +481,7 @@ def _traceback(error: BaseException) -> str:
     return readable("".join(traceback.format_exception(error))) or ""
 
 
-def _answers(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:
+def answers_of(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:
     """An agent's answers, one per turn: a decision or an exception."""
     answers: Sequence[Decision | Exception]
     try:

@@ -20,7 +20,7 @@ import sys
 
 TYPE_CHECKING = False  # typing takes milliseconds to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FrameType, ModuleType
     from typing import Any
 
@@ -91,20 +91,33 @@ class Rules(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("first", ctypes.POINTER(Rule)))
 
 
+LOAD, EQUAL, MASKED, ANSWER = 0x20, 0x15, 0x45, 0x06  # of BPF: load a word, jump if, return
+PASS, REFUSE = 0x7FFF0000, 0x00050000 | 1  # fail with EPERM
+FIRST_ARGUMENT = 16  # where its lower half stands
+
+
 def guard() -> bool:
     """Have the kernel refuse every other system call (seccomp); returns whether it does."""
     if not sys.platform.startswith("linux") or os.uname().machine not in ALLOWED:
         return False
     machine, numbers = ALLOWED[os.uname().machine]
-    load, equal, answer = 0x20, 0x15, 0x06  # BPF: load a word, jump if equal, return
-    allow, refuse = 0x7FFF0000, 0x00050000 | 1  # let it pass; fail with EPERM
+    return refuse_others(machine, numbers)
+
+
+def refuse_others(machine: int, numbers: Sequence[int], rules: Sequence[Rule] = ()) -> bool:
+    """Have the kernel refuse the system calls whose numbers are not listed.
+
+    `rules` are asked first, with the call's number loaded; they end in it too, or answer.
+    """
     rules = [
-        Rule(load, 0, 0, 4),  # the architecture the call was made for
-        Rule(equal, 0, len(numbers) + 1, machine),
-        Rule(load, 0, 0, 0),  # the call's number
-        *(Rule(equal, len(numbers) - i, 0, number) for i, number in enumerate(numbers)),
-        Rule(answer, 0, 0, refuse),
-        Rule(answer, 0, 0, allow),
+        Rule(LOAD, 0, 0, 4),  # the architecture the call was made for
+        Rule(EQUAL, 1, 0, machine),
+        Rule(ANSWER, 0, 0, REFUSE),
+        Rule(LOAD, 0, 0, 0),  # the call's number
+        *rules,
+        *(Rule(EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)),
+        Rule(ANSWER, 0, 0, REFUSE),
+        Rule(ANSWER, 0, 0, PASS),
     ]
     program = Rules(len(rules), (Rule * len(rules))(*rules))
     call = ctypes.CDLL(None).prctl
@@ -122,6 +135,13 @@ def isolate() -> bool:
     if not sys.platform.startswith("linux") or os.uname().machine not in PIVOT_ROOT:
         return False
     library = ctypes.CDLL(None)
+    if not enter_namespaces(library):
+        return False
+    return leave_files(library)
+
+
+def enter_namespaces(library: ctypes.CDLL) -> bool:
+    """Go on as the first process of new namespaces; False if the kernel does not grant them."""
     if library.unshare(NEW_NAMESPACES):
         return False
     child = os.fork()
@@ -133,7 +153,7 @@ def isolate() -> bool:
             os.kill(os.getpid(), -code)  # end as the program ended
         os._exit(code)
     library.prctl(DIE_WITH_PARENT, SIGKILL, 0, 0, 0)
-    return leave_files(library)
+    return True
 
 
 def leave_files(library: ctypes.CDLL) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.isolation.wall import unwalled_system
 from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # scipy and openskill are not imported to print another comma
     from palestra_arena.settings import Settings
     from palestra_arena.store import Store
 
+SECRET_SEED = 60  # bits of a seed that no agent can find by trying
 STEP = 0.1  # seconds between drawings of the progress bar
 
 
@@ -43,6 +46,13 @@ def tournament_command(
     workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Wall-time limit of a game.")] = None,
+    isolate: Annotated[
+        bool | None,
+        typer.Option(
+            help="Each agent in a process of its own, from a seed nobody knows; default with a "
+            "suite."
+        ),
+    ] = None,
     other_versions: Annotated[
         bool, typer.Option("--other-versions", help="Resume games of other versions of plugins.")
     ] = False,
@@ -59,8 +69,13 @@ def tournament_command(
         "workers": workers,
         "engine": engine or None,
         "game_seconds": game_seconds,
+        "isolate": bool(suite) and not unwalled_system() if isolate is None else isolate,
     }
     named = {name: value for name, value in typed.items() if value not in (None, [])}
+    if isolate is None and not named["isolate"]:
+        del named["isolate"]  # the settings of a file or a store stay
+    elif named["isolate"] and settings is None and "seed" not in named:
+        named["seed"] = _secret_seed(store)
     chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
     with watched(watch, watch_port, f"palestra tournament, {store}", console) as page:
@@ -73,6 +88,18 @@ def tournament_command(
     console.print(f"store   {store}", soft_wrap=True, highlight=False)
     if not finished:
         raise typer.Exit(130)
+
+
+def _secret_seed(store: Path) -> int:
+    """The seed of the tournament in a store, or a new one that cannot be found by trying."""
+    from palestra_arena.store import Store
+
+    if store.exists():
+        with Store(store) as opened:
+            latest = opened.settings()
+        if latest is not None:
+            return latest.seed
+    return secrets.randbits(SECRET_SEED)
 
 
 def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:

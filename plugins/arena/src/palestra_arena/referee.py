@@ -23,6 +23,8 @@ from palestra import (
     record_episode,
 )
 from palestra.agents.agent import PartialDecisions, decision_problem, plain_decision
+from palestra.agents.making import file_of
+from palestra.isolation.seating import seat_agent
 from palestra.kernel.episode import Truncate
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
@@ -299,7 +301,7 @@ class Referee:
         if name not in self._agents:
             make = self._factories.get(name)
             try:
-                agent = make_agent(make() if make else name)
+                agent = self._made(name, make)
             except BaseException as error:
                 if is_stop(error):
                     raise
@@ -307,6 +309,15 @@ class Referee:
             self._agents[name] = Guard(name, agent, self._clock, self._watch)
             self._trained += seeds_trained_on(name, agent)
         return self._agents[name]
+
+    def _made(self, name: str, make: Callable[[], Any] | None) -> Agent:
+        chosen = self._settings
+        if not (chosen.isolate or file_of(name)):
+            return make_agent(make() if make else name)
+        limits = {"memory": chosen.agent_memory, "seconds": chosen.agent_seconds}
+        agent = seat_agent(make or name, isolate=True, **limits)
+        agent.name = name
+        return agent
 
     def _forfeit_record(
         self, match: Match, episode: Episode | None, seat: int, why: str
@@ -380,7 +391,7 @@ def check_field(settings: Settings, factories: Factories) -> None:
         spec = registry().environment(environment.id)
         load_game(spec, environment.options, environment.players or 1)
     for name in (*settings.agents, *getattr(settings.schedule, "partners", ())):
-        if name in factories:
+        if name in factories or file_of(name):
             continue
         agent = registry().agent(name.partition(":")[0])
         for environment in settings.environments:

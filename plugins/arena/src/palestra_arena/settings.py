@@ -132,6 +132,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     the decisions, rewards and states of a game, and writes contradictions into the record.
     `trained` lists the seeds that agents were trained on, on which they are not scored unless
     `allow_seen`. `suite` is the name and digest of the suite that `environments` come from.
+    `isolate` plays each agent in a process of its own, with `agent_memory` MiB of address space and
+    `agent_seconds` for each move, which reaches nothing but its turns (Linux); an agent that is
+    named by a file always plays so.
     """
 
     environments: tuple[Environment, ...]
@@ -153,6 +156,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trained: tuple[TrainedOn, ...] = ()
     allow_seen: bool = False
     suite: str = ""
+    isolate: bool = False
+    agent_memory: int = 4096
+    agent_seconds: float = 60.0
 
     def __post_init__(self) -> None:
         named = tuple(
@@ -189,7 +195,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _require("seed", self.seed, inside, "at least 0, and with games less than 2**62")
         _require("confidence", self.confidence, 0 < self.confidence < 1, "between 0 and 1")
         _require("faults", self.faults, 0 <= self.faults <= 1, "from 0 to 1")
-        for name in ("max_episode_steps", "game_seconds"):
+        for name in ("max_episode_steps", "game_seconds", "agent_memory", "agent_seconds"):
             value = getattr(self, name)
             _require(name, value, value is None or value > 0, "more than 0, or absent")
 
