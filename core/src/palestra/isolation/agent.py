@@ -117,7 +117,8 @@ class IsolatedAgent(Agent):
         self._forget_all()
         with self._speaking(STARTING, "starting") as until:
             path = [str(Path(entry).absolute()) for entry in sys.path]
-            give(self._channel, (readable_paths(self._reads), self._memory, path), until)
+            reads = readable_paths([*self._reads, str(cache_folder())])
+            give(self._channel, (reads, self._memory, path), until)
             ready = hear(self._channel, until)
             if not isinstance(ready, Ready) or ready.missing:
                 missing = getattr(ready, "missing", "")
@@ -333,7 +334,7 @@ def _found(agent: Any) -> tuple[Any, list[str], tuple[set[str], dict[str, Any]]]
     texts = [rest, *(value for value in options.values() if isinstance(value, str))]
     paths = [str(Path(text).absolute()) for text in texts if text and Path(text).exists()]
     own = {key.removeprefix(MODELS_OWN): value for key, value in options.items()}
-    return agent, [*paths, str(cache_folder())], (set(filter(None, texts)), own)
+    return agent, paths, (set(filter(None, texts)), own)
 
 
 def _environment() -> dict[str, str]:

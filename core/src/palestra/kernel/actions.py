@@ -177,7 +177,8 @@ class Option:
         object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.action, dict(self.fields))
+        given = [getattr(self, name) for name in self.__dataclass_fields__]
+        return type(self), tuple(dict(one) if one is self.fields else one for one in given)
 
     @property
     def name(self) -> str:
