@@ -144,7 +144,7 @@ FAULTS: dict[str, tuple[Conduct | str, str]] = {
     "sends HTML": (answer(200, b"<html>welcome</html>"), ODD),
     "nests deeply": (answer(200, b"[" * 100_000), ODD),
     "filters": (filtered, "refused the request: .*content management policy"),
-    "refuses the key": (answer(401, b"{}"), "refused the key; check OPENAI_API_KEY"),
+    "refuses the key": (answer(401, b"{}"), "wants a key; give key=NAME"),
     "is busy": (answer(429, b"{}", "Retry-After: 3"), "keeps answering 429"),
     "fails": (answer(500, b"oh"), "failed: "),
     "counts below zero": (usage(prompt_tokens=-34_000_000), f"{ODD}: .*>= 0.*prompt_tokens"),

@@ -43,12 +43,14 @@ class Server:
     def __init__(self) -> None:
         self.script: list[tuple[int, Any]] = [(200, completion("hi"))]
         self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
         self.delay = 0.0
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
+                server.keys.append(self.headers["Authorization"])
                 server.asked.append(json.loads(self.rfile.read(size)))
                 status, body = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 time.sleep(server.delay)
@@ -111,7 +113,7 @@ def test_what_passes_is_tried_again(server: Server, opened: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "says"),
     [
-        (401, {"error": {"message": "no"}}, "refused the key; check OPENAI_API_KEY"),
+        (401, {"error": {"message": "no"}}, "wants a key; give key=NAME"),
         (429, {}, "keeps answering 429"),
         (500, {}, "openai:small"),
         (200, b"<html>welcome</html>", "answered something that is not a chat completion"),
@@ -185,10 +187,10 @@ def test_a_run_that_loses_its_server_keeps_what_was_played(server: Server, tmp_p
     good = (200, completion('{"move": "bet"}'))
     server.script = [good] * 7 + [(401, {})]
     agent = f"llm:openai:small@{server.url},mode=choice,retries=0"
-    with pytest.warns(RuntimeWarning, match="ended in an error, the first with .*refused the key"):
+    with pytest.warns(RuntimeWarning, match="ended in an error, the first with .*wants a key"):
         palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=5, out=tmp_path, live=1)
     failed = palestra.read_records(tmp_path / "errors.jsonl")
-    assert all("refused the key" in record.error for record in failed)
+    assert all("wants a key" in record.error for record in failed)
     server.script = [good]
     palestra.play(
         "games/KuhnPoker-v0",
@@ -205,8 +207,11 @@ def test_a_run_that_loses_its_server_keeps_what_was_played(server: Server, tmp_p
 
 def test_set_up_errors_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ModelError, match="needs a key; set OPENAI_API_KEY"):
-        OpenAIModel(target="small@https://example.invalid/v1")
+        OpenAIModel(target="small")
+    with pytest.raises(ModelError, match="small needs a key; set OTHER_KEY"):
+        OpenAIModel(target="small", key="OTHER_KEY")
     with pytest.raises(InvalidOption, match="needs a model"):
         OpenAIModel()
     with pytest.raises(UnknownName, match="did you mean 'schema'"):
@@ -226,3 +231,72 @@ def test_a_server_that_cannot_constrain_is_refused_or_named(server: Server, open
     assert record.outcome is not None
     assert record.outcome.results[0] == "forfeit"
     assert server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]["move"]
+
+
+SECRET = "the-users-key"
+ELSEWHERE = (
+    "https://evil.example/v1",
+    "http://api.openai.com/v1",  # not encrypted
+    "https://api.openai.com:8443/v1",
+    "https://api.openai.com.evil.example/v1",
+    "https://api.openai.com@evil.example/v1",
+    "https://evil.example#https://api.openai.com/v1",
+    "https://evil.example/?https://api.openai.com/v1",
+    "http://localhost.evil.example/v1",
+    "http://127.0.0.1.evil.example/v1",
+    "http://localhost@evil.example/v1",
+    "http://203.0.113.7:8000/v1",
+)
+
+
+@pytest.fixture
+def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("LAB_KEY", "the-labs-key")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def key_of(url: str, **options: Any) -> str:
+    return OpenAIModel(target=f"small@{url}" if url else "small", **options)._key
+
+
+@pytest.mark.usefixtures("keyed")
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_the_key_goes_to_no_other_address(url: str) -> None:
+    with pytest.raises(ModelError, match=r"is sent only to OpenAI .* give key=NAME"):
+        key_of(url)
+    assert key_of(url, key="none") == "none"
+    assert key_of(url, key="LAB_KEY") == "the-labs-key"
+
+
+@pytest.mark.usefixtures("keyed")
+def test_the_key_goes_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ("", "https://api.openai.com/v1", "https://api.openai.com:443/v1/"):
+        assert key_of(url) == SECRET
+    for url in ("http://127.0.0.1:8000/v1", "http://localhost/v1", "http://[::1]:8000/v1"):
+        assert key_of(url) == "none"
+        assert key_of(url, key="OPENAI_API_KEY") == SECRET
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://203.0.113.7:8000/v1")
+    assert key_of("") == SECRET
+    assert key_of("http://203.0.113.7:8000/other") == SECRET
+    with pytest.raises(ModelError, match=r"not to http://203\.0\.113\.7:8001"):
+        key_of("http://203.0.113.7:8001/v1")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    assert key_of("") == "none"
+
+
+@pytest.mark.parametrize("url", ["ftp://h/v1", "h:8000/v1", "http://", "http:///v1"])
+def test_an_address_that_cannot_be_read_is_named(url: str) -> None:
+    with pytest.raises(InvalidOption, match="address"):
+        key_of(url)
+
+
+@pytest.mark.usefixtures("keyed")
+def test_what_is_sent_to_this_machine_holds_no_key_unless_asked(server: Server) -> None:
+    for asked, sent in (({}, "Bearer none"), ({"key": "LAB_KEY"}, "Bearer the-labs-key")):
+        model = palestra.open_model(f"openai:small@{server.url}", **asked)
+        model.chat([HELLO])
+        model.close()
+        assert set(server.keys) == {sent}
+        server.keys.clear()

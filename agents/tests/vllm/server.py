@@ -59,7 +59,8 @@ def test_games_over_a_real_server(
     server: str, monkeypatch: pytest.MonkeyPatch, structured: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    agent = f"llm:openai:tiny@{server},mode=choice,structured={structured},temperature=1.0"
+    agent = f"llm:openai:tiny@{server},mode=choice,structured={structured},key=OPENAI_API_KEY"
+    agent += ",temperature=1.0"
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=4)
     for record in records:
         assert structured == "schema" or not sum(record.mistakes)
@@ -69,9 +70,9 @@ def test_games_over_a_real_server(
 
 def test_what_a_real_server_refuses_is_said(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-    model = OpenAIModel(target=f"tiny@{server}")
+    model = OpenAIModel(target=f"tiny@{server}", key="OPENAI_API_KEY")
     with pytest.raises(ModelError, match="refused the key; check OPENAI_API_KEY"):
         model.chat([Request((Message("user", "hello"),))])
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    model = OpenAIModel(target=f"tiny@{server}")
+    model = OpenAIModel(target=f"tiny@{server}", key="OPENAI_API_KEY")
     assert model.chat([Request((Message("user", "word " * 3000),))])[0].overflow

@@ -13,6 +13,7 @@ from palestra.agents.budget import Budget, Usage
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent
 from palestra.catalogue.declare import agent, environment, metric, renderer, reward
+from palestra.catalogue.describe import FilePath
 from palestra.catalogue.find import specs
 from palestra.catalogue.read import read_catalogue
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, TextAction
@@ -108,6 +109,7 @@ __all__ = [
     "Episode",
     "EpisodeRecord",
     "Event",
+    "FilePath",
     "FunctionAgent",
     "Game",
     "Grammar",

@@ -32,7 +32,7 @@ def package(folder, env, hub, *more):
 
 
 @contextmanager
-def served(folder, port):
+def served(folder, port, **token):
     """The package's server, as its Dockerfile starts it, on a port of this machine."""
     command = [sys.executable, "-m", "palestra_server.packaged", "palestra.json"]
     process = subprocess.Popen(
@@ -40,7 +40,7 @@ def served(folder, port):
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PALESTRA_STORE": "sqlite:///m.db"},
+        env={**os.environ, "PALESTRA_STORE": "sqlite:///m.db", **token},
     )
     url = f"http://127.0.0.1:{port}"
     try:
@@ -103,7 +103,8 @@ def test_a_folder_with_files_is_not_overwritten(tmp_path, capsys):
 PLAY = """
 import sys
 from openenv.core import GenericEnvClient
-with GenericEnvClient(base_url=sys.argv[1]).sync() as env:
+headers = {"Authorization": f"Bearer {token}" for token in sys.argv[2:]}
+with GenericEnvClient(base_url=sys.argv[1], headers=headers).sync() as env:
     result = env.reset(seed=3)
     while not result.done:
         seen = result.observation
@@ -120,10 +121,14 @@ def test_openenv_validates_and_plays_its_package(tmp_path, free_port):
     openenv = python.with_name("openenv")
     valid = run(openenv, "validate", ".", "--level", "static", "--skip-build", folder=folder)
     assert valid.returncode == 0, valid.stdout + valid.stderr
-    with served(folder, free_port) as url:
+    with served(folder, free_port, PALESTRA_NO_TOKEN="1") as url:
         valid = run(openenv, "validate", "--url", url, folder=folder)
         assert valid.returncode == 0, valid.stdout + valid.stderr
         played = run(python, "-c", PLAY, url, folder=folder)
+        assert played.stdout.strip() in ("win", "loss", "draw"), played.stderr
+    with served(folder, free_port, PALESTRA_SERVER_TOKEN="secret") as url:
+        assert "result" not in run(python, "-c", PLAY, url, folder=folder).stdout
+        played = run(python, "-c", PLAY, url, "secret", folder=folder)
         assert played.stdout.strip() in ("win", "loss", "draw"), played.stderr
 
 
@@ -144,7 +149,8 @@ def test_verifiers_plays_its_package(tmp_path, free_port):
     folder = package(tmp_path / "ttt", "games/TicTacToe-v0", "verifiers", "--opponents", "first")
     model = ModelServer(lambda prompt: re.findall(r"[1-9]", prompt)[-1])
     play = Path(python_of("verifiers_server")).with_name("vf-eval")
-    with served(folder, free_port) as url, running(model.app) as engine:
+    token = {"PALESTRA_SERVER_TOKEN": "secret"}
+    with served(folder, free_port, **token) as url, running(model.app) as engine:
         done = run(
             *(play, "palestra-games-tictactoe-v0", "-m", "stub", "--no-push"),
             *("--client.base-url", f"{engine}/v1", "--client.api-key-var", "STUB_KEY"),
@@ -154,6 +160,7 @@ def test_verifiers_plays_its_package(tmp_path, free_port):
             folder=tmp_path,
             PYTHONPATH=str(folder),
             STUB_KEY="x",
+            **token,
         )
     traces = (tmp_path / "out/r/traces.jsonl").read_text()
     rows = [json.loads(line) for line in traces.splitlines()]

@@ -1,14 +1,18 @@
 """`openai:<model>@<base_url>`: any server that speaks OpenAI's chat completions.
 
 Requests run in parallel from a single thread. Transient errors (a time-out, 429, 5xx, a lost
-connection) are retried with growing pauses, or after the time the server asks for. The key comes
-from OPENAI_API_KEY; the address, if none is given, from OPENAI_BASE_URL or the library's default.
+connection) are retried with growing pauses, or after the time the server asks for. The address, if
+none is given, is OPENAI_BASE_URL or OpenAI's own.
+
+OPENAI_API_KEY is sent to these two alone. For any other address the option `key` names the
+environment variable with its key; this machine's own addresses need none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import json
 import os
 import threading
@@ -23,11 +27,13 @@ from palestra.agents.models import Ability, Model, PartialReplies, Reply, Reques
 from palestra.kernel.errors import show
 
 try:
+    import httpx
     import openai
 except ImportError as error:
     raise MissingExtra("the openai client", "palestra-agents[openai]") from error
 
-LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
 STRUCTURED = ("schema", "vllm", "none")
 MOVE = "move"
 MOST_BYTES = 32 * 2**20  # limit for one answer; no completion is longer
@@ -43,6 +49,7 @@ class OpenAIModel(Model):
     timeout: seconds from the first byte sent to the last byte of the answer. retries: most retries
     of a request. structured: how a reply is constrained to legal moves: "schema" (a JSON schema,
     which most servers support), "vllm" (vLLM's own fields, which also support patterns) or "none".
+    key: the environment variable with the key for this address, or "none" to send none.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices"})
@@ -56,6 +63,7 @@ class OpenAIModel(Model):
         timeout: float = 60.0,
         retries: int = 5,
         structured: str = "schema",
+        key: str = "",
     ) -> None:
         model, _, url = target.partition("@")
         if not model:
@@ -70,10 +78,10 @@ class OpenAIModel(Model):
         if structured != "schema":
             able: tuple[Ability, ...] = ("choices", "pattern") if structured == "vllm" else ()
             self.abilities = frozenset(able)  # type: ignore[misc]
-        key = os.environ.get("OPENAI_API_KEY") or ("none" if url.startswith(LOOPBACK) else None)
-        if key is None:
-            raise ModelError(f"{self.name} needs a key; set OPENAI_API_KEY")
-        self._key, self._url, self._timeout, self._retries = key, url, timeout, retries
+        self._url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        self._key_from = key or "OPENAI_API_KEY"
+        self._key = _key_for(self.name, self._url, key)
+        self._timeout, self._retries = timeout, retries
         self._pace, self._concurrency = _Pace(per_minute), concurrency
         self._loop: _Loop | None = None
 
@@ -82,7 +90,7 @@ class OpenAIModel(Model):
             self._loop = _Loop()
             self._client = openai.AsyncOpenAI(
                 api_key=self._key,
-                base_url=self._url or None,
+                base_url=self._url,
                 timeout=self._timeout,
                 max_retries=0,  # retries happen here, within one time limit for the whole answer
                 http_client=_Bounded(),
@@ -118,7 +126,9 @@ class OpenAIModel(Model):
     def _problem(self, error: Exception) -> str:
         """An error message for a failed request: the problem and what to do."""
         if isinstance(error, openai.AuthenticationError):
-            return "refused the key; check OPENAI_API_KEY"
+            if self._key == NO_KEY:
+                return "wants a key; give key=NAME, the environment variable that holds it"
+            return f"refused the key; check {self._key_from}"
         if isinstance(error, openai.RateLimitError):
             return (
                 "keeps answering 429, too many requests; give per_minute=… or a smaller concurrency"
@@ -202,6 +212,45 @@ class OpenAIModel(Model):
         if self._loop is not None:
             self._loop.close(self._client.close())
             self._loop = None
+
+
+def _key_for(name: str, url: str, variable: str) -> str:
+    """The key to send to an address; raises `ModelError` if there is none for it."""
+    host, origin = _host_and_origin(name, url)
+    if variable == NO_KEY:
+        return NO_KEY
+    own = [address for address in (OPENAI_URL, os.environ.get("OPENAI_BASE_URL")) if address]
+    is_own = origin in [_host_and_origin(name, address)[1] for address in own]
+    if variable or is_own:
+        if key := os.environ.get(variable or "OPENAI_API_KEY"):
+            return key
+        if variable or not _is_loopback(host):
+            raise ModelError(f"{name} needs a key; set {variable or 'OPENAI_API_KEY'}")
+    if _is_loopback(host):
+        return NO_KEY
+    raise ModelError(
+        f"{name}: OPENAI_API_KEY is sent only to OpenAI and to OPENAI_BASE_URL, not to {origin}; "
+        "give key=NAME, the environment variable with the key for this address, or key=none"
+    )
+
+
+def _host_and_origin(name: str, url: str) -> tuple[str, str]:
+    """The host of an address, and with it its scheme and port, as the HTTP client reads them."""
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise InvalidOption(f"{name}: the address {show(url)} cannot be read: {error}") from None
+    if read.scheme not in ("http", "https") or not read.host:
+        raise InvalidOption(f"{name}: an address begins with http:// or https://, not {show(url)}")
+    port = read.port or {"http": 80, "https": 443}[read.scheme]
+    return read.host, f"{read.scheme}://{read.host}:{port}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class _Loop:

@@ -136,6 +136,7 @@ def _add_environment(catalogue: Catalogue, said: Declaration) -> None:
             reward_terms=tuple(game.reward_terms),
             perfect_information=bool(game.perfect_information),
             deterministic=bool(game.deterministic),
+            runs_programs=bool(game.runs_programs),
             array_game=isinstance(game, ArrayGame),
         )
     )

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from palestra.kernel.options import in_words, meta_of, option_hints, parameter_hints
+from msgspec import Meta
+
+from palestra.kernel.options import in_words, limits_of, meta_of, option_hints, parameter_hints
 from palestra.kernel.specs import OptionSpec
+
+FILE = Meta(extra={"file": True})  # marks an option whose values can be paths of files or folders
+FilePath = Annotated[str, FILE]  # such an option; a server lets no client choose its value
 
 
 def describe_options(kind: Any) -> tuple[OptionSpec, ...]:
@@ -49,3 +55,23 @@ def option_range(kind: Any, name: str) -> tuple[int, int] | None:
     hint = option_hints(kind).get(name)
     low, high = meta_of(hint, "ge"), meta_of(hint, "le")
     return None if low is None or high is None else (int(low), int(high))
+
+
+def names_file(hint: Any) -> bool:
+    """Whether values of an annotation can be paths of files, as `FilePath` and `FILE` declare."""
+    marked = any(
+        (meta.extra or {}).get("file") for meta in get_args(hint)[1:] if isinstance(meta, Meta)
+    )
+    return marked or any(names_file(inner) for inner in get_args(hint))
+
+
+def is_bounded(hint: Any) -> bool:
+    """Whether an annotation accepts only listed choices, or numbers between two limits."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return all(map(is_bounded, inner))
+    if origin is Annotated:
+        limits = limits_of(hint).keys()
+        between = bool({"ge", "gt"} & limits) and bool({"le", "lt"} & limits)
+        return is_bounded(inner[0]) or (between and inner[0] in (int, float))
+    return origin is Literal or hint in (bool, type(None))

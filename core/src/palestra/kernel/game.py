@@ -75,9 +75,8 @@ class Game(ABC, Generic[State, Action]):
 
     Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic` (no
     chance after the start), the names of the reward and cost terms, `counters` (state fields that
-    count the past and do not affect the future: steps up to a limit that truncates, points so far),
-    and `payoff_bounds`, the lowest and highest return of one seat in an episode (a forfeit pays the
-    lowest).
+    count the past and do not affect the future: steps up to a limit, points so far), and
+    `payoff_bounds`, the lowest and highest return of a seat (a forfeit pays the lowest).
     """
 
     rules_text: ClassVar[str] = ""  # what a player reads before the first move
@@ -85,6 +84,7 @@ class Game(ABC, Generic[State, Action]):
     payoffs: ClassVar[Payoffs]
     perfect_information: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False  # no chance after the initial state
+    runs_programs: Any = False  # bool, or a property: whether moves can be programs, which are run
     reward_terms: ClassVar[tuple[str, ...]] = ("payoff",)
     cost_terms: ClassVar[tuple[str, ...]] = ()
     counters: ClassVar[tuple[str, ...]] = ()  # state fields that `anchor` leaves out

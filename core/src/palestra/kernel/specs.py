@@ -98,8 +98,8 @@ class EnvSpec:
     share renderers ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
     `kwargs` are options that this id sets. `splits` names sets of options to train on, to test on
     ("held-out-…") or to compare with a paper by; `palestra.make(id, split=name)` plays one.
-    `summary` is one sentence for lists. `array_game` says whether thousands of episodes can run in
-    one compiled loop. Facts that are None are not known without importing the environment.
+    `summary` is one sentence for lists. `array_game`: thousands of episodes can run in one compiled
+    loop; `runs_programs`: as in `Game`. Facts that are None are known after importing it only.
     """
 
     id: str
@@ -118,6 +118,7 @@ class EnvSpec:
     reward_terms: tuple[str, ...] = ()
     perfect_information: bool | None = None
     deterministic: bool | None = None
+    runs_programs: bool | None = None
     array_game: bool | None = None
 
     def __post_init__(self) -> None:

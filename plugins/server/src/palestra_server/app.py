@@ -67,7 +67,7 @@ def create_app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await server.start()
         if first is not None:
-            opened = await server.create(first)
+            opened = await server.create_own(first)
             if tell is not None:
                 tell(opened)
         async with AsyncExitStack() as open_dialects:
@@ -78,7 +78,7 @@ def create_app(
 
     matches = Matches(server, token)
     routes = [
-        *page_routes(),
+        *page_routes(server.allowed),
         Route("/matches", matches.handle, methods=["GET", "POST"]),
         Route("/matches/{match}/join", answer_errors(server, _join), methods=["POST"]),
         Route("/matches/{match}/record", answer_errors(server, _watched_record), methods=["GET"]),

@@ -72,6 +72,20 @@ def serve_command(
     ] = None,
     log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the match's page in the browser.")] = False,
+    allow_agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further agent for clients' matches, as llm:openai:gpt-5 or "
+            "'mcts:simulations<=1000'."
+        ),
+    ] = None,
+    allow_env: Annotated[
+        list[str] | None,
+        typer.Option(help="Environments that run programs, for clients: an id, tasks/* or *."),
+    ] = None,
+    allow: Annotated[
+        Path | None, typer.Option(help="A TOML file of what clients may name.")
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="TLS certificate, PEM; with its key or with --key.")
     ] = None,
@@ -84,6 +98,7 @@ def serve_command(
     import uvicorn
     from palestra.runner.run_folder import hold_lock
 
+    from palestra_server.allowed import read_allowed
     from palestra_server.app import create_app
     from palestra_server.dialects.opening import open_dialect
     from palestra_server.listening import listen
@@ -96,6 +111,7 @@ def serve_command(
     from palestra_server.workers import Settings, serve_workers
 
     console, tls = Console(), tls_options(certificate, key)
+    allowed = read_allowed(allow_agent or (), allow_env or (), allow)
     if not _is_loopback(host) and not token:
         token = secrets.token_urlsafe(16)
         console.print(f"token   {token}", soft_wrap=True, highlight=False)
@@ -129,7 +145,7 @@ def serve_command(
             raise InvalidOption("with --workers or --inside, open matches once it serves")
         settings = Settings(
             *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
-            *(inside or "127.0.0.1", limits, log_json, other_versions),
+            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed),
         )
         port_socket = listen(host, port)
         write_logs(log_json)
@@ -137,7 +153,7 @@ def serve_command(
         with held:
             serve_workers(settings, workers, port_socket, **UVICORN, **tls)
         return
-    server = MatchServer(MatchStore(url), limits, other_versions=other_versions)
+    server = MatchServer(MatchStore(url), limits, allowed=allowed, other_versions=other_versions)
     spoken = [open_dialect(word, server, token) for word in words]
     if upstream:
         from palestra_server.dialects.openai import CaptureDialect

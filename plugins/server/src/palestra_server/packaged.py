@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from palestra import InvalidOption
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from palestra_server.allowed import Allowed
 from palestra_server.app import create_app
 from palestra_server.dialects.nemo_gym import NeMoGymDialect
 from palestra_server.dialects.openenv import OpenEnvDialect
@@ -37,6 +41,13 @@ class Package(msgspec.Struct, forbid_unknown_fields=True):
         """What an episode is played with where a client's reset names nothing else."""
         return EpisodeOptions(env=self.env, options=self.options, split=self.split)
 
+    @property
+    def allowed(self) -> Allowed:
+        """What clients may name: this environment, as it is packaged, and bounded agents."""
+        given = {name: [value] for name, value in self.options.items()}
+        own = (self.env,)
+        return Allowed(agents=(self.opponents,), envs=own, options={self.env: given}, only=own)
+
 
 def read_package(file: Path) -> Package:
     """The package of a `palestra.json`; raises `InvalidOption` if it cannot be read."""
@@ -46,16 +57,33 @@ def read_package(file: Path) -> Package:
         raise InvalidOption(f"cannot read the package {file}: {error}") from error
 
 
-def create(file: Path) -> Starlette:
-    """The application of a package.
+@cache
+def server_token() -> str:
+    """What opening a match takes: PALESTRA_SERVER_TOKEN, or else a new token, which is printed.
 
-    The environment variables PALESTRA_STORE (the database's URL), PALESTRA_SERVER_TOKEN (what
-    opening a match takes) and PALESTRA_HOSTS (host names, comma-separated; any if it is empty) are
+    Empty with PALESTRA_NO_TOKEN=1, for servers that only their own machine reaches.
+    """
+    if token := os.environ.get("PALESTRA_SERVER_TOKEN"):
+        return token
+    if os.environ.get("PALESTRA_NO_TOKEN", "0") not in ("", "0"):
+        return ""
+    token = secrets.token_urlsafe(16)
+    print(f"token   {token}", file=sys.stderr, flush=True)
+    return token
+
+
+def create(file: Path, token: str | None = None) -> Starlette:
+    """The application of a package; token: what opening a match takes, by default `server_token`.
+
+    The environment variables PALESTRA_STORE (the database's URL), PALESTRA_SERVER_TOKEN or
+    PALESTRA_NO_TOKEN=1, and PALESTRA_HOSTS (host names, comma-separated; any if it is empty) are
     the operator's.
     """
     package = read_package(file)
-    server = MatchServer(MatchStore(os.environ.get("PALESTRA_STORE", "sqlite:///matches.db")))
-    token = os.environ.get("PALESTRA_SERVER_TOKEN", "")
+    store = MatchStore(os.environ.get("PALESTRA_STORE", "sqlite:///matches.db"))
+    server = MatchServer(store, allowed=package.allowed)
+    if token is None:
+        token = server_token()
     named = [name for name in os.environ.get("PALESTRA_HOSTS", "").split(",") if name]
     hosts = named or [ANY_HOST]
     if package.hub == "openenv":
@@ -83,24 +111,25 @@ def _openenv_app(server: MatchServer, package: Package, token: str, hosts: list[
     )
 
 
-def serve(file: Path, host: str = "127.0.0.1", port: int = 8000) -> None:
-    """Serve a package until it is stopped."""
+def serve(file: Path, host: str = "127.0.0.1", port: int = 8000, token: str | None = None) -> None:
+    """Serve a package until it is stopped; token as in `create`."""
     import uvicorn
 
-    uvicorn.run(create(file), host=host, port=port, access_log=False, ws_max_size=1_000_000)
+    uvicorn.run(create(file, token), host=host, port=port, access_log=False, ws_max_size=1_000_000)
 
 
 def serve_configured(file: Path) -> None:
     """Serve a package where NeMo Gym's configuration of its server says.
 
     NeMo Gym starts a server with its configuration in NEMO_GYM_CONFIG_DICT, and the server's name
-    in NEMO_GYM_CONFIG_PATH.
+    in NEMO_GYM_CONFIG_PATH. Its clients send a token as a password, from `host: ":TOKEN@HOST"`.
     """
     from nemo_gym.global_config import get_global_config_dict
 
     found: Any = get_global_config_dict()[os.environ["NEMO_GYM_CONFIG_PATH"]]
     (server,) = found["resources_servers"].values()
-    serve(file, str(server["host"]), int(server["port"]))
+    password, _, host = str(server["host"]).rpartition("@")
+    serve(file, host, int(server["port"]), password.rpartition(":")[2] or None)
 
 
 def main() -> None:
@@ -108,8 +137,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument(
+        "--no-token", action="store_true", help="let anybody who reaches the server open matches"
+    )
     chosen = parser.parse_args()
-    serve(chosen.file, chosen.host, chosen.port)
+    serve(chosen.file, chosen.host, chosen.port, "" if chosen.no_token else None)
 
 
 if __name__ == "__main__":

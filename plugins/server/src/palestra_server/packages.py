@@ -41,6 +41,16 @@ HUBS: dict[str, dict[str, str]] = {
         "{module}/__init__.py": "verifiers.py.txt",
     },
 }
+CLIENTS = {  # how each hub's client sends the token
+    "docker": "`palestra.connect(URL, env=…, token=TOKEN)` sends it.",
+    "openenv": "OpenEnv's client: "
+    '`GenericEnvClient(base_url=URL, headers={"Authorization": "Bearer TOKEN"})`. '
+    "`openenv validate --url` sends none, nor do containers that OpenEnv's client starts.",
+    "nemo-gym": "NeMo Gym sends it where the server's `host` in the configuration is "
+    '`":TOKEN@127.0.0.1"`; the server that NeMo Gym starts reads it there too. With another '
+    "`host`, start NeMo Gym with `PALESTRA_NO_TOKEN=1`.",
+    "verifiers": "The environment of this folder sends `PALESTRA_SERVER_TOKEN`, if it is set.",
+}
 EXAMPLES = 5  # rows of a data set that shows the form
 NEEDED = ("palestra-server", "palestra", "palestra-agents", "numba")
 
@@ -138,6 +148,7 @@ def _values(wanted: Packaging) -> dict[str, str]:
         "tags": ", ".join(spec.tags or (spec.family,)),
         "pins": "".join(f'    "{pin}",\n' for pin in pins(spec)),
         "opponents": wanted.opponents,
+        "client": CLIENTS[wanted.hub],
         "options": repr(options),
     }
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord
@@ -16,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from palestra_server.messages import PERSON
+from palestra_server.allowed import Allowed
 from palestra_server.table import drawing
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -26,9 +27,9 @@ COUNTED = ("num_players",)  # options that follow from the seats
 BLANK = "// no renderer is installed: pictures are shown in words\n"
 
 
-def page_routes() -> list[BaseRoute]:
+def page_routes(allowed: Allowed) -> list[BaseRoute]:
     """The page and what it loads; every file is named here, none by a client."""
-    return [*asset_routes("index.html", ASSETS), Route("/page/choices.json", _choices)]
+    return [*asset_routes("index.html", ASSETS), Route("/page/choices.json", _choices(allowed))]
 
 
 def asset_routes(page: str, assets: Sequence[str]) -> list[BaseRoute]:
@@ -56,8 +57,18 @@ def _static(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response
     return answer
 
 
-async def _choices(_: Request) -> Response:
-    """What can be played, and which agents can sit at a table."""
+def _choices(allowed: Allowed) -> Callable[[Request], Awaitable[Response]]:
+    """What can be played, and which agents can sit at a table, as clients may name them."""
+
+    async def answer(_: Request) -> Response:
+        found = msgspec.json.encode(choices(allowed))
+        return Response(found, media_type="application/json")
+
+    return answer
+
+
+def choices(allowed: Allowed) -> dict[str, Any]:
+    """The environments and agents that are offered on the page."""
     known = registry()
     environments = [
         {name: getattr(spec, name) for name in CHOSEN}
@@ -66,14 +77,15 @@ async def _choices(_: Request) -> Response:
             "options": [asdict(o) for o in spec.options if o.name not in COUNTED],
         }
         for _, spec in sorted(known.environments.items())
+        if allowed.lists(spec)
     ]
-    agents = [
-        {"name": spec.name, "kind": spec.kind, "summary": spec.summary, "plays": spec.plays}
-        for _, spec in sorted(known.agents.items())
-        if spec.name != PERSON
-    ]
-    found = msgspec.json.encode({"environments": environments, "agents": agents})
-    return Response(found, media_type="application/json")
+    agents = []
+    for name in allowed.listed_agents():
+        spec = known.agents[name.partition(":")[0]]
+        agents.append(
+            {"name": name, "kind": spec.kind, "summary": spec.summary, "plays": spec.plays}
+        )
+    return {"environments": environments, "agents": agents}
 
 
 async def record_response(record: EpisodeRecord, form: str) -> Response:

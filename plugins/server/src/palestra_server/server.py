@@ -21,6 +21,7 @@ from palestra.quoting import disarm
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.running import PendingTurn
 
+from palestra_server.allowed import EVERYWHERE, Allowed
 from palestra_server.audit import note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
@@ -114,9 +115,13 @@ class MatchServer:
         limits: Limits | None = None,
         peers: Peers | None = None,
         *,
+        allowed: Allowed = EVERYWHERE,
         other_versions: bool = False,
     ) -> None:
-        """other_versions: whether matches that were opened with other versions are resumed."""
+        """allowed: what clients may name. other_versions: whether matches that were opened with
+        other versions are resumed.
+        """
+        self.allowed = allowed
         self.store, self.limits, self.peers = store, limits or Limits(), peers
         self._other_versions = other_versions
         self.metrics = Metrics()
@@ -176,10 +181,21 @@ class MatchServer:
     # Matches and seats
 
     async def create(self, wanted: Create) -> NewMatch:
-        """Open a match; raises `InvalidOption` or `UnknownName` for what cannot be played."""
+        """Open a match for a client.
+
+        Raises `RequestRefused` for what clients may not name, and as `create_own` does.
+        """
         if self.full:
             self.metrics.throttled += 1
             raise RequestRefused(self.full, 503)
+        self.allowed.check(wanted)
+        return await self.create_own(wanted)
+
+    async def create_own(self, wanted: Create) -> NewMatch:
+        """Open a match for the operator, who may name anything.
+
+        Raises `InvalidOption` or `UnknownName` for what cannot be played.
+        """
         options = dict(wanted.options)
         if wanted.split:
             options["split"] = wanted.split

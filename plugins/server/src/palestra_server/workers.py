@@ -20,6 +20,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
+from palestra_server.allowed import EVERYWHERE, Allowed
 from palestra_server.app import create_app
 from palestra_server.dialects import Dialect
 from palestra_server.dialects.opening import open_dialect
@@ -37,7 +38,8 @@ class Settings(msgspec.Struct):
     """What each process serves.
 
     store: the database's URL. hosts: host names that requests may use. inside: the address on
-    which the processes reach each other. upstream: a model server, and its key.
+    which the processes reach each other. upstream: a model server, and its key. allowed: what
+    clients may name.
     """
 
     store: str
@@ -51,6 +53,7 @@ class Settings(msgspec.Struct):
     limits: Limits = msgspec.field(default_factory=Limits)
     log_json: bool = False
     other_versions: bool = False
+    allowed: Allowed = EVERYWHERE
 
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
@@ -74,7 +77,11 @@ def peer_app(settings: Settings) -> Starlette:
     host, port = inside.getsockname()[:2]
     store = MatchStore(settings.store)
     peers = Peers(store, f"http://{host}:{port}")
-    server = MatchServer(store, settings.limits, peers, other_versions=settings.other_versions)
+    server = MatchServer(
+        *(store, settings.limits, peers),
+        allowed=settings.allowed,
+        other_versions=settings.other_versions,
+    )
     dialects: list[Dialect] = [
         open_dialect(name, server, settings.token) for name in settings.dialects
     ]

@@ -126,6 +126,7 @@ class MLEngineering(TextGame[Work]):
     target: Annotated[float, Meta(ge=0, le=1, description="accuracy from which on one wins")] = 0.85
     programs: Annotated[int, Meta(ge=1, le=100, description="programs that may be run")] = 4
 
+    runs_programs = True
     rules_text = """
         You are a machine-learning engineer. You write Python programs that predict labels.
 

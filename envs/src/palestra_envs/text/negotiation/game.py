@@ -28,6 +28,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
     Event,
+    FilePath,
     Grammar,
     Integer,
     Meta,
@@ -187,7 +188,7 @@ class Negotiation(Talking, TextGame[NegotiationState]):
         ),
     ] = 300
     contexts: Annotated[
-        str,
+        FilePath,
         Meta(
             description="a file of the paper's contexts (selfplay.txt, data.txt) to draw items and "
             "values from; empty: drawn at random"

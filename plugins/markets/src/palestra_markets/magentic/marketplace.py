@@ -32,6 +32,7 @@ from typing import Annotated, Any, Literal
 from gymnasium import spaces
 from palestra import (
     Event,
+    FilePath,
     Grammar,
     Integer,
     InvalidOption,
@@ -236,7 +237,7 @@ class Magentic(Talking, TextGame[MagenticState]):
         int, Meta(ge=1, le=299, description="number of businesses that mislead, if any do")
     ] = 1
     data: Annotated[
-        str,
+        FilePath,
         Meta(
             description="folder with the paper's own customers/*.yaml and businesses/*.yaml, who "
             "then trade instead of those drawn; empty to draw them"

@@ -50,6 +50,7 @@ from palestra import (
     TextGame,
     environment,
 )
+from palestra.catalogue.describe import FILE
 from palestra.kernel.rng import check_seed
 
 from palestra_markets.chart import chart
@@ -193,6 +194,7 @@ class Population(TextGame[PopulationState]):
     ] = 60.0
     contacts: Annotated[
         object,
+        FILE,
         Meta(
             description=(
                 "additional daily contacts: pairs of people numbered from 0 (a sequence, an array "

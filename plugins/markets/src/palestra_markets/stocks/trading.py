@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from palestra import (
     Bar,
     Event,
+    FilePath,
     Grammar,
     Integer,
     InvalidOption,
@@ -186,11 +187,12 @@ class Trading(TextGame[TradingState]):
     questions: Annotated[int, Meta(ge=0, le=1000, description="questions allowed a day")] = 12
     orders: Annotated[int, Meta(ge=1, le=1000, description="orders allowed a day")] = 12
     data: Annotated[
-        str,
+        FilePath,
         Meta(description="CSV or Parquet file of prices; empty: prices are drawn from the seed"),
     ] = ""
     news: Annotated[
-        str, Meta(description="CSV or Parquet file of headlines, to go with data; empty: none")
+        FilePath,
+        Meta(description="CSV or Parquet file of headlines, to go with data; empty: none"),
     ] = ""
     start: Annotated[
         str,

@@ -111,7 +111,8 @@ class NeMoGymDialect:
 
     token: what making a match takes; NeMo Gym sends it as a password where the server's `host` in
     its configuration is `:TOKEN@HOST`. opponents: who plays the other seats where a row names
-    nobody. defaults: what is played where a row names no environment.
+    nobody; the server's `allowed` must accept it. defaults: what is played where a row names no
+    environment.
     """
 
     def __init__(

@@ -160,8 +160,9 @@ class OpenEnvDialect:
     """`/openenv` over a match server; see the module.
 
     token: what making a match takes; clients send it with `headers={"Authorization": "Bearer …"}`.
-    opponents: who plays the other seats where `reset` names nobody. base: the path of all
-    addresses. defaults: what is played where no environment is named.
+    opponents: who plays the other seats where `reset` names nobody; the server's `allowed` must
+    accept it. base: the path of all addresses. defaults: what is played where no environment is
+    named.
     """
 
     def __init__(

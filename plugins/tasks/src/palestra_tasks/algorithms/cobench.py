@@ -147,6 +147,7 @@ class COBench(TaskGame[SearchState]):
         Meta(ge=1000, le=5_000_000, description="lines a program may execute on one instance"),
     ] = 200_000
 
+    runs_programs = True
     rules_text = """
         You write an algorithm for a problem of combinatorial optimisation.
 

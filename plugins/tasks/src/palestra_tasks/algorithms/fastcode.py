@@ -201,6 +201,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
     size: Annotated[int, Meta(ge=16, le=200, description="size of the arguments")] = 24
     turns: Turns = 6
 
+    runs_programs = True
     rules_text = """
         You make a Python function faster without changing what it returns.
 

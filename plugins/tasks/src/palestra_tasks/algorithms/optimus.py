@@ -243,6 +243,7 @@ class OptiMUS(TaskGame[ModelState]):
     ] = 0
     turns: Turns = 12
 
+    runs_programs = True
     rules_text = """
         You model a worded optimisation problem as a linear or mixed-integer programme.
 

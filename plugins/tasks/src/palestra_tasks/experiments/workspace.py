@@ -118,6 +118,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
     ] = "any"
     turns: Turns = 20
 
+    runs_programs = True
     rules_text = """
         You improve a training script. Open(file='data.csv') shows the first rows of the data, and
         Open(file='train.py') the script. Execute() runs the script and tells its error on

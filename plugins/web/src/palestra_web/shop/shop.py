@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import InvalidOption, Meta, Rng, Step, TextAction, environment
+from palestra import FilePath, InvalidOption, Meta, Rng, Step, TextAction, environment
 
 from palestra_web.pages import (
     Element,
@@ -132,7 +132,7 @@ class Shop(Website):
         ),
     ] = "template"
     data: Annotated[
-        str,
+        FilePath,
         Meta(
             description="folder with WebShop's own files (items_shuffle*.json, items_ins_v2*.json, "
             "items_human_ins.json), whose products and instructions are then used; empty to "

@@ -90,6 +90,10 @@ class ToolGame(TextGame[State]):
     max_calls: Any  # MaxCalls; a dataclass field
     programs: Any  # AllowPrograms; a dataclass field
 
+    @property
+    def runs_programs(self) -> bool:
+        return bool(self.programs)
+
     def validate(self) -> None:
         if self.programs and (why := unguarded_system()):
             raise InvalidOption(f"programs must be False on this system: {why}")

@@ -37,6 +37,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import (
     Event,
+    FilePath,
     Grammar,
     InvalidOption,
     Meta,
@@ -192,7 +193,7 @@ class AgentsNet(Talking, TextGame[Round]):
         int, Meta(ge=20, le=1_000_000, description="most characters of a message")
     ] = 4000
     graph_file: Annotated[
-        str,
+        FilePath,
         Meta(
             description="a graph of the published data set, such as graph_ws_8_0.json; empty: as "
             "`edges` or `graph` say"
