@@ -186,8 +186,7 @@ class Option:
 
     def problem(self, action: TextAction) -> str | None:
         for name, domain in self.fields.items():
-            why = domain.problem(getattr(action, name))
-            if why:
+            if why := domain.problem(getattr(action, name)):
                 return f"{name} {why}"
         return None
 
