@@ -10,9 +10,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
+    from palestra_server.allowed import Allowed
     from serving import serving
 
-    with serving(tmp_path_factory.mktemp("server")) as running:
+    allowed = Allowed(envs=("*",))  # environments that run programs too
+    with serving(tmp_path_factory.mktemp("server"), allowed=allowed) as running:
         yield running
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import msgspec
 import uvicorn
 from palestra import EpisodeRecord
+from palestra_server.allowed import EVERYWHERE
 from palestra_server.app import create_app
 from palestra_server.listening import listen
 from palestra_server.server import MatchServer
@@ -14,12 +15,12 @@ from palestra_server.store import MatchStore
 
 
 @contextmanager
-def serving(folder, dialects=(), limits=None, **settings):
+def serving(folder, dialects=(), limits=None, allowed=EVERYWHERE, **settings):
     """Yields the address and the server; it is stopped, and its database closed, at the end.
 
     `dialects` are called with the server.
     """
-    server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"), limits)
+    server = MatchServer(MatchStore(f"sqlite:///{folder}/matches.db"), limits, allowed=allowed)
     settings["dialects"] = [open_dialect(server) for open_dialect in dialects]
     with running(create_app(server, **settings)) as url:
         yield url, server
