@@ -49,6 +49,24 @@ def game(agents: tuple[str, ...], scores: tuple[float, ...], seed: int) -> GameR
     )
 
 
+@pytest.mark.parametrize("seats", [2, 3])
+def test_seats_that_are_not_balanced_are_said(seats: int, tmp_path: Path) -> None:
+    names = ("a", "b", "c")[:seats]
+    scores = (1.0, 0.0, 0.0)[:seats]
+    fixed = [game(names, scores, seed) for seed in range(6)]
+    board = make_leaderboard(fixed)
+    others = ", ".join(names[1:])
+    assert f"a sat at seat 0 in 6 of 6 games of games/TicTacToe-v0 with {others}" in board.seating
+    assert (
+        "not balanced"
+        in json.loads(write_json(board, tmp_path / "board.json").read_text())["seating"]
+    )
+    turns = [names[i:] + names[:i] for i in range(seats)]
+    rotated = [game(order, scores, seed) for seed in range(6) for order in turns]
+    assert make_leaderboard(rotated).seating == ""
+    assert make_leaderboard(rotated[:-1]).seating == ""  # a game is still running
+
+
 def run(*arguments: str) -> int:
     """The exit code of `palestra …`."""
     with pytest.raises(SystemExit) as stopped:

@@ -28,7 +28,7 @@ from palestra import Decision, InvalidOption, PalestraError, Turn, UnknownName, 
 from palestra_arena import GameResult, Settings, Store, run_tournament
 from palestra_arena.match import Match
 from palestra_arena.referee import Referee
-from palestra_arena.settings import Environment, Population
+from palestra_arena.settings import CrossPlay, Environment, Population
 from palestra_arena.tally import tally
 
 TICTACTOE = "games/TicTacToe-v0"
@@ -51,6 +51,20 @@ def test_every_pair_plays_every_seed_from_both_seats() -> None:
         played = [r.match for r in done.results if set(r.match.agents) == pair]
         assert Counter(match.seed for match in played) == {0: 2, 1: 2, 2: 2}
         assert len({(match.seed, match.agents) for match in played}) == 6
+
+
+def test_an_agent_whose_needs_are_not_met_is_refused_before_any_game(tmp_path: Path) -> None:
+    store = tmp_path / "arena.db"
+    chosen = settings("random", "minimax", environments=(TICTACTOE, "games/KuhnPoker-v0"))
+    needs = r"'minimax' cannot play games/KuhnPoker-v0: it needs perfect information"
+    with pytest.raises(InvalidOption, match=needs):
+        run_tournament(chosen, store)
+    assert not store.exists()
+    partners = CrossPlay(partners=("minimax",))
+    with pytest.raises(InvalidOption, match=needs):
+        run_tournament(
+            settings("random", environments=("games/KuhnPoker-v0",), schedule=partners), store
+        )
 
 
 def test_perfect_play_never_loses_tic_tac_toe() -> None:

@@ -14,7 +14,6 @@ from palestra import (
     Episode,
     EpisodeRecord,
     Game,
-    PalestraError,
     Rng,
     Runner,
     Turn,
@@ -23,6 +22,7 @@ from palestra import (
     record_episode,
 )
 from palestra.agents.agent import PartialDecisions, decision_problem, plain_decision
+from palestra.agents.fitting import check_agents
 from palestra.agents.making import file_of
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.episode import Truncate
@@ -386,16 +386,9 @@ def _records(runner: Runner, numbers: Iterable[int]) -> list[EpisodeRecord]:
 
 
 def check_field(settings: Settings, factories: Factories) -> None:
-    """Raise for an unknown environment or agent before anything is played."""
+    """Raise for an unknown environment, or an agent that cannot play one, before any game."""
+    agents = (*settings.agents, *getattr(settings.schedule, "partners", ()))
+    named = [agent for agent in agents if agent not in factories]
     for environment in settings.environments:
         spec = registry().environment(environment.id)
-        load_game(spec, environment.options, environment.players or 1)
-    for name in (*settings.agents, *getattr(settings.schedule, "partners", ())):
-        if name in factories or file_of(name):
-            continue
-        agent = registry().agent(name.partition(":")[0])
-        for environment in settings.environments:
-            if not agent.can_play(environment.id):
-                raise PalestraError(
-                    f"agent {name!r} plays {', '.join(agent.plays)}, not {environment.id}"
-                )
+        check_agents(named, load_game(spec, environment.options, environment.players or 1), spec)

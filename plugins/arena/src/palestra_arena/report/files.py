@@ -23,6 +23,7 @@ def write_json(board: Leaderboard, path: str | Path) -> Path:
         "games": board.games,
         "void": board.void,
         "errors": board.errors,
+        "seating": board.seating,
         "rows": [_row(row) for row in board.rows],
     }
     return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")

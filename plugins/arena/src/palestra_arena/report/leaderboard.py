@@ -16,6 +16,8 @@ from palestra_arena.tally import Kind, Spent, Tally, tally
 
 UNDECIDED = "no rating: nobody beat anybody, so agents are ranked by what they were paid"
 
+UNEVEN = 0.05  # share of games by which a seat may exceed its own
+
 
 @dataclass(slots=True)
 class LeaderboardRow:
@@ -75,6 +77,7 @@ class Leaderboard:
     unrated: str = ""
     environments: tuple[str, ...] = ()
     errors: int = 0
+    seating: str = ""  # who sat where too often for seats to cancel out; empty if nobody
 
     @property
     def uncounted(self) -> str:
@@ -137,6 +140,7 @@ def leaderboard_of(
         unrated=unrated,
         environments=counted.environments,
         errors=counted.errors.total(),
+        seating=_unbalanced(kinds),
     )
 
 
@@ -198,6 +202,30 @@ def _row(
         usage=spent.usage,
         answers=spent.answers,
     )
+
+
+def _unbalanced(kinds: Sequence[tuple[Kind, int]]) -> str:
+    """The agent whose seats are the least balanced, in a sentence; empty where all nearly are."""
+    sat: dict[tuple[str, tuple[str, ...], str], Counter[int]] = {}
+    for kind, times in kinds:
+        for game in kind:
+            for seat, agent in enumerate(game.agents):
+                where = game.environment, tuple(sorted(game.agents)), agent
+                sat.setdefault(where, Counter(dict.fromkeys(range(len(game.agents)), 0)))
+                sat[where][seat] += times
+    excess, worst = 0.0, ""
+    for (environment, agents, agent), seats in sat.items():
+        (seat, most), total = seats.most_common(1)[0], seats.total()
+        over = most / total - 1 / len(seats)
+        if len(set(agents)) > 1 and over > max(UNEVEN, excess) and most > min(seats.values()) + 1:
+            excess, others = over, list(agents)
+            others.remove(agent)
+            worst = (
+                f"seats are not balanced: {agent} sat at seat {seat} in {most} of {total} games of "
+                f"{environment} with {', '.join(others)}, so that an advantage of that seat counts "
+                "as strength"
+            )
+    return worst
 
 
 def _pairings(
