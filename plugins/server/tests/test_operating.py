@@ -153,12 +153,12 @@ def test_the_next_match_is_found_after_a_restart(tmp_path):
             for seat in (0, 1)
         ]
         await server.resign(server.seat(tokens[0]))
-        first = await server.again(server.seat(tokens[0]), True)
+        first = await server.again(tokens[0], True)
         assert first.invite
         await server.stop()
         server = server_at(tmp_path)
         await server.start()
-        second = await server.again(server.seat(tokens[1]), False)
+        second = await server.again(tokens[1], False)
         assert (second.match, second.seat, second.invite) == (first.match, 1, "")
         assert server.match(first.match).started
         await server.stop()

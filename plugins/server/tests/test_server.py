@@ -94,6 +94,55 @@ def test_a_remote_environment_is_a_gymnasium_environment(server):
     env.close()
 
 
+def test_a_join_that_is_repeated_takes_no_second_seat(server):
+    url, _ = server
+    match, _ = Server(url).create_private("games/KuhnPoker-v0")
+    join = f"{url}/matches/{match}/join"
+    wanted = {"name": "ada", "key": "a secret of this client"}
+    first = httpx.post(join, json=wanted).json()
+    assert httpx.post(join, json=wanted).json() == first
+    assert httpx.post(join, json=wanted | {"seat": first["seat"]}).json() == first
+    other = httpx.post(join, json=wanted | {"seat": 1 - first["seat"]})
+    assert other.status_code == 400
+    assert "this key has taken seat 0; draw another key for seat 1" in other.json()["error"]
+    second = httpx.post(join, json=wanted | {"key": "another secret of its own"}).json()
+    assert second["seat"] != first["seat"]
+    assert second["token"] != first["token"]
+    assert httpx.post(join, json=wanted).json() == first  # though no seat is free
+    short = httpx.post(join, json=wanted | {"key": "short"})
+    assert "key is a secret of 16 to 200 characters, not of 5" in short.json()["error"]
+    elsewhere = Server(url).create_private("games/KuhnPoker-v0")[0]
+    there = httpx.post(f"{url}/matches/{elsewhere}/join", json=wanted).json()
+    assert there["token"] != first["token"]
+
+
+def test_a_client_whose_join_lost_its_answer_has_its_seat(server, monkeypatch):
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/KuhnPoker-v0")
+    request, lost = httpx.Client.request, []
+
+    def losing(self, *arguments, **more):
+        answer = request(self, *arguments, **more)
+        if not lost:
+            lost.append(answer.json())
+            raise httpx.ReadError("the connection was lost")
+        return answer
+
+    monkeypatch.setattr(httpx.Client, "request", losing)
+    assert client.take_seat(match, 1) == lost[0]["token"]
+
+
+def test_a_match_that_is_not_there_names_no_other(server):
+    url, _ = server
+    client = Server(url)
+    secret, _ = client.create_private("games/KuhnPoker-v0", public=False)
+    asked = httpx.post(f"{url}/matches/nothing/join", json={})
+    assert asked.status_code == 404
+    assert asked.json()["error"] == "this server has no match 'nothing'"
+    assert secret not in asked.text
+
+
 def test_a_token_opens_one_seat_and_nothing_else(server):
     url, running = server
     client = Server(url)

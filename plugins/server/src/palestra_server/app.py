@@ -167,10 +167,9 @@ class Matches:
         return Reply(opened, 201)
 
     async def _again(self, server: MatchServer, request: Request) -> Response:
-        key = server.seat(bearer(request))
         given = (await read(request, Again)).token
         allowed = not self._token or hmac.compare_digest(given.encode(), self._token.encode())
-        return Reply(await server.again(key, allowed), 201)
+        return Reply(await server.again(bearer(request), allowed), 201)
 
 
 async def _join(server: MatchServer, request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from websockets.sync.client import connect as open_socket
 from palestra_server.messages import Move, SeatView, SocketMessage
 from palestra_server.spaces import read_space
 
+JOIN_TRIES, RETRY = 5, 0.25  # requests for a seat, and seconds before the second
 PATIENCE = 30.0  # seconds to keep trying to reconnect to a server
 MOST_BYTES = 16_000_000
 
@@ -64,8 +66,9 @@ class Server:
         self, match: str, seat: int | None = None, invite: str = "", name: str = ""
     ) -> str:
         """Take a seat without connecting to it; returns its token."""
-        wanted = {"seat": seat, "name": name, "invite": invite}
-        return self._ask("POST", f"/matches/{match}/join", wanted)["token"]
+        key = secrets.token_urlsafe(16)  # a second request with it takes no second seat
+        wanted = {"seat": seat, "name": name, "invite": invite, "key": key}
+        return self._ask("POST", f"/matches/{match}/join", wanted, tries=JOIN_TRIES)["token"]
 
     def open_match(self, env: str, **settings: Any) -> tuple[str, str, list[int]]:
         """Open a match; returns its name, its invite, and its free seats."""
@@ -85,12 +88,18 @@ class Server:
         """The record of a match that is over, as JSON."""
         return self._ask("GET", "/seat/record", token=token)
 
-    def _ask(self, method: str, path: str, body: Any = None, token: str = "") -> Any:
+    def _ask(
+        self, method: str, path: str, body: Any = None, token: str = "", tries: int = 1
+    ) -> Any:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        try:
-            answer = self._http.request(method, path, json=body, headers=headers)
-        except httpx.HTTPError as error:
-            raise ServerRefused(f"{self.url} cannot be reached: {error}") from error
+        for tried in range(tries):
+            try:
+                answer = self._http.request(method, path, json=body, headers=headers)
+                break
+            except httpx.HTTPError as error:
+                if tried + 1 == tries:
+                    raise ServerRefused(f"{self.url} cannot be reached: {error}") from error
+                time.sleep(RETRY * 2**tried)
         if answer.is_success:
             return answer.json()
         try:

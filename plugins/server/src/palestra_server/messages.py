@@ -80,12 +80,15 @@ class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Request a seat of a match, or without a number any free one. `name` is recorded.
 
-    `invite` is needed for a match that is not public.
+    `invite` is needed for a match that is not public. `key` is a secret that the client draws, of
+    16 to 200 characters: who asks again with it, as after an answer that was lost, gets the same
+    seat and token.
     """
 
     seat: int | None = None
     name: str = ""
     invite: str = ""
+    key: str = ""
 
 
 class Again(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -14,8 +14,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
-from palestra import EpisodeRecord, InvalidOption, UnknownName
-from palestra.kernel.errors import PalestraError, cause
+from palestra import EpisodeRecord, InvalidOption
+from palestra.kernel.errors import PalestraError, cause, show
 from palestra.kernel.registry import open_game, registry
 from palestra.quoting import disarm
 from palestra.records.versions import check_versions, versions_for, versions_of_names
@@ -29,7 +29,7 @@ from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPl
 from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Elsewhere, Peers
 from palestra_server.refused import RequestRefused
-from palestra_server.store import MatchStore, OwnershipLost, StoreError, digest
+from palestra_server.store import MatchStore, OwnershipLost, StoreError, digest, seat_token
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
@@ -225,19 +225,21 @@ class MatchServer:
         await self._committed()
         return NewMatch(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
 
-    async def again(self, key: SeatKey, allowed: bool) -> Rematch:
-        """The same seat in the next match of the same plan, with another seed.
+    async def again(self, token: str, allowed: bool) -> Rematch:
+        """The seat that a token opens in the next match of the same plan, with another seed.
 
         Whoever asks first opens it, if they are `allowed` to; the others then find it, also after
         a restart. Raises `RequestRefused` while the match is played.
         """
+        key = self.seat(token)
         live = self._find(key.match)
         if not live.match.over:
             raise RequestRefused(f"match {key.match} is still played", 409)
         opened = None if live.next else await self._next_of(live, allowed)
         called = live.match.called(key.seat)
         name = "" if called == str(key.seat) else called
-        seated = await self._take_seat(self._find(live.next), key.seat, name)
+        wanted = Join(key.seat, name, key=f"again {token}")
+        seated = await self._take_seat(self._find(live.next), wanted)
         shown = (opened.invite, opened.watch) if opened else ("", "")
         return Rematch(seated.match, seated.seat, seated.player, seated.token, *shown)
 
@@ -262,40 +264,53 @@ class MatchServer:
         return opened if first else None
 
     async def join(self, name: str, wanted: Join) -> SeatGrant:
-        """Take a free seat; the token is sent only this once and stored as a hash."""
+        """Take a free seat; its token is stored as a hash, and found again by the client's key."""
         live = self._find(name)
         match = live.match
         invited = hmac.compare_digest(digest(wanted.invite), live.invite)
         if not match.plan.public and not invited:
             raise RequestRefused(f"match {name} is by invitation; pass its invite")
-        if not match.free:
-            raise InvalidOption(f"no seat of match {name} is free")
-        seat = min(match.free) if wanted.seat is None else wanted.seat
-        return await self._take_seat(live, seat, wanted.name)
+        return await self._take_seat(live, wanted)
 
-    async def _take_seat(self, live: Live, seat: int, wanted: str) -> SeatGrant:
-        """Give a seat to whoever may have it."""
-        match, name, called = live.match, live.match.name, disarm(wanted[:200])  # others read it
-        match.take(seat, f"remote:{called}" if called else "")
-        token = secrets.token_urlsafe(16)
-        self.store.sit(name, seat, called, digest(token))
-        self._seats[digest(token)] = SeatKey(name, seat)
-        self.metrics.joins += 1
-        note("join", name, seat)
-        self._go_on(live)
+    async def _take_seat(self, live: Live, wanted: Join) -> SeatGrant:
+        """Give a seat to whoever may have it, or again to whom it was given under this key."""
+        match, name = live.match, live.match.name
+        token = seat_token(name, wanted.key) if wanted.key else secrets.token_urlsafe(16)
+        held = self._held(token) if wanted.key else None
+        if held is None:
+            if not match.free:
+                raise InvalidOption(f"no seat of match {name} is free")
+            seat = min(match.free) if wanted.seat is None else wanted.seat
+            called = disarm(wanted.name[:200])  # others read it
+            match.take(seat, f"remote:{called}" if called else "")
+            self.store.sit(name, seat, called, digest(token))
+            self._seats[digest(token)] = held = SeatKey(name, seat)
+            self.metrics.joins += 1
+            note("join", name, seat)
+            self._go_on(live)
+        elif wanted.seat not in (None, held.seat):
+            raise InvalidOption(
+                f"this key has taken seat {held.seat}; draw another key for seat {wanted.seat}"
+            )
         await self._committed()
-        return SeatGrant(name, seat, match.game.players[seat], token)
+        return SeatGrant(name, held.seat, match.game.players[held.seat], token)
 
     def seat(self, token: str) -> SeatKey:
         """The seat that a token opens; raises `RequestRefused`."""
-        hashed = digest(token)
-        key = self._seats.get(hashed)
+        key = self._held(token)
         if key is None:
+            raise RequestRefused("this token opens no seat; join a match first", 401)
+        return key
+
+    def _held(self, token: str) -> SeatKey | None:
+        """The seat that was given to a token; None if there is none."""
+        hashed = digest(token)
+        if hashed not in self._seats:
             found = self.store.seat_of(hashed) if token else None
             if found is None:
-                raise RequestRefused("this token opens no seat; join a match first", 401)
-            key = self._seats[hashed] = SeatKey(*found)
-        return key
+                return None
+            self._seats[hashed] = SeatKey(*found)
+        return self._seats[hashed]
 
     def listed(self) -> list[dict[str, Any]]:
         """Public matches that are not over."""
@@ -450,7 +465,7 @@ class MatchServer:
     # What is seen
 
     def match(self, name: str) -> Match:
-        """A match by name; raises `UnknownName`."""
+        """A match by name; raises `RequestRefused`."""
         return self._find(name).match
 
     def look(
@@ -536,7 +551,7 @@ class MatchServer:
         if live is None and (self.peers is None or self.peers.take(name)):
             live = self._load(name)
         if live is None:
-            raise UnknownName("match", name, list(self._live))
+            raise RequestRefused(f"this server has no match {show(name)}", 404)
         return live
 
     def _restore(self, name: str) -> Live | None:

@@ -8,7 +8,7 @@ import time
 from typing import Any, NamedTuple
 
 import msgspec
-from palestra.kernel.errors import PalestraError
+from palestra.kernel.errors import InvalidOption, PalestraError
 from sqlalchemy import (
     Column,
     Integer,
@@ -107,6 +107,13 @@ class Kept(NamedTuple):
 def digest(secret: str) -> bytes:
     """The hash of a token that is stored, so that the database does not give access to seats."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def seat_token(match: str, key: str) -> str:
+    """The token of a seat that was taken under a client's key; raises `InvalidOption`."""
+    if not 16 <= len(key) <= 200:
+        raise InvalidOption(f"key is a secret of 16 to 200 characters, not of {len(key)}")
+    return digest(f"seat of {match} {key}").hex()[:32]
 
 
 class MatchStore:

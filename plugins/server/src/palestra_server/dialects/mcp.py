@@ -69,6 +69,10 @@ class JoinTool(msgspec.Struct, forbid_unknown_fields=True):
     seat: Annotated[int | None, Meta(description="Any free seat without it.")] = None
     name: Annotated[str, Meta(description="What the record calls you.")] = ""
     invite: Annotated[str, Meta(description="What opens a match that is not public.")] = ""
+    key: Annotated[
+        str,
+        Meta(description="A secret of yours, 16 characters or more, to ask again."),
+    ] = ""
 
 
 class LookTool(msgspec.Struct, forbid_unknown_fields=True):
@@ -215,7 +219,8 @@ class McpDialect:
 
     async def _join(self, asker: Asker, asked: JoinTool) -> Told:
         match = asked.match or await self._any_match(asker)
-        seated = await asker.server.join(match, Join(asked.seat, asked.name, asked.invite))
+        wanted = Join(asked.seat, asked.name, asked.invite, asked.key)
+        seated = await asker.server.join(match, wanted)
         if asker.session:
             self._joined[asker.session] = seated.token
             if len(self._joined) > MOST_SESSIONS:

@@ -131,7 +131,11 @@ async function openOne({seats: chosen, name, ...plan}) {
 }
 /** Take a seat and go there; `seat` null takes any that is free. */
 export async function takeSeat({match, seat, name, invite, watch, env}) {
-  const taken = await ask(`/matches/${encodeURIComponent(match)}/join`, {body: {seat, name, invite: invite || ""}});
+  const place = `join ${match} ${seat}`;
+  const key = sessionStorage.getItem(place) || [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
+  sessionStorage.setItem(place, key);  // asked again after a lost answer, it is the same seat
+  const taken = await ask(`/matches/${encodeURIComponent(match)}/join`, {body: {seat, name, invite: invite || "", key}});
+  sessionStorage.removeItem(place);
   keepSeat({...taken, env: env || setting("env") || "", invite, watch});
   location.hash = address({match, seat: taken.seat});
 }
