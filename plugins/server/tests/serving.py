@@ -9,6 +9,7 @@ import uvicorn
 from palestra import EpisodeRecord
 from palestra_server.allowed import EVERYWHERE
 from palestra_server.app import create_app
+from palestra_server.connections import SETTINGS
 from palestra_server.listening import listen
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
@@ -30,7 +31,7 @@ def serving(folder, dialects=(), limits=None, allowed=EVERYWHERE, **settings):
 def running(app):
     """Yields the address of an application under uvicorn."""
     socket = listen("127.0.0.1", 0)
-    config = uvicorn.Config(app, log_level="error", log_config=None, access_log=False)
+    config = uvicorn.Config(app, **SETTINGS | {"log_level": "error"})
     uvicorn_server = uvicorn.Server(config)
     thread = threading.Thread(target=uvicorn_server.run, args=([socket],))
     thread.start()

@@ -114,6 +114,23 @@ def test_a_process_killed_in_the_middle_of_matches_costs_no_move(tmp_path):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
+def test_processes_end_with_their_supervisor(tmp_path):
+    store = f"sqlite:///{tmp_path}/m.db"
+    with serving_processes(tmp_path, store, "--workers", "2") as (process, url):
+        left = children(process)
+        assert len(left) == 2
+        process.kill()
+        until = time.monotonic() + 60
+        while any(Path(f"/proc/{pid}").exists() for pid in left) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert not any(Path(f"/proc/{pid}").exists() for pid in left)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{url}/ready")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
 def test_sessions_of_mcp_reach_every_match_and_seats_outlive_them(tmp_path):
     """Sessions and matches lie on both processes; a session ends with its own, a seat does not."""
     more = ("--workers", "2", "--dialects", "mcp")

@@ -7,7 +7,7 @@ import secrets
 import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
 
 # no access log: a link can hold a token
-UVICORN: dict[str, Any] = {
-    "log_level": "warning",
-    "log_config": None,  # its own would close the handlers that the process has
-    "access_log": False,
-    "ws_max_size": 1_000_000,
-}
-
-
 def serve_command(
     env: Annotated[str, typer.Argument(help="Environment of a first match to open.")] = "",
     agents: Annotated[
@@ -98,6 +90,7 @@ def serve_command(
     import uvicorn
     from palestra.runner.run_folder import hold_lock
 
+    from palestra_server import connections
     from palestra_server.allowed import read_allowed
     from palestra_server.app import create_app
     from palestra_server.dialects.opening import open_dialect
@@ -108,7 +101,7 @@ def serve_command(
     from palestra_server.server import Limits, MatchServer
     from palestra_server.store import MatchStore
     from palestra_server.tls import tls_options
-    from palestra_server.workers import Settings, serve_workers
+    from palestra_server.workers import MOST_OF_A_FRAME, Settings, serve_workers
 
     console, tls = Console(), tls_options(certificate, key)
     allowed = read_allowed(allow_agent or (), allow_env or (), allow)
@@ -151,8 +144,9 @@ def serve_command(
         write_logs(log_json)
         console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
         with held:
-            serve_workers(settings, workers, port_socket, **UVICORN, **tls)
+            serve_workers(settings, workers, port_socket, **tls)
         return
+    connections.per_address = limits.per_address
     server = MatchServer(MatchStore(url), limits, allowed=allowed, other_versions=other_versions)
     spoken = [open_dialect(word, server, token) for word in words]
     if upstream:
@@ -173,7 +167,7 @@ def serve_command(
     console.print(f"serving {home}", soft_wrap=True, highlight=False)
     if browser and first is None:
         webbrowser.open(home)
-    config = uvicorn.Config(app, **UVICORN, **tls)
+    config = uvicorn.Config(app, ws_max_size=MOST_OF_A_FRAME, **connections.SETTINGS, **tls)
     with held:
         uvicorn.Server(config).run([port_socket])
 

@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 
 from palestra_server.allowed import Allowed
 from palestra_server.app import create_app
+from palestra_server.connections import BOUNDED
 from palestra_server.dialects.nemo_gym import NeMoGymDialect
 from palestra_server.dialects.openenv import OpenEnvDialect
 from palestra_server.episodes import EpisodeOptions
@@ -115,7 +116,8 @@ def serve(file: Path, host: str = "127.0.0.1", port: int = 8000, token: str | No
     """Serve a package until it is stopped; token as in `create`."""
     import uvicorn
 
-    uvicorn.run(create(file, token), host=host, port=port, access_log=False, ws_max_size=1_000_000)
+    app = create(file, token)
+    uvicorn.run(app, host=host, port=port, access_log=False, ws_max_size=1_000_000, **BOUNDED)
 
 
 def serve_configured(file: Path) -> None:

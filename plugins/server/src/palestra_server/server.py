@@ -75,7 +75,8 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     """What one process takes on; beyond it requests are refused, with status 429 or 503.
 
     matches: played at once. sockets: open at once. moves: answers of one seat in a second.
-    messages: of one socket in a second. idle_seconds: a match that nobody has touched for so long
+    messages: of one socket in a second. per_address: connections from one address at once, this
+    machine's own apart. idle_seconds: a match that nobody has touched for so long
     leaves memory; it comes back from the journal when somebody does.
     """
 
@@ -83,6 +84,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     sockets: Annotated[int, Meta(ge=1)] = 10_000
     moves: Annotated[int, Meta(ge=1)] = 20_000
     messages: Annotated[int, Meta(ge=1)] = 20_000
+    per_address: Annotated[int, Meta(ge=1)] = 1000
     idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
 
 

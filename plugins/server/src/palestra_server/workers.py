@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from socket import socket
@@ -20,6 +23,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
+from palestra_server import connections
 from palestra_server.allowed import EVERYWHERE, Allowed
 from palestra_server.app import create_app
 from palestra_server.dialects import Dialect
@@ -31,6 +35,7 @@ from palestra_server.security import LOOPBACK
 from palestra_server.server import Limits, MatchServer
 from palestra_server.store import MatchStore
 
+MOST_OF_A_FRAME = 1_000_000  # bytes that a client may send at once on a socket
 SETTINGS = "PALESTRA_WORKER"  # the environment variable by which a process gets its settings
 
 
@@ -59,15 +64,36 @@ class Settings(msgspec.Struct):
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
     """Serve with `count` processes until they are stopped; `more` are settings of uvicorn."""
     os.environ[SETTINGS] = msgspec.json.encode(settings).decode()
-    config = uvicorn.Config("palestra_server.workers:create", factory=True, workers=count, **more)
+    config = uvicorn.Config(
+        "palestra_server.workers:create",
+        factory=True,
+        workers=count,
+        ws_max_size=MOST_OF_A_FRAME,
+        **connections.SETTINGS,
+        **more,
+    )
     Multiprocess(config, sockets=[listening]).run()
 
 
 def create() -> Starlette:
     """The application of one process, with the settings of its environment."""
     settings = msgspec.json.decode(os.environ[SETTINGS], type=Settings)
+    connections.per_address = settings.limits.per_address
+    _end_with_parent()
     write_logs(settings.log_json)
     return peer_app(settings)
+
+
+def _end_with_parent() -> None:
+    """Stop this process when the supervisor that started it is gone, however it ended."""
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def peer_app(settings: Settings) -> Starlette:
@@ -106,12 +132,7 @@ def _reachable(app: Starlette, inside: socket) -> Starlette:
     async def lifespan(outer: Any) -> AsyncIterator[None]:
         async with own(outer):
             config = uvicorn.Config(
-                app,
-                lifespan="off",
-                log_level="warning",
-                log_config=None,
-                access_log=False,
-                ws_max_size=16_000_000,
+                app, lifespan="off", ws_max_size=16_000_000, **connections.SETTINGS
             )
             server = Inner(config)
             serving = asyncio.create_task(server.serve([inside]))

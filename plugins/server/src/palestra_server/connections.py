@@ -1,0 +1,134 @@
+"""Connections that send nothing, send slowly, or are too many, are closed.
+
+uvicorn bounds how long a connection may idle between two requests, and nothing else: whoever opened
+connections and sent their headers byte by byte held a descriptor each until there were none left.
+Here a request's headers have `HEADER_SECONDS` to arrive and its body `BODY_SECONDS`, whatever pace
+it is sent at; beyond `most_waiting` connections without a whole request the oldest of them is
+closed for a new one; and an address other than this machine's has `per_address` connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import sys
+from typing import Any
+
+from uvicorn.config import HTTP_PROTOCOLS, WS_PROTOCOLS
+from uvicorn.importer import import_from_string
+
+HEADER_SECONDS, BODY_SECONDS = 10.0, 60.0
+MOST_WAITING = 4096
+SPARED = 4  # of the process's descriptors one in so many may wait for a request
+
+per_address = 1000  # connections of one address at once; `Limits.per_address` of a server sets it
+
+
+def most_waiting() -> int:
+    """How many connections may be open without a whole request on them."""
+    if sys.platform == "win32":
+        return MOST_WAITING
+    import resource
+
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    none = open_files == resource.RLIM_INFINITY
+    return MOST_WAITING if none else min(MOST_WAITING, max(16, open_files // SPARED))
+
+
+class _Counted:
+    """A protocol of uvicorn's that turns connections away from an address that has too many."""
+
+    connections: set[Any]
+
+    def connection_made(self, transport: Any) -> None:
+        address = _address(transport)
+        if address and _crowded(address, self.connections):
+            transport.abort()
+        super().connection_made(transport)  # type: ignore[misc]
+
+
+class _Bounded(_Counted):
+    """A protocol for HTTP that waits for a request only so long.
+
+    Whatever is sent is first read by uvicorn; then the request is whole, or what is missing of it
+    is awaited until its time is up.
+    """
+
+    cycle: Any
+    transport: Any
+    loop: asyncio.AbstractEventLoop
+    _awaits = ""  # "headers" or "body", or nothing while a request is answered
+    _timer: asyncio.TimerHandle | None = None
+    waiting: dict[Any, None] = {}  # noqa: RUF012 - of the process, in order of arrival
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await("headers")
+        if len(self.waiting) > most_waiting():
+            next(iter(self.waiting)).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)  # type: ignore[misc]
+        if self not in self.connections:  # it was upgraded to a socket, or closed
+            self._await("")
+        elif self.cycle is None or self.cycle.response_complete:
+            self._await("headers")
+        else:
+            self._await("body" if self.cycle.more_body else "")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._await("")
+        super().connection_lost(error)  # type: ignore[misc]
+
+    def _await(self, what: str) -> None:
+        """Start the clock of what is missing, unless it runs already."""
+        if what == self._awaits:
+            return
+        self._awaits = what
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.waiting.pop(self, None)
+        if what:
+            self.waiting[self] = None
+            seconds = HEADER_SECONDS if what == "headers" else BODY_SECONDS
+            self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+
+def _address(transport: Any) -> str:
+    """The address at the other end; empty for this machine's own and for what has none."""
+    peer = transport.get_extra_info("peername")
+    if not isinstance(peer, tuple):
+        return ""
+    try:
+        own = ipaddress.ip_address(peer[0].partition("%")[0]).is_loopback
+    except ValueError:
+        return ""
+    return "" if own else peer[0]
+
+
+def _crowded(address: str, connections: set[Any]) -> bool:
+    theirs = sum((one.client or ("",))[0] == address for one in connections)
+    return theirs >= per_address
+
+
+_HTTP: type[Any] = import_from_string(HTTP_PROTOCOLS["auto"])
+_SOCKET: type[Any] = import_from_string(WS_PROTOCOLS["auto"])
+
+
+class BoundedHttp(_Bounded, _HTTP):
+    """uvicorn's protocol for HTTP, within these bounds."""
+
+
+class CountedSocket(_Counted, _SOCKET):
+    """uvicorn's protocol for sockets, counted by address."""
+
+
+# what every server of ours tells uvicorn
+BOUNDED: dict[str, Any] = {"http": BoundedHttp, "ws": CountedSocket}
+SETTINGS: dict[str, Any] = {
+    **BOUNDED,
+    "log_level": "warning",
+    "log_config": None,  # its own would close the handlers that the process has
+    "access_log": False,
+}
