@@ -23,11 +23,12 @@ from palestra.isolation.wall import unwalled_system
 pytestmark = pytest.mark.skipif(bool(unwalled_system()), reason=unwalled_system() or "walled")
 
 HOSTILE = '''
-import ctypes, os, signal, socket, subprocess, sys, threading, time
+import ctypes, os, resource, signal, socket, subprocess, sys, threading, time
 import palestra
 from palestra import Agent, Decision
 
 CALL = ctypes.CDLL(None, use_errno=True).syscall
+HEADER, DATA = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
 
 
 def first(turn):
@@ -126,6 +127,8 @@ def report(turn):
     attempt("namespaces", lambda: CALL(272, 0x10000000) and 1 / 0)
     attempt("clone", lambda: CALL(56, 17, 0, 0, 0, 0) and 1 / 0)
     attempt("io_uring", lambda: CALL(425, 8, 0) and 1 / 0)
+    attempt("more memory", lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 45, 1 << 45)))
+    attempt("capabilities", lambda: int(CALL(125, HEADER, DATA) == 0 and any(DATA)) or 1 / 0)
     attempt("key", lambda: os.environ["OPENAI_API_KEY"])
     attempt("seed", lambda: turn._episode.seed)
     attempt("model", lambda: palestra.open_model("openai:gpt-5"))
@@ -276,6 +279,36 @@ def test_it_reaches_nothing_but_its_turns(hostile: Path, monkeypatch: pytest.Mon
     assert not allowed
     assert secret.read_text() == "the hands of all players"
     assert not Path("/tmp/made-by-an-agent").exists()
+
+
+def test_the_wall_holds_where_the_kernel_grants_no_namespaces(tmp_path: Path) -> None:
+    secret = tmp_path / "arena.db"
+    secret.write_text("the hands of all players")
+    script = f"""
+import os, resource, socket
+from palestra.isolation import wall
+
+wall.enter_namespaces = lambda library: False
+assert wall.enclose(wall.readable_paths(), 4096) == (False, "")
+ways = {{
+    "read": lambda: open({str(secret)!r}).read(),
+    "kill": lambda: os.kill(os.getppid(), 0),
+    "fork": os.fork,
+    "internet": socket.socket,
+    "memory of the parent": lambda: open(f"/proc/{{os.getppid()}}/mem", "rb").read(1),
+    "more memory": lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 45, 1 << 45)),
+}}
+for name, way in ways.items():
+    try:
+        print(name, repr(way()))
+    except Exception as error:
+        pass
+print("done")
+"""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ran.stdout == "done\n", ran.stderr
 
 
 ENDS = {

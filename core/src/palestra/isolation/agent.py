@@ -135,8 +135,9 @@ class IsolatedAgent(Agent):
         if process is None:
             return
         self._channel.close()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, 9)
+        if process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, 9)
         process.kill()
         process.wait()
 

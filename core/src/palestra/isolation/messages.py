@@ -19,7 +19,7 @@ from palestra.agents.agent import Decision, Turn
 from palestra.agents.models import Request
 from palestra.kernel.errors import InvalidAction, PalestraError
 
-LONGEST = 64 << 20  # bytes of one message of an agent
+LONGEST = 16 << 20  # bytes of one message of an agent
 SIZE = Struct("<I")
 # what a turn tells without being given anything
 VALUES = frozenset(n for n, value in vars(Turn).items() if isinstance(value, property)) - {"game"}

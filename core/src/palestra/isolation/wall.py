@@ -56,6 +56,7 @@ eventfd2 290 19, epoll_create1 291 20, dup3 292 24, pipe2 293 59, getrandom 318 
 membarrier 324 283, statx 332 291, rseq 334 293, close_range 436 436, faccessat2 439 439
 """
 CLONE, CLONE3, PRCTL, PRLIMIT, TGKILL = (56, 220), (435, 435), (157, 167), (302, 261), (234, 131)
+CAPABILITIES = 0x20080522  # the version of capset's header
 THREAD = 0x00010000  # the flag of clone that starts no process
 NO_SUCH_CALL = 0x00050000 | 38  # ENOSYS: the library then calls clone, whose flags can be seen
 NAME_THREAD = 15  # of prctl
@@ -146,6 +147,8 @@ def enclose(readable: dict[str, bool], memory: int) -> tuple[bool, str]:
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (allowed, allowed))
     library.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    # an administrator's process could raise its limits again
+    library.capset((ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
     if not _only_read(library, readable):
         return separate, "Landlock"
     return separate, "" if _only_compute() else "seccomp"
