@@ -7,7 +7,8 @@ from pathlib import Path
 import palestra
 import pytest
 import torch
-from palestra_agents.ppo.trainer import CHECKPOINT, Settings, Trainer
+from palestra_agents.ppo.checkpoint import CHECKPOINT
+from palestra_agents.ppo.trainer import Settings, Trainer
 
 
 def test_playing_with_other_versions_is_warned_of(tmp_path: Path) -> None:

@@ -13,13 +13,12 @@ import pytest
 import torch
 from palestra import InvalidOption
 from palestra.cli import main
+from palestra_agents.ppo.checkpoint import CHECKPOINT, read_checkpoint
 from palestra_agents.ppo.trainer import (
-    CHECKPOINT,
     Rollout,
     Settings,
     Trainer,
     advantages_of,
-    read_checkpoint,
 )
 from palestra_agents.ppo.training import CURVE, one_thread, wins_against_random
 
@@ -270,9 +269,9 @@ def test_ctrl_c_ends_training_after_an_update_and_says_how_to_resume(
     with pytest.raises(SystemExit):
         main(["train", *common, "--resume", "--out", str(tmp_path / "parts")])
     whole, parts = (read_checkpoint(tmp_path / name) for name in ("whole", "parts"))
-    assert whole["steps"] == parts["steps"] == 64
-    for name, values in whole["network"].items():
-        assert torch.equal(values, parts["network"][name])
+    assert whole.steps == parts.steps == 64
+    for name, values in whole.network.items():
+        assert torch.equal(values, parts.network[name])
 
 
 def test_what_it_says_to_play_can_be_played(

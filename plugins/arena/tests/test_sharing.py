@@ -15,6 +15,7 @@ import pytest
 import yaml
 from local_hub import LocalHub
 from palestra import InvalidOption, MissingExtra
+from palestra.cli import main
 from palestra.records.record import read_records, write_records
 from palestra_arena import Settings, Store, run_tournament
 from palestra_arena.sharing.folder import read_folder, write_folder
@@ -74,6 +75,26 @@ def test_a_folder_holds_the_run_and_not_what_is_private(run: Path, tmp_path: Pat
     assert found.records == ["ttt/episode.jsonl"]
     for record in read_records(tmp_path / "back" / "ttt" / "episode.jsonl"):
         assert palestra.verify(record)
+
+
+def test_pull_names_doubled_episodes_and_odd_fields(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "theirs"
+    source.mkdir()
+    lines = (run / "ttt" / "episode.jsonl").read_bytes().splitlines()
+    odd = [lines[0], lines[1][:-1] + b',"bonus":1}', lines[0], lines[2][:-1] + b',"seed":7}']
+    (source / "episode.jsonl").write_bytes(b"\n".join(odd) + b"\n")
+    write_folder(source, tmp_path / "shared")
+    with pytest.raises(SystemExit) as stop:
+        main(["pull", str(tmp_path / "shared"), str(tmp_path / "back")])
+    assert stop.value.code == 0
+    said = capsys.readouterr()
+    assert "episode.jsonl, episode 2: it is episode 0 once more" in said.err
+    assert "episode.jsonl, episode 1: no record has a field bonus" in said.err
+    assert "episode.jsonl, episode 3: 'seed' stands there twice" in said.err
+    assert "episode 0:" not in said.err
+    assert "--verify" in said.out
 
 
 def test_checksums_are_those_of_sha256sum(run: Path, tmp_path: Path) -> None:

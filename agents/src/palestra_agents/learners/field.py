@@ -9,7 +9,11 @@ import numpy as np
 import torch
 from palestra import ArrayGame, InvalidOption, game
 from palestra.engine.batch import Batch
+from palestra.kernel.errors import show
 from torch import Tensor
+
+from palestra_agents.checkpoints import require_names, require_tensor
+from palestra_agents.lane_moves import LaneMoves
 
 T = TypeVar("T")
 
@@ -37,7 +41,7 @@ class Field:
     `summed`.
     """
 
-    changing = ("batch", "fresh")
+    changing = ("moves", "fresh")
 
     def __init__(self, rules: ArrayGame[Any], lanes: int, seed: int, compiled: bool | None) -> None:
         if not isinstance(rules, ArrayGame):
@@ -55,6 +59,7 @@ class Field:
         self.width, self.actions = len(reach), int(rules.num_actions)
         self.batch = Batch(rules, lanes, autoreset="disabled", compiled=compiled)
         self.batch.reset(seed)
+        self.moves = LaneMoves(self.batch)
         self.returns: list[np.ndarray[Any, Any]] = []  # (P,) each
         self.fresh = np.ones(lanes, bool)  # lanes whose episode has just begun
 
@@ -66,6 +71,7 @@ class Field:
     def step(self, actions: Tensor) -> Step:
         """Play one step of every lane."""
         seen, masks = self.view()
+        self.moves.add(actions.numpy())
         _, rewards, terminated, truncated, _ = self.batch.step(actions.numpy())
         ended = torch.from_numpy(terminated.all(1) & ~truncated.all(1))
         after, masks_after = self.view()
@@ -76,11 +82,29 @@ class Field:
             self.batch.reset(lanes=self.fresh)
         return Step(seen, masks, actions, paid, ended, after, masks_after)
 
+    def check_rows(self, rows: Mapping[str, Tensor], **limits: int) -> None:
+        """Raise `InvalidOption` unless kept rows are such as `step` returns.
+
+        limits: names of further rows, whole numbers (M, P) below these limits.
+        """
+        if not rows:
+            return
+        counts = {"actions": self.actions, **limits}
+        seen, legal, each = (self.seats, self.width), (self.seats, self.actions), (self.seats,)
+        shapes = {"seen": seen, "masks": legal, "rewards": each, "ended": (), "after": seen}
+        shapes |= {"masks_after": legal} | dict.fromkeys(counts, each)
+        require_names("the kept steps", dict(rows), shapes)
+        for name, shape in shapes.items():
+            kind = torch.bool if name in ("masks", "ended", "masks_after") else torch.float32
+            reach = (0, counts[name] - 1) if name in counts else None
+            kind = torch.int64 if name in counts else kind
+            require_tensor(name, rows[name], (len(rows[name]), *shape), kind, reach)
+
 
 class Memory:
     """The last `size` steps of single lanes, from which batches are drawn."""
 
-    changing = ("rows", "filled", "next")
+    changing = ("filled", "next", "rows")
 
     def __init__(self, size: int, generator: torch.Generator) -> None:
         self.size, self.generator = size, generator
@@ -94,7 +118,13 @@ class Memory:
 
     @rows.setter
     def rows(self, rows: Mapping[str, Tensor]) -> None:
+        if self.filled > self.size or self.next >= max(1, self.size):
+            raise InvalidOption(f"more than memory={self.size} steps are kept")
+        if self.filled and not rows:
+            raise InvalidOption(f"the {self.filled} kept steps are missing")
         for name, known in rows.items():
+            if not isinstance(known, Tensor) or not known.ndim or len(known) != self.filled:
+                raise InvalidOption(f"{show(name)} has not {self.filled} kept steps")
             self.kept[name] = torch.zeros((self.size, *known.shape[1:]), dtype=known.dtype)
             self.kept[name][: len(known)] = known
 

@@ -21,6 +21,12 @@ import torch
 from palestra import ArrayGame, Meta
 from torch import Tensor, nn
 
+from palestra_agents.checkpoints import (
+    load_weights,
+    require_finite,
+    require_names,
+    require_tensor,
+)
 from palestra_agents.learners.field import (
     Field,
     Memory,
@@ -40,6 +46,7 @@ from palestra_agents.settings import (
 )
 
 ILLEGAL = -1e9
+PARTS = ("policies", "critics", "inferred")
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,9 @@ class MADDPG:
     def act(self, seen: Tensor, masks: Tensor) -> Tensor:
         """The likeliest actions (M, P) of the first sub-policies."""
         first = torch.zeros(seen.shape[:2], dtype=torch.long)
-        return self.logits(seen, masks, first).argmax(-1)
+        logits = self.logits(seen, masks, first)
+        require_finite(logits)
+        return logits.argmax(-1)
 
     @torch.no_grad()
     def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]:
@@ -180,6 +189,7 @@ class MADDPG:
         chosen = self.settings
         seen, masks = self.field.view()
         chances = self.logits(seen, masks, self.playing).softmax(-1)
+        require_finite(chances)
         drawn = torch.multinomial(chances.flatten(0, 1), 1, generator=self.generator)
         step = self.field.step(drawn.reshape(masks.shape[:2]))
         self.memory.add({**step.rows(), "playing": self.playing.clone()})
@@ -268,21 +278,23 @@ class MADDPG:
 
     # Keeping
 
+    def check(self) -> None:
+        ensemble, playing = self.settings.ensemble, self.playing
+        require_tensor("playing", playing, tuple(playing.shape), torch.int64, (0, ensemble - 1))
+        self.field.check_rows(self.memory.rows, playing=ensemble)
+
     def weights(self) -> dict[str, Any]:
         """What `load_weights` needs."""
         return {
-            str(seat.seat): {
-                "policies": seat.policies.state_dict(),
-                "critics": seat.critics.state_dict(),
-                "inferred": seat.inferred.state_dict(),
-            }
+            str(seat.seat): {name: getattr(seat, name).state_dict() for name in PARTS}
             for seat in self.seats
         }
 
     def load_weights(self, kept: Mapping[str, Any]) -> None:
         for seat in self.seats:
-            for name, part in kept[str(seat.seat)].items():
-                getattr(seat, name).load_state_dict(part)
+            parts = require_names("weights", kept[str(seat.seat)], PARTS)
+            for name in PARTS:
+                load_weights(getattr(seat, name), parts[name], f"{seat.seat}.{name}")
 
 
 def legal_only(logits: Tensor, masks: Tensor) -> Tensor:
@@ -307,6 +319,7 @@ def own_mean(losses: Tensor, own: Tensor) -> Tensor:
 
 def descend(steps: torch.optim.Optimizer, learnt: nn.Module, loss: Tensor) -> None:
     """One step down a loss, gradients bounded as in the paper's code."""
+    require_finite(loss)
     steps.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     nn.utils.clip_grad_norm_(learnt.parameters(), 0.5)

@@ -27,6 +27,7 @@ from palestra import ArrayGame, Episode, EpisodeRecord, InvalidOption, Meta
 from palestra.records.record import iter_records, options_of, retrace
 from torch import Tensor, nn
 
+from palestra_agents.checkpoints import load_weights, require_finite
 from palestra_agents.learners.field import Field, Memory, rules_of, with_seats
 from palestra_agents.learners.values import ILLEGAL, Mixer
 from palestra_agents.settings import (
@@ -133,7 +134,9 @@ class Offline:
     def act(self, seen: Tensor, masks: Tensor) -> Tensor:
         """The best actions (M, P), or the likeliest of the records with `kind=clone`."""
         network = self.behaviour if self.settings.kind == "clone" else self.network
-        return self.values(seen, masks, network).argmax(-1)
+        values = self.values(seen, masks, network)
+        require_finite(values)
+        return values.argmax(-1)
 
     def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]:
         """Learn once; returns those of episodes that the policy plays meanwhile, unlearnt from."""
@@ -178,6 +181,7 @@ class Offline:
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), 10.0)
         self.optimizer.step()
+        require_finite(loss)
         if (self.steps + 1) % self.settings.target_every == 0:
             self.target.load_state_dict(self.network.state_dict())
             self.target_mixer.load_state_dict(self.mixer.state_dict())
@@ -261,8 +265,8 @@ class Offline:
         return {"network": self.network.state_dict(), "behaviour": self.behaviour.state_dict()}
 
     def load_weights(self, kept: Mapping[str, Any]) -> None:
-        self.network.load_state_dict(kept["network"])
-        self.behaviour.load_state_dict(kept["behaviour"])
+        load_weights(self.network, kept["network"])
+        load_weights(self.behaviour, kept["behaviour"], "behaviour")
 
 
 def open_actions(rows: Mapping[str, Tensor]) -> Tensor:

@@ -20,6 +20,7 @@ import torch
 from palestra import ArrayGame, InvalidOption, Meta
 from torch import Tensor, nn
 
+from palestra_agents.checkpoints import load_weights, require_finite, require_tensor
 from palestra_agents.learners.field import Field, rules_of
 from palestra_agents.settings import (
     Checked,
@@ -218,6 +219,7 @@ class Recurrent:
 
     def draw(self, logprobs: Tensor) -> Tensor:
         """A random action (N, P) by its log-probabilities (N, P, A)."""
+        require_finite(logprobs)
         flat = torch.multinomial(logprobs.exp().flatten(0, 1), 1, generator=self.generator)
         return flat.reshape(logprobs.shape[:2])
 
@@ -232,6 +234,7 @@ class Recurrent:
         memory = self.blank(lanes) if self.going is None else self.going
         out = self.look(seen, masks, who, memory)
         self.going = out.memory
+        require_finite(out.moves)
         return out.tokens.argmax(-1) * self.moves + out.moves.argmax(-1)
 
     # Learning
@@ -270,16 +273,22 @@ class Recurrent:
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.agents.parameters(), 0.5)
         self.optimizer.step()
+        require_finite(loss)
         return {"loss": float(loss.item())}
 
     # Keeping
+
+    def check(self) -> None:
+        require_tensor(
+            "who", self.who, tuple(self.who.shape), torch.int64, (0, len(self.agents) - 1)
+        )
 
     def weights(self) -> dict[str, Any]:
         """What `load_weights` needs."""
         return {"agents": self.agents.state_dict()}
 
     def load_weights(self, kept: Mapping[str, Any]) -> None:
-        self.agents.load_state_dict(kept["agents"])
+        load_weights(self.agents, kept["agents"], "agents")
 
 
 def move_masks(masks: Tensor, moves: int) -> Tensor:

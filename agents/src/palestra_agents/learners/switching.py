@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from palestra import ArrayGame, InvalidOption, Meta, Rng
 from torch import Tensor
 
+from palestra_agents.checkpoints import require_finite, require_tensor
 from palestra_agents.learners.field import Field, anneal, rules_of
 from palestra_agents.settings import (
     Checked,
@@ -64,6 +65,7 @@ class Table:
     changing = ("written",)
 
     def __init__(self, actions: int) -> None:
+        self.actions = actions
         self.rows: dict[bytes, Array] = defaultdict(lambda: np.zeros(actions))
 
     @property
@@ -73,7 +75,9 @@ class Table:
 
     @written.setter
     def written(self, rows: Mapping[str, Tensor]) -> None:
-        self.rows.update({bytes.fromhex(key): row.numpy().copy() for key, row in rows.items()})
+        for key, row in rows.items():
+            known = require_tensor("a table's row", row, (self.actions,), torch.float64)
+            self.rows[bytes.fromhex(key)] = known.numpy().copy()
 
     def best(self, key: bytes, legal: Array) -> int:
         """The best legal action."""
@@ -86,6 +90,7 @@ class Table:
         return 0.0 if row is None else float(row[best_of(row, legal)])
 
     def learn(self, key: bytes, action: int, goal: float, rate: float) -> None:
+        require_finite(goal)
         row = self.rows[key]
         row[action] += rate * (goal - row[action])
 
@@ -242,6 +247,10 @@ class Switching:
         return torch.from_numpy(np.array(found))
 
     # Keeping
+
+    def check(self) -> None:
+        if not ((self.left >= 0) & (self.left <= self.settings.calls)).all():
+            raise InvalidOption(f"calls left must be from 0 to {self.settings.calls}")
 
     def weights(self) -> dict[str, Any]:
         """What `load_weights` needs."""

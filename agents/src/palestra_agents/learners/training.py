@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import torch
 from palestra import InvalidOption, game
 from palestra.files import remove_drafts, write_bytes, write_text
-from palestra.kernel.errors import cause
 from palestra.records.record import options_of
 from palestra.records.versions import check_versions, versions_for
 from palestra.runner.loggers import finite
@@ -22,6 +23,15 @@ from palestra.runner.watching import LivePage
 from rich.console import Console
 from torch import Tensor
 
+from palestra_agents.checkpoints import (
+    Count,
+    blaming,
+    converted,
+    load_generator,
+    read_checkpoint_file,
+    require_all_finite,
+    require_room,
+)
 from palestra_agents.learners.keeping import restore, state_of
 from palestra_agents.learners.maddpg import MADDPG
 from palestra_agents.learners.offline import Offline
@@ -32,7 +42,7 @@ from palestra_agents.ppo.training import interrupt_event
 from palestra_agents.settings import require_same
 
 FORMAT = "palestra.learner/1"
-STATE_FORMAT = "palestra.team-run/1"
+STATE_FORMAT = "palestra.team-run/2"
 FILE, STATE, CURVE = "learner.pt", "state.pt", "curve.csv"
 ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent", "cfcql")
 
@@ -71,6 +81,32 @@ def make_learner(
     raise InvalidOption(f"--algo {algo!r}; choose from: {', '.join(('ppo', 'mappo', *ALGOS))}")
 
 
+class SavedRun(msgspec.Struct):
+    """What `TeamRun.save` writes."""
+
+    algo: str
+    env: str
+    options: dict[str, Any]
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    curve: list[tuple[Count, float]]
+    returns: list[float]
+    learner: Any
+    torch_rng: Any
+
+
+class SavedLearner(msgspec.Struct):
+    """What `save_learner` writes."""
+
+    algo: str
+    env: str
+    options: dict[str, Any]
+    settings: dict[str, Any]
+    steps: Count
+    versions: dict[str, str]
+    weights: Any
+
+
 @dataclass
 class TeamRun:
     """A training run: the learner, its curve, and returns since the last report."""
@@ -100,6 +136,7 @@ class TeamRun:
             "learner": state_of(self.learner),
             "torch_rng": torch.get_rng_state(),
         }
+        require_all_finite(state["learner"])
         written = io.BytesIO()
         torch.save(state, written)
         write_bytes(folder / STATE, written.getvalue())
@@ -136,19 +173,28 @@ def resume_team(
     other_versions: bool = False,
 ) -> TeamRun:
     """Resume the run in a folder; what is given again must equal what it was started with."""
-    state = _read(folder / STATE, STATE_FORMAT)
-    rules = game(state["env"], **state["options"])
+    path = folder / STATE
+    kept = _read(path, STATE_FORMAT)
+    with blaming(path):
+        state = converted(kept, SavedRun)
+        require_room(state.settings, path)
+        rules = game(state.env, **state.options)
     typed = {"algo": algo, "env": env, **settings}
-    kept = {"algo": state["algo"], "env": state["env"], **state["settings"]}
-    if env == state["env"]:
-        typed |= options_of(game(env, **{**state["options"], **options}))
-        kept |= options_of(rules)
-    require_same(folder, kept, typed)
-    learner = make_learner(state["algo"], state["env"], state["options"], state["settings"])
-    run = TeamRun(algo, env, state["options"], learner, state["curve"], state["returns"])
-    check_versions(folder, state["versions"], run.versions, accept=other_versions)
-    restore(learner, state["learner"])
-    torch.set_rng_state(state["torch_rng"])
+    known = {"algo": state.algo, "env": state.env, **state.settings}
+    if env == state.env:
+        typed |= options_of(game(env, **{**state.options, **options}))
+        known |= options_of(rules)
+    require_same(folder, known, typed)
+    with blaming(path):
+        learner = make_learner(state.algo, state.env, state.options, state.settings)
+        if not all(map(math.isfinite, state.returns)):
+            raise InvalidOption("returns are not finite")
+        curve = [list(row) for row in state.curve]
+        run = TeamRun(algo, env, state.options, learner, curve, state.returns)
+    check_versions(folder, state.versions, run.versions, accept=other_versions)
+    with blaming(path):
+        restore(learner, state.learner)
+        load_generator(torch.default_generator, state.torch_rng, "torch_rng")
     return run
 
 
@@ -219,10 +265,14 @@ def save_learner(
 
 def read_learner(folder: Path) -> tuple[Learner, dict[str, Any]]:
     """A learner as it was saved, and the file's other facts."""
-    kept = _read(folder / FILE if folder.is_dir() else folder, FORMAT)
-    settings = kept["settings"] | {"num_envs": 1}
-    learner = make_learner(kept["algo"], kept["env"], kept["options"], settings, compiled=False)
-    learner.load_weights(kept["weights"])
+    path = folder / FILE if folder.is_dir() else folder
+    kept = _read(path, FORMAT)
+    with blaming(path):
+        saved = converted(kept, SavedLearner)
+        settings = saved.settings | {"num_envs": 1}
+        require_room(settings, path)
+        learner = make_learner(saved.algo, saved.env, saved.options, settings, compiled=False)
+        learner.load_weights(saved.weights)
     return learner, kept
 
 
@@ -232,11 +282,4 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
         raise InvalidOption(
             f"there is no trained learner at {path}; palestra train --algo qmix makes one"
         )
-    try:
-        kept: dict[str, Any] = torch.load(path, weights_only=True)
-    except Exception as error:
-        raise InvalidOption(f"{path} is not a learner of palestra train: {cause(error)}") from error
-    if not isinstance(kept, dict) or kept.get("format") != expected:
-        found = kept.get("format") if isinstance(kept, dict) else type(kept).__name__
-        raise InvalidOption(f"{path}: format {found!r}; this version reads {expected!r}")
-    return kept
+    return read_checkpoint_file(path, "a learner of palestra train", expected)

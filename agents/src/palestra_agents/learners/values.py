@@ -23,6 +23,7 @@ import torch
 from palestra import ArrayGame, Meta
 from torch import Tensor, nn
 
+from palestra_agents.checkpoints import load_weights, require_finite
 from palestra_agents.learners.field import (
     Field,
     Memory,
@@ -150,7 +151,9 @@ class ValueLearner:
     @torch.no_grad()
     def act(self, seen: Tensor, masks: Tensor) -> Tensor:
         """The best actions (M, P)."""
-        return self.values(seen, masks).argmax(-1)
+        values = self.values(seen, masks)
+        require_finite(values)
+        return values.argmax(-1)
 
     def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]:
         """Play one step in every lane and learn; returns the returns of finished episodes."""
@@ -185,6 +188,7 @@ class ValueLearner:
         nn.utils.clip_grad_norm_(self.network.parameters(), 10.0)
         self.optimizer.step()
         self.updates += 1
+        require_finite(loss)
         if self.updates % chosen.target_every == 0:
             self.target.load_state_dict(self.network.state_dict())
             self.target_mixer.load_state_dict(self.mixer.state_dict())
@@ -210,10 +214,13 @@ class ValueLearner:
 
     # Keeping
 
+    def check(self) -> None:
+        self.field.check_rows(self.memory.rows)
+
     def weights(self) -> dict[str, Any]:
         """What `load_weights` needs."""
         return {"network": self.network.state_dict(), "mixer": self.mixer.state_dict()}
 
     def load_weights(self, kept: Mapping[str, Any]) -> None:
-        self.network.load_state_dict(kept["network"])
-        self.mixer.load_state_dict(kept["mixer"])
+        load_weights(self.network, kept["network"])
+        load_weights(self.mixer, kept["mixer"], "mixer")

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent, game
+from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent
 from palestra.kernel.rng import check_seed
 from palestra.records.versions import versions_for, warn_of_versions
 
 try:
     import torch
 
-    from palestra_agents.ppo.trainer import Settings, network_for, read_checkpoint
+    from palestra_agents.checkpoints import blaming, load_weights, require_finite
+    from palestra_agents.ppo.checkpoint import path_in, read_checkpoint
+    from palestra_agents.ppo.trainer import Settings, array_game, network_for
+    from palestra_agents.settings import read_settings
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
@@ -46,14 +49,16 @@ class PPOAgent(Agent):
     ) -> None:
         if not target:
             raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
-        kept = read_checkpoint(Path(target))
-        rules: Any = game(kept["env"], **kept["options"])
-        warn_of_versions(target, kept["versions"], versions_for(rules, PPOAgent))
-        self._env, self._greedy = kept["env"], greedy
+        saved, path = read_checkpoint(Path(target)), path_in(Path(target))
+        with blaming(path):
+            rules = array_game(saved.env, saved.options)
+        warn_of_versions(target, saved.versions, versions_for(rules, PPOAgent))
+        self._env, self._greedy = saved.env, greedy
         space: Any = rules.observation_space(0)
         self._space = space
-        self._network = network_for(rules, Settings(**kept["settings"]))
-        self._network.load_state_dict(kept["network"])
+        with blaming(path):
+            self._network = network_for(rules, read_settings(Settings, saved.settings, "ppo"))
+            load_weights(self._network, saved.network)
         self._seed = check_seed(seed)
 
     def reseed(self, seed: int) -> None:
@@ -70,7 +75,9 @@ class PPOAgent(Agent):
                 )
         seen = torch.from_numpy(np.stack([turn.observation for turn in turns]).astype(np.float32))
         masks = torch.from_numpy(np.stack([turn.mask for turn in turns]))
-        logprobs, values = (found.numpy() for found in self._network(seen, masks)[:2])
+        found = self._network(seen, masks)
+        require_finite(found[0])
+        logprobs, values = (part.numpy() for part in found)
         return [self._decide(*row) for row in zip(turns, logprobs, values, strict=True)]
 
     def _decide(self, turn: Turn, logprobs: np.ndarray, value: float) -> Decision:

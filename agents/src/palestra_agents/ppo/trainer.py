@@ -18,11 +18,21 @@ import torch
 from palestra import ArrayGame, InvalidOption, Meta, game, make
 from palestra.engine.batch import Batch
 from palestra.files import write_bytes
-from palestra.kernel.errors import cause, show
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.task_filter import TaskFilter, filter_tasks
 from torch import Tensor, nn
 
+from palestra_agents.checkpoints import (
+    blaming,
+    load_generator,
+    load_optimizer,
+    load_weights,
+    require_all_finite,
+    require_finite,
+    require_tensor,
+)
+from palestra_agents.lane_moves import LaneMoves
+from palestra_agents.ppo.checkpoint import CHECKPOINT, FORMAT, Saved, path_in, read_checkpoint
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
 from palestra_agents.settings import (
     Checked,
@@ -37,10 +47,10 @@ from palestra_agents.settings import (
     LearningRate,
     Seed,
     ValueWeight,
+    read_settings,
 )
 
-FORMAT = "palestra.ppo/1"
-CHECKPOINT = "policy.pt"
+SEEDS = 2**62  # of tasks
 
 
 @dataclass(frozen=True)
@@ -100,9 +110,7 @@ class Trainer:
         tasks: TaskFilter | None = None,
         rewards: Sequence[str] = (),
     ) -> None:
-        rules = game(env, **options)
-        if not isinstance(rules, ArrayGame):
-            raise InvalidOption(f"{env} is not an array game; PPO trains on those")
+        rules = array_game(env, options)
         self.env, self.options, self.settings, self.tasks = env, dict(options), settings, tasks
         self.rewards = tuple(rewards)  # step shapers that pay; the game's own terms if empty
         self.game, self.steps, self.updates = rules, 0, 0
@@ -122,6 +130,7 @@ class Trainer:
             **options,
         )
         self.batch.reset(settings.seed)
+        self.moves = LaneMoves(self.batch)
         self.versions = versions_for(self.game, self, "torch") | versions_of_names(rewards=rewards)
         self.playing = self._playing_seats()
         self.learning = self.playing.clone()
@@ -141,7 +150,7 @@ class Trainer:
     @torch.no_grad()
     def choose_tasks(self, tasks: TaskFilter) -> None:
         """Draw seeds and keep those with a seat worth training on."""
-        seeds = torch.randint(2**62, (tasks.candidates,))
+        seeds = torch.randint(SEEDS, (tasks.candidates,))
         options = self.options
         fit = filter_tasks(self.env, seeds.tolist(), tasks, agent=self.policy, options=options)
         learn = torch.from_numpy(fit)
@@ -196,6 +205,7 @@ class Trainer:
         """Log-probabilities (N, P, A) and values (N, P)."""
         lanes, seats = seen.shape[:2]
         logprobs, values = self.network(seen.flatten(0, 1), masks.flatten(0, 1))
+        require_finite(logprobs)
         return logprobs.unflatten(0, (lanes, seats)), values.unflatten(0, (lanes, seats))
 
     @torch.no_grad()
@@ -217,6 +227,7 @@ class Trainer:
     def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Play a step; returns rewards, which seats have ended, and values of truncated seats."""
         batch = self.batch
+        self.moves.add(actions.numpy())
         _, rewards, terminated, truncated, _ = batch.step(actions.numpy())
         ended = torch.from_numpy(terminated | truncated)
         bootstrap = torch.zeros(ended.shape)
@@ -265,12 +276,14 @@ class Trainer:
                 self.optimizer.step()
                 kept.append([policy.item(), value.item(), entropy.item()])
         policy, value, entropy = np.mean(kept, axis=0).tolist()
+        require_finite(policy + value + entropy)
         return {"policy": policy, "value": value, "entropy": entropy}
 
     # Checkpoints
 
     def save(self, folder: Path) -> Path:
         """Write everything needed to play and to resume; the old checkpoint stays until then."""
+        require_all_finite(self.network.state_dict())
         written = io.BytesIO()  # torch does not raise OSError for a full disk
         torch.save(
             {
@@ -288,7 +301,7 @@ class Trainer:
                 "curve": self.curve,
                 "network": self.network.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
-                "rows": torch.from_numpy(self.batch.lanes.copy().view(np.uint8)),
+                "lanes": None if self.rewards else self.moves.state(),
                 "torch_rng": torch.get_rng_state(),
             },
             written,
@@ -302,27 +315,47 @@ class Trainer:
         With step shapers, episodes in progress are restarted. Raises `InvalidOption` for a run of
         other versions than those installed, unless `other_versions`.
         """
-        kept = read_checkpoint(folder)
-        tasks = TaskFilter(**kept["tasks"]) if kept.get("tasks") else None
-        settings, rewards = Settings(**kept["settings"]), kept.get("rewards", ())
-        trainer = cls(kept["env"], kept["options"], settings, tasks, rewards)
-        check_versions(folder, kept["versions"], trainer.versions, accept=other_versions)
-        kept_bytes = kept["rows"].numpy()
-        if kept_bytes.nbytes != trainer.batch.lanes.nbytes:
-            raise InvalidOption(f"{folder}: the rules have changed since; train afresh")
-        lanes = kept_bytes.view(trainer.batch.lanes.dtype)
-        if rewards:  # shapers' memories of episodes are not saved: restart all episodes
-            trainer.batch.reset(settings.seed + kept["updates"])
-        else:
-            trainer.batch.load(lanes.reshape(-1))
-        trainer.network.load_state_dict(kept["network"])
-        trainer.optimizer.load_state_dict(kept["optimizer"])
-        trainer.steps, trainer.updates = kept["steps"], kept["updates"]
-        trainer.curve = kept.get("curve", [])
-        trainer.kept = kept.get("kept")
-        trainer.learning = kept.get("learning", trainer.learning)
-        torch.set_rng_state(kept["torch_rng"])
+        saved, path = read_checkpoint(folder), path_in(folder)
+        with blaming(path):
+            settings = read_settings(Settings, saved.settings, "ppo")
+            tasks = read_settings(TaskFilter, saved.tasks, "--filter") if saved.tasks else None
+            trainer = cls(saved.env, saved.options, settings, tasks, saved.rewards)
+        check_versions(folder, saved.versions, trainer.versions, accept=other_versions)
+        with blaming(path):
+            trainer.restore(saved)
         return trainer
+
+    def restore(self, saved: Saved) -> None:
+        """Bring a fresh trainer to a saved state; raises `InvalidOption` for one of another run."""
+        shape = tuple(self.learning.shape)
+        if self.rewards:  # shapers' memories of episodes are not saved: restart all episodes
+            self.batch.reset(self.settings.seed + saved.updates)
+        else:
+            self.moves.replay(saved.lanes)
+        load_weights(self.network, saved.network)
+        load_optimizer(self.optimizer, saved.optimizer)
+        self.steps, self.updates, self.curve = saved.steps, saved.updates, saved.curve
+        self.learning = require_tensor("learning", saved.learning, shape, torch.bool)
+        if (self.learning & ~self.playing).any():
+            raise InvalidOption("learning has seats that play at random")
+        if self.tasks is not None and saved.kept is not None:
+            seeds, learn = saved.kept
+            count = (max(1, len(seeds)),)
+            seeds = require_tensor("seeds of tasks", seeds, count, torch.int64, (0, SEEDS - 1))
+            learn = require_tensor("seats of tasks", learn, (*count, shape[1]), torch.bool)
+            self.kept = seeds, learn
+        elif saved.kept is not None or (self.tasks is not None and saved.updates):
+            raise InvalidOption("kept tasks and the filter of tasks go together")
+        load_generator(torch.default_generator, saved.torch_rng, "torch_rng")
+        self.last_values()  # fails for weights so large that nothing finite comes of them
+
+
+def array_game(env: str, options: Mapping[str, Any]) -> ArrayGame[Any]:
+    """The game of an id; raises `InvalidOption` for one of another kind."""
+    rules = game(env, **options)
+    if not isinstance(rules, ArrayGame):
+        raise InvalidOption(f"{env} is not an array game; PPO trains on those")
+    return rules
 
 
 def network_for(rules: ArrayGame[Any], settings: Settings) -> PolicyValue:
@@ -332,27 +365,6 @@ def network_for(rules: ArrayGame[Any], settings: Settings) -> PolicyValue:
     if settings.central:
         return CentralPolicyValue(space, actions, settings.hidden, rules.num_players)
     return PolicyValue(space, actions, settings.hidden)
-
-
-def read_checkpoint(folder: Path) -> dict[str, Any]:
-    """Read what `Trainer.save` wrote; `folder` may be the file itself."""
-    try:
-        path = folder / CHECKPOINT if folder.is_dir() else folder
-        there = path.exists()
-    except (OSError, ValueError) as error:  # a name that no file can have
-        raise InvalidOption(f"{show(str(folder))} is no folder: {cause(error)}") from error
-    if not there:
-        raise InvalidOption(
-            f"there is no trained policy at {path}; palestra train, without --resume, makes one"
-        )
-    try:
-        kept: dict[str, Any] = torch.load(path, weights_only=True)
-    except Exception as error:
-        raise InvalidOption(f"{path} is not a checkpoint of palestra train: {error}") from error
-    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
-        found = kept.get("format") if isinstance(kept, dict) else type(kept).__name__
-        raise InvalidOption(f"{path}: format {found!r}; this version reads {FORMAT!r}")
-    return kept
 
 
 def advantages_of(

@@ -28,12 +28,12 @@ from palestra.views.vector import VectorView
 from rich.console import Console
 from rich.progress import Progress
 
+from palestra_agents.ppo.checkpoint import CHECKPOINT, COLUMNS
 from palestra_agents.ppo.network import PolicyValue
-from palestra_agents.ppo.trainer import CHECKPOINT, Settings, Trainer
+from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.settings import require_fields, require_same
 
 CURVE = "curve.csv"
-COLUMNS = ("steps", "seconds", "mean_return", "wins_against_random", "entropy")
 
 
 def read_settings(pairs: list[str]) -> Settings:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -30,7 +29,7 @@ from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
 from palestra.quoting import printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
-from palestra.records.verify import absent, oddly_written, verify
+from palestra.records.verify import Doubles, absent, verify
 from palestra.runner.faults import is_stop
 from palestra.runner.loggers import EpisodeLog, open_logger
 from palestra.runner.play import stream
@@ -297,18 +296,14 @@ def _choose(records: list[EpisodeRecord], number: int, file: Path) -> EpisodeRec
 
 def _verify(records: list[EpisodeRecord], file: Path) -> None:
     """Check every record; exit with 1 if any does not replay as recorded, or stands there twice."""
-    broken, seen = 0, dict[bytes, int]()
+    broken, doubles = 0, Doubles()
     with file.open("rb") as lines:
         written = (line for line in lines if line.strip())
         for number, (record, line) in enumerate(zip(records, written, strict=False)):
             named = printable(f"episode {number}: {record.env}, {len(record.turns)} turns")
             try:
                 trusted = verify(record)
-                first = seen.setdefault(msgspec.json.encode(record), number)
-                odd = oddly_written(line, record)
-                if first != number:
-                    odd.append(f"it is episode {first} once more")
-                if odd:
+                if odd := doubles.remarks(number, line, record):
                     raise InvalidOption("; ".join(odd))
             except PalestraError as error:
                 broken += 1

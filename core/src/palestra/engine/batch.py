@@ -244,11 +244,18 @@ class Batch:
     # States as values
 
     def save(self, lanes: Array | Sequence[int] | slice = slice(None)) -> Array:
-        """A copy of some lanes, for `load`; it can be pickled."""
+        """A copy of some lanes, for `load`."""
         return self.lanes[lanes].copy()
 
     def load(self, saved: Array, lanes: Array | Sequence[int] | slice = slice(None)) -> None:
-        """Load saved lanes into these lanes: one for each, or a single one into all."""
+        """Load saved lanes into these lanes: one for each, or a single one into all.
+
+        Compiled rules trust what is in a lane, and a changed one makes them read and write anywhere
+        in memory: load only what `save` returned in this process, and never what was in a file.
+        Raises `InvalidOption` for lanes of another game.
+        """
+        if saved.dtype != self.lanes.dtype:
+            raise InvalidOption(f"these are no lanes of {type(self.game).__name__}")
         self.lanes[lanes] = saved
         self._started = True
 

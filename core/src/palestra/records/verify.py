@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -67,6 +68,20 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
     _verify_mistakes(record)
     names = ("seed", "options", *TRUSTED, "status", *TRUSTED_OF_TURNS, "unplayed")
     return names if record.agents else (*names, "mistakes")
+
+
+class Doubles:
+    """Which episodes of a file stand in it more than once."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, int] = {}
+
+    def remarks(self, number: int, line: bytes, record: EpisodeRecord) -> list[str]:
+        """What `oddly_written` says of the line of episode `number`, and whose double it is."""
+        digest = blake2b(msgspec.json.encode(record), digest_size=16).digest()
+        first = self._first.setdefault(digest, number)
+        odd = oddly_written(line, record)
+        return odd if first == number else [*odd, f"it is episode {first} once more"]
 
 
 def oddly_written(line: bytes | str, record: EpisodeRecord) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from palestra import InvalidOption
+from palestra.quoting import printable
 from rich.console import Console
 
 if TYPE_CHECKING:  # not imported to print another command's help
@@ -60,7 +61,10 @@ def pull_command(
     source: Annotated[str, typer.Argument(help="hf:user/name, or a folder that was pushed.")],
     folder: Annotated[Path, typer.Argument(help="The new folder.")],
 ) -> None:
-    """Get records, policies and leaderboards that somebody pushed, and check every file."""
+    """Get records, policies and leaderboards that somebody pushed, and check every file.
+
+    Episodes that stand in a file twice, and unknown and doubled fields, are named.
+    """
     from palestra_arena.sharing.folder import read_folder
     from palestra_arena.sharing.hub import download, hub_place
 
@@ -73,6 +77,15 @@ def pull_command(
         contents = read_folder(Path(source), folder)
     _print_contents(console, contents)
     console.print(f"wrote   {folder}", soft_wrap=True, highlight=False, markup=False)
+    for said in contents.odd:
+        typer.echo(printable(said), err=True)
+    if contents.records:
+        console.print(
+            f"check the moves: palestra replay {folder / contents.records[0]} --verify",
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+        )
 
 
 def _print_contents(console: Console, contents: Contents) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from palestra import EpisodeRecord, InvalidOption, PalestraError
 from palestra.records.intervals import Sample
 from palestra.records.record import iter_records
+from palestra.records.verify import Doubles
 
 POLICIES = {"policy.pt": "ppo", "learner.pt": "marl"}
 
@@ -37,6 +38,7 @@ class Contents:
     records: list[str] = field(default_factory=list)  # files
     policies: list[Policy] = field(default_factory=list)
     boards: list[Board] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)  # doubled episodes, unknown or doubled fields
 
     @property
     def environments(self) -> list[str]:
@@ -73,11 +75,16 @@ def read_contents(folder: Path) -> Contents:
 
 def _read_records(file: Path, name: str, found: Contents) -> None:
     """Add the episodes of a file; other files of JSON lines, such as a log, are left alone."""
+    doubles = Doubles()
     try:
-        for record in iter_records(file):
-            if name not in found.records:
-                found.records.append(name)
-            found.add(record)
+        with file.open("rb") as lines:
+            written = (line for line in lines if line.strip())
+            for number, (record, line) in enumerate(zip(iter_records(file), written, strict=False)):
+                if name not in found.records:
+                    found.records.append(name)
+                found.add(record)
+                odd = doubles.remarks(number, line, record)
+                found.odd += [f"{name}, episode {number}: {said}" for said in odd]
     except PalestraError:
         if name in found.records:  # records, and one of them is damaged
             raise
