@@ -250,14 +250,14 @@ def train(folder: Path, resume: bool) -> None:
 
 
 def trained(folder: Path) -> Any:
-    from palestra_agents.ppo.trainer import read_checkpoint
+    from palestra_agents.ppo.checkpoint import read_checkpoint
 
     kept = read_checkpoint(folder)
     with (folder / "curve.csv").open() as file:
         rows = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
     assert not list(folder.glob(".*-*")), "drafts of a killed process are removed"
-    network = {name: values.tolist() for name, values in kept["network"].items()}
-    return kept["steps"], network, kept["torch_rng"].tolist(), rows
+    network = {name: values.tolist() for name, values in kept.network.items()}
+    return kept.steps, network, kept.torch_rng.tolist(), rows
 
 
 class Client:

@@ -83,10 +83,11 @@ def replaced(value: Any, way: tuple[Any, ...], new: Any) -> Any:
 
 
 def resume_ppo(folder: Path) -> bool:
-    """Resume, learn twice, and say whether all weights are finite."""
+    """Resume, learn twice, save, and say whether all weights are finite."""
     trainer = Trainer.load(folder)
     for _ in range(2):
         trainer.update()
+    trainer.save(folder)
     return all(bool(weight.isfinite().all()) for weight in trainer.network.parameters())
 
 
@@ -94,6 +95,7 @@ def resume_team_run(folder: Path, algo: str, env: str) -> bool:
     run = resume_team(algo, env, {}, {}, folder)
     for _ in range(2):
         run.learner.update()
+    run.save(folder)
     return True
 
 
