@@ -88,11 +88,18 @@ def test_a_prompt_names_its_start():
 def test_a_conversation_that_was_cut_is_no_single_row(tmp_path):
     plan = TrainPlan(env=TICTACTOE, history="conversation", max_tokens=4, invalid="random")
     shown = list(rows(palestra.play(TICTACTOE, agents="random", episodes=9), plan))
-    first = [row for row in shown if len(row.messages) == 2]
     texts = [text for row in shown for text in row.texts]
     roomy = Learner(make_tiny(tmp_path / "roomy", texts, layers=1, width=16, heads=2, context=4096))
-    asked = max(len(roomy.tokenizer("".join(row.texts))["input_ids"]) for row in first)
-    tight = make_tiny(tmp_path / "tight", texts, layers=1, width=16, heads=2, context=asked + 90)
+    once, twice = (
+        max(
+            len(roomy.tokenizer("".join(row.texts))["input_ids"])
+            for row in shown
+            if len(row.messages) == messages
+        )
+        for messages in (2, 4)
+    )
+    context = (once + twice) // 2  # one exchange fits, and two do not
+    tight = make_tiny(tmp_path / "tight", texts, layers=1, width=16, heads=2, context=context)
     learner = seat_learner(Learner(tight), plan, 1.0, keep=True)
     spec, game = open_env(plan)
     start = Start([palestra.make_agent("random"), learner], 5)
