@@ -164,7 +164,7 @@ def test_a_tournament_on_a_full_disk_says_so_and_resumes(
 def test_training_on_a_full_disk_keeps_the_last_checkpoint(
     disk: Callable[[str], Path], run: Run, tmp_path: Path
 ) -> None:
-    from palestra_agents.ppo.trainer import read_checkpoint
+    from palestra_agents.ppo.checkpoint import read_checkpoint
 
     common = ["train", "games/PrisonersDilemma-v0", "--set=num_envs=4", "--set=horizon=4"]
     common += ["--steps", 96, "--reports", 3, "--set=minibatches=1", "--out"]
@@ -173,10 +173,10 @@ def test_training_on_a_full_disk_keeps_the_last_checkpoint(
     folder = disk(f"size={3 * size // 2}")
     code, _, said = run(*common, folder)
     assert (code, one_sentence(said), "No space left" in said) == (2, True, True), said
-    assert read_checkpoint(folder)["steps"] == 32
+    assert read_checkpoint(folder).steps == 32
     disk("size=32m")
     assert run(*common, folder, "--resume")[0] == 0
-    whole, parts = (read_checkpoint(place)["network"] for place in (tmp_path / "whole", folder))
+    whole, parts = (read_checkpoint(place).network for place in (tmp_path / "whole", folder))
     assert all((values == parts[name]).all() for name, values in whole.items())
 
 
