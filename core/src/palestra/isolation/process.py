@@ -34,7 +34,7 @@ from palestra.isolation.messages import (
 )
 from palestra.isolation.wall import enclose
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import cause
+from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.plain import plain_action
@@ -227,6 +227,8 @@ def _told(answer: Any) -> tuple[Decision | None, str]:
 def _tried(call: Callable[[], Any]) -> Done:
     try:
         call()
+    except PalestraError as error:
+        return Done(str(error))
     except BaseException as error:
         return Done(cause(error))
     return Done()
