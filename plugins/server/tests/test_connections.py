@@ -89,7 +89,7 @@ def test_an_answer_and_a_socket_may_take_their_time(server):
     seat.turn(20)
     seat.move(0)
     assert seat._socket is opened_before  # the connection was not cut meanwhile
-    seat.close()
+    seat.close(), client.close()
 
 
 def test_one_address_has_so_many_connections(server, monkeypatch):

@@ -96,7 +96,8 @@ def test_a_remote_environment_is_a_gymnasium_environment(server):
 
 def test_a_join_that_is_repeated_takes_no_second_seat(server):
     url, _ = server
-    match, _ = Server(url).create_private("games/KuhnPoker-v0")
+    client = Server(url)
+    match, _ = client.create_private("games/KuhnPoker-v0")
     join = f"{url}/matches/{match}/join"
     wanted = {"name": "ada", "key": "a secret of this client"}
     first = httpx.post(join, json=wanted).json()
@@ -111,7 +112,8 @@ def test_a_join_that_is_repeated_takes_no_second_seat(server):
     assert httpx.post(join, json=wanted).json() == first  # though no seat is free
     short = httpx.post(join, json=wanted | {"key": "short"})
     assert "key is a secret of 16 to 200 characters, not of 5" in short.json()["error"]
-    elsewhere = Server(url).create_private("games/KuhnPoker-v0")[0]
+    elsewhere = client.create("games/KuhnPoker-v0")
+    client.close()
     there = httpx.post(f"{url}/matches/{elsewhere}/join", json=wanted).json()
     assert there["token"] != first["token"]
 
@@ -131,12 +133,14 @@ def test_a_client_whose_join_lost_its_answer_has_its_seat(server, monkeypatch):
 
     monkeypatch.setattr(httpx.Client, "request", losing)
     assert client.take_seat(match, 1) == lost[0]["token"]
+    client.close()
 
 
 def test_a_match_that_is_not_there_names_no_other(server):
     url, _ = server
     client = Server(url)
     secret, _ = client.create_private("games/KuhnPoker-v0", public=False)
+    client.close()
     asked = httpx.post(f"{url}/matches/nothing/join", json={})
     assert asked.status_code == 404
     assert asked.json()["error"] == "this server has no match 'nothing'"
