@@ -59,7 +59,11 @@ class _Bounded(_Counted):
     loop: asyncio.AbstractEventLoop
     _awaits = ""  # "headers" or "body", or nothing while a request is answered
     _timer: asyncio.TimerHandle | None = None
-    waiting: dict[Any, None] = {}  # noqa: RUF012 - of the process, in order of arrival
+
+    def __init__(self, *, server_state: Any, **more: Any) -> None:
+        super().__init__(server_state=server_state, **more)  # type: ignore[call-arg]
+        # of the server, in order of arrival
+        self.waiting: dict[Any, None] = vars(server_state).setdefault("waiting", {})
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
