@@ -10,7 +10,7 @@ import msgspec
 import palestra
 import pytest
 from palestra.isolation.agent import IsolatedAgent
-from palestra.isolation.wall import unwalled_system
+from palestra.isolation.system import unwalled_system
 from palestra.kernel.registry import registry
 
 pytestmark = pytest.mark.skipif(bool(unwalled_system()), reason=unwalled_system() or "walled")

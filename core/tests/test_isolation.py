@@ -18,7 +18,7 @@ import palestra
 import pytest
 from palestra import InvalidOption
 from palestra.isolation.agent import IsolatedAgent, IsolatedAgentFailed
-from palestra.isolation.wall import unwalled_system
+from palestra.isolation.system import unwalled_system
 
 pytestmark = pytest.mark.skipif(bool(unwalled_system()), reason=unwalled_system() or "walled")
 
@@ -258,6 +258,7 @@ SAME = [
     ("text/Negotiation-v0", "random", {}),
     ("games/Werewolf-v0", "random", {"num_players": 5}),
     ("games/LiarsDice-v0", "first", {}),
+    ("games/TicTacToe-v0", "llm:echo:anything", {}),
 ]
 
 
@@ -309,6 +310,22 @@ print("done")
     command = [sys.executable, "-c", script]
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert ran.stdout == "done\n", ran.stderr
+
+
+def test_a_model_is_opened_outside_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    known = palestra.open_model
+
+    def opening(uri: str, **options: object) -> object:
+        opened.append(uri)
+        return known(uri, **options)
+
+    monkeypatch.setattr("palestra.isolation.agent.open_model", opening)
+    agent = IsolatedAgent("llm:echo:anything")
+    agent._end()
+    agent.reseed(1)  # it is started again
+    agent.close()
+    assert opened == ["echo:anything"]
 
 
 ENDS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from palestra.cli import main
-from palestra.isolation.wall import unwalled_system
+from palestra.isolation.system import unwalled_system
 from palestra_arena import Settings, run_tournament
 from palestra_arena.store import Store
 

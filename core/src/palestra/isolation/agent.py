@@ -34,7 +34,7 @@ from palestra.isolation.messages import (
     give,
     hear,
 )
-from palestra.isolation.wall import readable_paths, unwalled_system
+from palestra.isolation.system import require_wall
 from palestra.kernel.errors import InvalidOption, PalestraError, cause, show
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
@@ -67,8 +67,7 @@ class IsolatedAgent(Agent):
     """
 
     def __init__(self, agent: Any, *, memory: int = MEMORY, seconds: float = SECONDS) -> None:
-        if why := unwalled_system():
-            raise InvalidOption(f"{why}; leave --isolate out for agents that you trust")
+        require_wall()
         self._what, self._reads, self._models_named = _found(agent)
         self.name = agent if isinstance(agent, str) else getattr(agent, "__name__", "function")
         self._memory, self._seconds = memory, seconds
@@ -78,6 +77,7 @@ class IsolatedAgent(Agent):
         self._seed: int | None = None
         self._used: Sequence[str] = ()
         self._models: list[Model] = []
+        self._opened: dict[str, int] = {}  # the place of a model by what it was opened with
         self._forget_all()
         self.trained_on: list[tuple[str, int, int]] = []
         self._start()
@@ -116,6 +116,8 @@ class IsolatedAgent(Agent):
         self._channel = Channel(ours)
         self._forget_all()
         with self._speaking(STARTING, "starting") as until:
+            from palestra.isolation.wall import readable_paths  # of modules that Windows lacks
+
             path = [str(Path(entry).absolute()) for entry in sys.path]
             reads = readable_paths([*self._reads, str(cache_folder())])
             give(self._channel, (reads, self._memory, path), until)
@@ -233,12 +235,15 @@ class IsolatedAgent(Agent):
     def _open_model(self, uri: str, options: dict[str, Any]) -> Any:
         """Open a model that the agent's own name names, with the options that stand there."""
         bare, named = self._models_named
-        own = {name: value for name, value in options.items() if name != "seed"}
-        if uri not in bare or not own.items() <= named.items():
+        if uri not in bare or not options.items() <= named.items():
             raise InvalidOption(f"the agent is named {self.name!r}, which names no model {uri!r}")
-        model = open_model(uri, **options)
-        self._models.append(model)
-        return len(self._models) - 1, model.name, frozenset(model.abilities)
+        wanted = f"{uri} {sorted(options.items())}"
+        if wanted not in self._opened:
+            self._models.append(open_model(uri, **options))
+            self._opened[wanted] = len(self._models) - 1
+        number = self._opened[wanted]
+        model = self._models[number]
+        return number, model.name, frozenset(model.abilities)
 
     # The agent
 
@@ -309,6 +314,7 @@ class IsolatedAgent(Agent):
             for model in self._models:
                 model.close()
             self._models.clear()
+            self._opened.clear()
 
     def __del__(self) -> None:
         with suppress(Exception):

@@ -14,15 +14,13 @@ def seat_agent(agent: Any, *, isolate: bool = False, **limits: Any) -> Agent:
 
     People stay in this process, which has their keyboard. `limits` are those of `IsolatedAgent`.
     """
-    if file_of(agent) or (isolate and not _stays(agent)):
-        from palestra.isolation.agent import IsolatedAgent
+    if not file_of(agent) and (not isolate or _is_person(agent)):
+        return make_agent(agent)
+    from palestra.isolation.agent import IsolatedAgent
 
-        return IsolatedAgent(agent, **limits)
-    return make_agent(agent)
+    return agent if isinstance(agent, IsolatedAgent) else IsolatedAgent(agent, **limits)
 
 
-def _stays(agent: Any) -> bool:
-    if isinstance(agent, str):
-        spec = registry().agents.get(agent.partition(":")[0])
-        return spec is not None and spec.kind == "human"
-    return type(agent).__module__ == "palestra.isolation.agent"
+def _is_person(agent: Any) -> bool:
+    spec = registry().agents.get(agent.partition(":")[0]) if isinstance(agent, str) else None
+    return spec is not None and spec.kind == "human"

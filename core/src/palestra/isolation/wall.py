@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from palestra.sandbox.child import (
+    ALLOWED,
     ANSWER,
     DIE_WITH_PARENT,
     EQUAL,
@@ -32,9 +33,9 @@ from palestra.sandbox.child import (
     enter_namespaces,
     refuse_others,
 )
+from palestra.sandbox.run import GUARDED_MACHINES
 
-MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-# The numbers of the calls that pass, on x86_64 and aarch64; -1 where there is none.
+# The numbers of the calls that pass, in the order of `GUARDED_MACHINES`; -1 where there is none.
 # Of memory, of what is open, of files (which Landlock keeps to reading), of threads and time.
 PASSED = """
 read 0 63, write 1 64, open 2 -1, close 3 57, stat 4 -1, fstat 5 80, lstat 6 -1, poll 7 -1,
@@ -89,18 +90,6 @@ class _Beneath(ctypes.Structure):
 def landlock_version() -> int:
     """The version of Landlock that this kernel offers; 0 without it."""
     return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULES, None, 0, 1)))
-
-
-def unwalled_system() -> str:
-    """Why this system cannot shut an agent in, in a sentence; empty if it can."""
-    if not sys.platform.startswith("linux") or platform.machine() not in MACHINES:
-        return (
-            f"agents are isolated on Linux on {' or '.join(MACHINES)}, not on "
-            f"{platform.system()} on {platform.machine()}"
-        )
-    if not landlock_version():
-        return "agents are isolated with Landlock, which this kernel does not offer (Linux 5.13)"
-    return ""
 
 
 def readable_paths(extra: Iterable[str] = ()) -> dict[str, bool]:
@@ -178,7 +167,8 @@ def _only_read(library: ctypes.CDLL, readable: dict[str, bool]) -> bool:
 
 def _only_compute() -> bool:
     """Refuse all system calls but those that compute, read what may be read and start threads."""
-    machine, column = MACHINES[platform.machine()]
+    name = platform.machine()
+    machine, column = ALLOWED[name][0], GUARDED_MACHINES.index(name)
     numbers = [int(call.split()[1 + column]) for call in PASSED.split(",")]
     return refuse_others(
         machine,

@@ -147,7 +147,7 @@ def _open(
     agents: AgentLike | Sequence[AgentLike],
     seed: int,
     options: dict[str, Any],
-    isolate: bool = False,
+    isolate: bool,
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
     """Make the game with its options, and the agents at its seats."""
     if isinstance(agents, str | Agent) or callable(agents):

@@ -11,7 +11,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
-from palestra.isolation.wall import unwalled_system
+from palestra.isolation.system import unwalled_system
 from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -60,6 +60,8 @@ def tournament_command(
     watch_port: WatchPort = 0,
 ) -> None:
     """Play a tournament between agents, or resume the unfinished one in the store."""
+    if isolate is None and suite and not unwalled_system():
+        isolate = True
     typed = {
         "environments": environments,
         "agents": split_agents(agents) if agents else None,
@@ -69,13 +71,12 @@ def tournament_command(
         "workers": workers,
         "engine": engine or None,
         "game_seconds": game_seconds,
-        "isolate": bool(suite) and not unwalled_system() if isolate is None else isolate,
+        "isolate": isolate,
     }
     named = {name: value for name, value in typed.items() if value not in (None, [])}
-    if isolate is None and not named["isolate"]:
-        del named["isolate"]  # the settings of a file or a store stay
-    elif named["isolate"] and settings is None and "seed" not in named:
-        named["seed"] = _secret_seed(store)
+    if isolate and settings is None and seed is None:
+        latest = _kept_settings(store)
+        named["seed"] = latest.seed if latest else secrets.randbits(SECRET_SEED)
     chosen = _settings(settings, store, _with_suite(suite, named))
     console = Console()
     with watched(watch, watch_port, f"palestra tournament, {store}", console) as page:
@@ -90,16 +91,14 @@ def tournament_command(
         raise typer.Exit(130)
 
 
-def _secret_seed(store: Path) -> int:
-    """The seed of the tournament in a store, or a new one that cannot be found by trying."""
+def _kept_settings(store: Path) -> Settings | None:
+    """The settings of the tournament in a store; None if there is none yet."""
     from palestra_arena.store import Store
 
-    if store.exists():
-        with Store(store) as opened:
-            latest = opened.settings()
-        if latest is not None:
-            return latest.seed
-    return secrets.randbits(SECRET_SEED)
+    if not store.exists():
+        return None
+    with Store(store) as opened:
+        return opened.settings()
 
 
 def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:
@@ -118,17 +117,14 @@ def _with_suite(name: str, typed: dict[str, Any]) -> dict[str, Any]:
 def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings:
     """Settings from a file or from the store to resume; the command line overrides them."""
     from palestra_arena.settings import read_data, settings_from
-    from palestra_arena.store import Store
 
     if file is not None:
         return settings_from(read_data(file) | typed, str(file))
-    if store.exists() and not {"environments", "agents"} <= set(typed):
+    latest = None if {"environments", "agents"} <= set(typed) else _kept_settings(store)
+    if latest is not None:
         import msgspec
 
-        with Store(store) as opened:
-            latest = opened.settings()
-        if latest is not None:
-            return settings_from(msgspec.to_builtins(latest) | typed)
+        return settings_from(msgspec.to_builtins(latest) | typed)
     for name, example in (
         ("environments", "games/TicTacToe-v0"),
         ("agents", "--agents random,mcts"),
@@ -141,10 +137,8 @@ def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings
 def _print_additions(settings: Settings, store: Path, console: Console) -> None:
     """Say what a rerun adds to the tournament in the store."""
     from palestra_arena.settings import additions
-    from palestra_arena.store import Store
 
-    with Store(store) as opened:
-        latest = opened.settings()
+    latest = _kept_settings(store)
     added = additions(latest, settings) if latest else []
     if added:
         console.print(f"adds to {store}: {'; '.join(added)}", soft_wrap=True, highlight=False)
@@ -160,8 +154,7 @@ def _play(
     """Run with a progress bar; False if it was stopped."""
     from palestra_arena.tournament import run_tournament
 
-    if store.exists():
-        _print_additions(settings, store, console)
+    _print_additions(settings, store, console)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
