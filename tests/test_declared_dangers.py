@@ -14,6 +14,7 @@ from palestra.catalogue.describe import names_file
 from palestra.kernel.options import option_hints
 
 PROGRAMS = {("palestra.sandbox", "run_program"), ("palestra.sandbox.run", "run_program")}
+SPECS = {spec.id: spec for spec in specs()}
 OWN_FILES = {"files", "beside", "__file__"}  # words of code that reads a file of its package
 
 
@@ -50,35 +51,35 @@ def is_followed(name):
     return name.startswith("palestra_")
 
 
+@cache
+def named(where, name):
+    """What a definition names, as (module, name), and whether it opens a file."""
+    if not is_followed(where):
+        return (), False
+    defined, imported = module(where)
+    if name not in defined:
+        return (imported[name],) if name in imported else (), False
+    node, found = defined[name], []
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id != name:
+            here = (where, inner.id)
+            found.append(here if inner.id in defined else imported.get(inner.id, here))
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+            source, attribute = imported.get(inner.value.id, ("", ""))
+            if source:
+                found.append((f"{source}.{attribute}".rstrip("."), inner.attr))
+    return tuple(dict.fromkeys(found)), reads_files(node)
+
+
 def reached(start):
-    """Every (module, name, definition) that a definition reaches by names."""
+    """Every (module, name) that a definition reaches by names."""
     waiting, seen = [start], set()
     while waiting:
-        where, name = waiting.pop()
-        if (where, name) in seen:
-            continue
-        seen.add((where, name))
-        if not is_followed(where):
-            yield where, name, None
-            continue
-        defined, imported = module(where)
-        if name not in defined:
-            if name in imported:
-                waiting.append(imported[name])
-            continue
-        node = defined[name]
-        yield where, name, node
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and inner.id != name:
-                waiting.append(
-                    imported.get(inner.id, (where, inner.id))
-                    if inner.id not in defined
-                    else (where, inner.id)
-                )
-            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
-                source, attribute = imported.get(inner.value.id, ("", ""))
-                if source:
-                    waiting.append((f"{source}.{attribute}".rstrip("."), inner.attr))
+        at = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting += named(*at)[0]
+    return seen
 
 
 def reads_files(node):
@@ -96,34 +97,30 @@ def reads_files(node):
     return (bare or bool(called & {"read_text", "read_bytes"})) and not names & OWN_FILES
 
 
-def dangers_of(spec):
-    where, _, name = spec.entry_point.partition(":")
-    runs, files = set(), set()
-    for place, part, node in reached((where, name)):
-        if (place, part) in PROGRAMS:
-            runs.add(place)
-        if node is not None and reads_files(node):
-            files.add(f"{place}.{part}")
-    return runs, files
-
-
-FOUND = {spec.id: dangers_of(spec) for spec in specs()}
+@cache
+def dangers_of(id):
+    """What an environment runs programs by, and which of its definitions read files."""
+    where, _, name = SPECS[id].entry_point.partition(":")
+    at = reached((where, name))
+    return at & PROGRAMS, {place for place in at if named(*place)[1]}
 
 
 def test_the_reader_finds_what_is_known():
-    assert FOUND["tasks/FastCode-v0"][0]
-    assert FOUND["games/AgentsNet-v0"][1]
-    assert not any(FOUND["games/TicTacToe-v0"])
+    assert dangers_of("tasks/FastCode-v0")[0]
+    assert dangers_of("games/AgentsNet-v0")[1]
+    assert not any(dangers_of("games/TicTacToe-v0"))
 
 
 @pytest.mark.parametrize("spec", specs(), ids=lambda spec: spec.id)
 def test_games_that_run_programs_say_so(spec):
     kind = load_entry_point(spec.entry_point)
-    assert (kind.runs_programs is not Game.runs_programs) == bool(FOUND[spec.id][0]), FOUND[spec.id]
+    assert (kind.runs_programs is not Game.runs_programs) == bool(dangers_of(spec.id)[0]), (
+        dangers_of(spec.id)
+    )
 
 
 @pytest.mark.parametrize("spec", specs(), ids=lambda spec: spec.id)
 def test_games_that_read_files_have_options_that_say_so(spec):
     hints = option_hints(load_entry_point(spec.entry_point))
     declared = [name for name, hint in hints.items() if names_file(hint)]
-    assert bool(declared) == bool(FOUND[spec.id][1]), FOUND[spec.id]
+    assert bool(declared) == bool(dangers_of(spec.id)[1]), dangers_of(spec.id)
