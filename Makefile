@@ -14,7 +14,7 @@ PACKAGES := core envs agents renderers $(wildcard plugins/*)
 EVERYTHING = $(INSTALL) --all-extras --group dev --group docs --group model \
 	$(foreach package,$(PACKAGES),--editable $(package) --requirements $(package)/pyproject.toml)
 
-.PHONY: play test again test-all exhaustive newest fast format docs fuzz release upgrade
+.PHONY: play test again test-all exhaustive newest fast costs format docs fuzz release upgrade
 
 play: $(BIN)/uv
 	$(INSTALL) --group model --editable "core[numba]" --editable envs --editable "agents[local]" \
@@ -23,9 +23,10 @@ play: $(BIN)/uv
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the
 # caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
-test again test-all exhaustive newest: export PYTHONDONTWRITEBYTECODE :=
-test again test-all exhaustive newest: export OMP_NUM_THREADS ?= 1
-test-all exhaustive newest: export PALESTRA_COMPILE_AFTER ?= 0
+TESTS := test again test-all exhaustive newest fast costs
+$(TESTS): export PYTHONDONTWRITEBYTECODE :=
+$(TESTS): export OMP_NUM_THREADS ?= 1
+test-all newest: export PALESTRA_COMPILE_AFTER ?= 0
 PREPARE = scripts/chromium.sh & browser=$$!; $(EVERYTHING)
 PYTEST = $(BIN)/pytest -n auto --dist worksteal
 define READ
@@ -49,11 +50,16 @@ test-all: $(BIN)/uv
 	@$(PREPARE) && wait $$browser
 	$(PYTEST) --all
 
-# a part of the exhaustive tests alone
+# a part of the exhaustive tests alone; MINUTES=10 begins none later than that
 exhaustive: SHARD ?= 0/24
 exhaustive: $(BIN)/uv
 	@$(PREPARE) && wait $$browser
-	$(PYTEST) --shard $(SHARD) $$(grep -rlE --include='test_*.py' 'mark\.exhaustive|conformance\(' $(PACKAGES) tests)
+	$(PYTEST) --shard $(SHARD) $(addprefix --minutes ,$(MINUTES))
+
+# measure all tests anew: tests/costs.tsv says which are too dear for `make test`
+costs: $(BIN)/uv
+	@$(PREPARE) && wait $$browser
+	$(PYTEST) --all --costs
 
 # all tests with the newest releases of everything, whose warnings are errors: what is coming
 newest: CONSTRAINTS :=
@@ -67,10 +73,10 @@ newest: $(BIN)/uv
 upgrade: $(BIN)/uv
 	$(BIN)/python scripts/upgrade.py
 
-# what to run while working: no tests that install distributions or start browsers
+# what to run while working: one quick case of each test
 fast: $(BIN)/uv
 	$(EVERYTHING)
-	$(BIN)/pytest -m "not slow" -x -q
+	$(PYTEST) --fast -q
 
 format: $(BIN)/uv
 	$(EVERYTHING)

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))  # also where `pythonpath` is another
-pytest_plugins = ("costs", "selection")
+pytest_plugins = ("selection", "costs")
 
 # Most tests play a few steps of options of their own. The kit and the tests of batches compile the
 # rules of every environment; with 0 everything compiles at once, as it does for users.
 os.environ.setdefault("PALESTRA_COMPILE_AFTER", "1")
+
+settings.register_profile("palestra", deadline=None)  # no test asserts wall time
+settings.load_profile("palestra")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs beside it
     signal.signal(signal.SIGINT, signal.default_int_handler)  # programs under test inherit this

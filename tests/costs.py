@@ -1,19 +1,24 @@
 """What each test costs: processor time of its process, and of those that it waited for.
 
-The run ends with its ten dearest tests, and with those that take more than `QUICK` seconds and are
-not marked slow. Seconds are those of a machine that counts to two millions in `COUNTED` of them, so
-that a slow machine finds no other tests dear. Compiling rules does not count: whichever test comes
-first compiles them for all.
+The run ends with its ten dearest tests, and fails if one takes more than `QUICK` seconds that is
+neither marked slow nor known to be dear. Seconds are those of a machine that counts to two millions
+in `COUNTED` of them, so that a slow machine finds no other tests dear. Compiling rules does not
+count: whichever test comes first compiles them for all.
+
+`pytest --costs` writes what the tests took that it ran, waiting and compiling included, into
+`costs.tsv`, by which `selection.py` chooses.
 """
 
 from __future__ import annotations
 
 import resource
+from collections import defaultdict
 from collections.abc import Generator
 from time import thread_time
 from typing import Any
 
 import pytest
+import selection
 from numba.core import event
 
 QUICK, COUNTED = 5.0, 0.1
@@ -29,9 +34,14 @@ def slowness() -> float:
     return max(1.0, (thread_time() - started) / COUNTED)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", action="store_true", help="write what the tests took to costs.tsv")
+
+
 class Costs:
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
+        self.took: defaultdict[str, float] = defaultdict(float)
         self.slow: set[str] = set()
         self.slowness = slowness()
         self.compiling = event.TimingListener()
@@ -56,13 +66,28 @@ class Costs:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.took[report.nodeid] += report.duration / self.slowness
         for name, value in report.user_properties:
             if name == NAME:
                 self.spent[report.nodeid], slow = value
                 self.slow |= {report.nodeid} if slow else set()
 
     def too_dear(self) -> list[str]:
-        return [test for test, s in self.spent.items() if s > QUICK and test not in self.slow]
+        dear = selection.costs().keys() | self.slow
+        return [test for test, s in self.spent.items() if s > QUICK and test not in dear]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workerinput"):
+            return
+        if self.too_dear():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not session.config.getoption("--costs"):
+            return
+        kept = {name: s for name, s in selection.costs().items() if name not in self.took}
+        found = {name: s for name, s in self.took.items() if s >= selection.CHEAP}
+        rows = sorted((name, s) for name, s in (kept | found).items())
+        text = "".join(f"{seconds:.1f}\t{name}\n" for name, seconds in rows)
+        selection.COSTS.write_text(text, "utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if len(self.spent) < 10:

@@ -1,9 +1,15 @@
 """Which tests run, and in which order.
 
-`make test` runs all but the exhaustive ones, `make exhaustive SHARD=2/24` a part of those, and
-`make test-all` everything. A test is exhaustive by its mark; of a parametrized one marked
-`exhaustive(sample=3)` three cases, evenly spread, are not. The dearest checks of the kit are
-exhaustive for options other than an environment's defaults. A test that is asked for by name runs.
+`make test` runs all but the exhaustive ones, `make exhaustive SHARD=2/24` a part of those,
+`make test-all` everything, and `make fast` one quick case of each test. A test that is asked for by
+name runs. Exhaustive are
+
+* tests marked so; of a parametrized one marked `exhaustive(sample=3)` all but three cases, evenly
+  spread;
+* the dearest checks of the kit, for options other than an environment's defaults;
+* cases that took `CHEAP` seconds or more when `costs.tsv` was measured, but for the cheapest of
+  each test, or of each check of the kit, that took `TOGETHER` seconds in all. Of a test marked
+  `essential` the cheapest case always runs.
 """
 
 from __future__ import annotations
@@ -11,16 +17,22 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 ENVIRONMENT = re.compile(r"[a-z]\w*/\w+-v\d+")
 DEAR = re.compile(r"\]:(compiled_equals_interpreted|resets_leave_nothing)\]$")  # of other options
+COSTS = Path(__file__).with_name("costs.tsv")
+CASE = re.compile(r"\[.*?(:\w+)?\]$")  # what a case is named by, but for a check of the kit
+CHEAP, TOGETHER = 0.2, 0.7
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the exhaustive tests too")
     parser.addoption("--shard", help="run a part of the exhaustive tests alone, such as 0/24")
+    parser.addoption("--fast", action="store_true", help="run one quick case of each test")
+    parser.addoption("--minutes", type=float, help="begin no test later than that")
     parser.addoption("--chosen", help="run only the tests that a file names, one a line")
 
 
@@ -45,11 +57,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = slow + sorted(quick, key=_environment)
 
 
+STARTED = monotonic()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run no test, and report none, after the minutes that were given."""
+    minutes = item.config.getoption("--minutes")
+    return True if minutes is not None and monotonic() - STARTED > 60 * minutes else None
+
+
 def _asked_for(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
     asked = config.getoption("--shard")
-    if config.getoption("--all") or any("::" in argument for argument in config.args):
+    by_name = any("::" in argument for argument in config.args)
+    if by_name or config.getoption("--all") or config.getoption("lf", False):
         return items
     exhaustive = _exhaustive(items)
+    if config.getoption("--fast"):
+        quick = [i for i in items if not (i in exhaustive or i.get_closest_marker("slow"))]
+        return list({_function(item): item for item in reversed(quick)}.values())[::-1]
     if asked is None:
         return [item for item in items if item not in exhaustive]
     shard, _, shards = asked.partition("/")
@@ -71,7 +97,7 @@ def _exhaustive(items: list[pytest.Item]) -> set[pytest.Item]:
     samples: dict[str, int] = {}
     for item in items:
         if (mark := item.get_closest_marker("exhaustive")) is not None:
-            function = item.nodeid.partition("[")[0]
+            function = _function(item)
             cases[function].append(item)
             samples[function] = mark.kwargs.get("sample", 0)
     found = {item for item in items if DEAR.search(item.nodeid)}
@@ -79,7 +105,37 @@ def _exhaustive(items: list[pytest.Item]) -> set[pytest.Item]:
         count = samples[function]
         sample = {number * len(listed) // count for number in range(count)}
         found.update(item for number, item in enumerate(listed) if number not in sample)
+    return found | _dear([item for item in items if item not in found])
+
+
+def _dear(items: list[pytest.Item]) -> set[pytest.Item]:
+    seconds = costs()
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.nodeid in seconds:
+            cases[CASE.sub(r"\1", item.nodeid)].append(item)
+    found = set()
+    for listed in cases.values():
+        listed.sort(key=lambda item: seconds[item.nodeid])
+        least = listed[0] if listed[0].get_closest_marker("essential") else None
+        left = TOGETHER
+        for item in listed:
+            left -= seconds[item.nodeid]
+            if left < 0 and item is not least:
+                found.add(item)
     return found
+
+
+def costs() -> dict[str, float]:
+    """The tests that took `CHEAP` seconds or more, and how many they took."""
+    if not COSTS.exists():
+        return {}
+    rows = (line.partition("\t") for line in COSTS.read_text("utf-8").splitlines())
+    return {name: float(seconds) for seconds, _, name in rows}
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def _environment(item: pytest.Item) -> str:

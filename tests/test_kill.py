@@ -29,6 +29,7 @@ FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked"
 @pytest.mark.slow
 @FORKS
 @pytest.mark.parametrize(("subject", "fewest"), SUBJECTS)
+@pytest.mark.essential
 def test_killed_at_some_boundaries_it_is_resumed_to_the_same_end(
     subject: str, fewest: int, tmp_path: Path
 ) -> None:

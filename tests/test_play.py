@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_a_newcomer_sees_a_game_and_is_told_what_to_type(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "play.py")]
     done = subprocess.run(

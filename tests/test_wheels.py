@@ -145,6 +145,7 @@ def test_a_bad_plugin_name_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.essential
 def test_everything_installs_from_wheels_and_plays(
     clean: CleanEnvironment, wheels: Path, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_full_context_is_said(model: palestra.Model) -> None:
     assert model.chat([Request((Message("user", "word " * 2000),))])[0].overflow
 
 
+@pytest.mark.essential
 def test_the_same_seed_writes_the_same(model: palestra.Model) -> None:
     one, same, other = (
         ask(model, temperature=1.5, seed=seed, max_tokens=12).text for seed in (1, 1, 2)

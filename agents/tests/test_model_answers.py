@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import palestra
 import pytest
@@ -55,27 +55,21 @@ class Server:
 
     def _serve(self, peer: socket.socket) -> None:
         """Answer requests until the client leaves."""
-        with peer:
+        with peer, peer.makefile("rb") as request:
             try:
-                while self._asked(peer):
+                while self._asked(request):
                     peer.sendall(self.raw)
                     if self.hangs_up:
                         return
             except OSError:
                 return
 
-    def _asked(self, peer: socket.socket) -> bool:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            more = peer.recv(65536)
-            if not more:
-                return False
-            data += more
-        head, _, body = data.partition(b"\r\n\r\n")
-        (size,) = [int(h.split(b":")[1]) for h in head.lower().split(b"\r\n") if b"th:" in h]
-        while len(body) < size:
-            body += peer.recv(65536)
-        return True
+    def _asked(self, request: BinaryIO) -> bool:
+        size = 0
+        while (line := request.readline()) not in (b"\r\n", b""):
+            if line.lower().startswith(b"content-length:"):
+                size = int(line.split(b":")[1])
+        return bool(line) and len(request.read(size)) == size
 
     def stop(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

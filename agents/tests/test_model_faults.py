@@ -69,15 +69,14 @@ class Server:
                 thread.start()
 
     def _serve(self, peer: socket.socket) -> None:
-        with peer, contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), peer, peer.makefile("rb") as request:
             peer.settimeout(5)
-            data = b""
-            while b"\r\n\r\n" not in data:
-                data += peer.recv(65536)
-            head, _, body = data.partition(b"\r\n\r\n")
-            (size,) = [int(h.split(b":")[1]) for h in head.lower().split(b"\r\n") if b"th:" in h]
-            while len(body) < size:
-                body += peer.recv(65536)
+            size = 0
+            while (line := request.readline()) not in (b"\r\n", b""):
+                if line.lower().startswith(b"content-length:"):
+                    size = int(line.split(b":")[1])
+            if not line or len(request.read(size)) < size:
+                return  # its client has gone
             with self._lock:
                 self.asked += 1
                 number = self.asked

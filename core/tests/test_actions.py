@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
 from palestra.kernel.actions import number_pattern, read_action
@@ -178,7 +178,6 @@ def test_a_long_text_is_read(written: str) -> None:
     assert read_action(written.format(text), SAYING, (Speak,)) == Speak(text)
 
 
-@settings(deadline=None)
 @given(st.text() | st.sampled_from(["<think>", "</think>", "a </thought x>", "\\<reasoning>"]))
 def test_what_is_said_is_read_as_it_was_said(text: str) -> None:
     said = Speak(text)

@@ -53,6 +53,7 @@ def agree(batch: Batch, row: int, episode: Episode) -> None:
 
 @pytest.mark.exhaustive(sample=12)
 @pytest.mark.parametrize("env", IDS)
+@pytest.mark.essential
 def test_compiled_lanes_equal_interpreted_episodes(env: str) -> None:
     follow(Batch(palestra.game(env), 3), 40, seed=5)
 
@@ -78,7 +79,7 @@ def test_lanes_of_drawn_maps_equal_interpreted_episodes(env: str, options: dict[
     batch.close()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**63), num_envs=st.integers(1, 5))
 def test_any_seed_and_size_equals_episodes(seed: int, num_envs: int) -> None:
     batch = Batch(palestra.game("games/KuhnPoker-v0"), num_envs)

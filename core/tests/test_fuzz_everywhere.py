@@ -177,7 +177,7 @@ def test_any_text_is_read_as_a_legal_action_or_refused(env: str) -> None:
     cut = st.tuples(st.sampled_from(written), st.integers(0, 30), st.integers(0, 30))
     parts = st.one_of(pieces, cut.map(lambda c: c[0][c[1] : c[2]]), st.sampled_from(written))
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.lists(parts, max_size=12).map("".join))
     def reads(text: str) -> None:
         try:

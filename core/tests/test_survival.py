@@ -188,6 +188,7 @@ def run(folder: Path, at: int, how: str = "fresh") -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_a_run_killed_anywhere_is_continued_to_the_same_end(tmp_path: Path) -> None:
     run(tmp_path / "whole", -1)
     whole = {r.number: r.steps for r in read_records(tmp_path / "whole" / "episode.jsonl")}

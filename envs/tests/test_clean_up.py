@@ -316,7 +316,7 @@ def test_water_under_a_player_is_put_into_words() -> None:
     assert "- water under a player: (1, 0), (0, 0)" in game.describe(state, 0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, steps=st.integers(0, 12), draw=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
     seed: int, steps: int, draw: int
@@ -332,7 +332,7 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
         assert sum(river_cells(game.config, other)) == sum(river_cells(game.config, state))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, steps=st.integers(0, 12), draw=SEEDS)
 def test_imagined_maps_fit_what_is_seen(seed: int, steps: int, draw: int) -> None:
     game = CleanUp(map="random", num_players=4, sight=3, time_out=3, depletion=0.9)

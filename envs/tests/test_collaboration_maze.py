@@ -76,7 +76,7 @@ def graph(game: CollaborationMaze, walls: tuple[Cell, ...]) -> Any:
 # Mazes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, rows=st.integers(2, 12), columns=st.integers(2, 12), seats=st.integers(1, 5))
 def test_mazes_have_a_way_and_every_cell_is_shown_to_one_player(
     seed: int, rows: int, columns: int, seats: int
@@ -93,7 +93,7 @@ def test_mazes_have_a_way_and_every_cell_is_shown_to_one_player(
     assert max(shares.values(), default=0) - min(shares[p] for p in range(seats)) <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, rows=st.integers(2, 12), columns=st.integers(2, 12))
 def test_distances_are_those_of_networkx(seed: int, rows: int, columns: int) -> None:
     game = CollaborationMaze(rows=rows, columns=columns)
@@ -340,7 +340,7 @@ def agreement(turn: Turn) -> Any:
 
 
 @given(codes=st.lists(st.integers(0, 2), min_size=35, max_size=35), limit=st.integers(60, 200))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_messages_about_maps_are_read_as_they_are_written(codes: list[int], limit: int) -> None:
     game = CollaborationMaze(rows=5, columns=7, message_limit=limit)
     messages = list(map_messages(codes, game))

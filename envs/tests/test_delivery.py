@@ -121,7 +121,7 @@ def test_robots_block_one_another_without_harm() -> None:
 # The city
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, rows=st.integers(5, 14), columns=st.integers(5, 14), litter=st.floats(0, 1))
 def test_streets_are_connected_and_steps_are_networkxs(
     seed: int, rows: int, columns: int, litter: float
@@ -198,7 +198,7 @@ def test_margin_and_break_even_are_read_off_a_record() -> None:
     assert measure(poor, ["break-even"]) == {}  # it never pays off
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int) -> None:
     game, rng = Delivery(num_players=3), Rng(seed)

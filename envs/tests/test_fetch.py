@@ -94,7 +94,7 @@ def test_the_nearer_spot_is_looked_at_first_where_all_are_alike() -> None:
     assert plan(game, state) == (pytest.approx(10 - 1 - 1 - (0 + 5 + 7) / 3), GO)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=SEEDS, stale=st.sampled_from([0.0, 0.2, 0.6]))
 def test_no_plan_beats_knowing_all_and_none_is_worse_than_staying(seed: int, stale: float) -> None:
     game = Fetch(**SMALL, stale=stale)
@@ -178,7 +178,7 @@ def test_memory_is_stale_as_often_as_said() -> None:
     assert fmean(moved) == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / 2000) ** 0.5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_redrawing_what_is_hidden_leaves_views_alone_and_mugs_differ(seed: int) -> None:
     game, rng = Fetch(num_players=2), Rng(seed)

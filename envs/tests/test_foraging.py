@@ -223,7 +223,7 @@ def test_time_runs_out_unless_the_last_step_takes_the_last_food(last: int) -> No
     assert outcome.scores == (0.0 if last == STAY else 1.0,)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, players=st.integers(2, 6), coop=st.booleans())
 def test_collecting_everything_is_worth_one_to_all_together(
     seed: int, players: int, coop: bool
@@ -239,7 +239,7 @@ def test_collecting_everything_is_worth_one_to_all_together(
 # The start
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     game=st.builds(
         Foraging,
@@ -364,7 +364,7 @@ def test_reading_a_view_gives_levels_and_offsets() -> None:
     assert game.read(game.observe(state, 0)) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, steps=st.integers(0, 20), sight=st.integers(1, 4), draw=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
     seed: int, steps: int, sight: int, draw: int
@@ -437,7 +437,7 @@ def test_players_are_named_when_all_are_in_sight() -> None:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(one=SEEDS, other=SEEDS, sight=st.integers(1, 3))
 def test_equal_views_read_equally(one: int, other: int, sight: int) -> None:
     game = Foraging(num_players=2, rows=5, columns=5, max_food=1, sight=sight)
@@ -512,7 +512,7 @@ def _drawn(cells: Any) -> dict[tuple[int, int], str]:
 # States as values
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, steps=st.integers(0, 15))
 def test_clones_and_pickles_are_equal_to_the_byte(seed: int, steps: int) -> None:
     game = Foraging(num_players=3)
@@ -542,7 +542,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[Episode, Episode]:
 
 
 @pytest.mark.exhaustive(sample=1)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, draw=SEEDS)
 def test_compiled_rules_equal_the_interpreted_to_the_bit(
     pair: tuple[Episode, Episode], seed: int, draw: int
@@ -634,7 +634,7 @@ def test_a_forager_holds_back_where_loading_in_vain_costs() -> None:
         assert decision.action == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, steps=st.integers(0, 10))
 def test_a_forager_decides_by_what_it_sees(seed: int, steps: int) -> None:
     game = Foraging(num_players=3, sight=2, max_food=4)
@@ -664,7 +664,7 @@ def test_the_potential_is_the_distance_to_the_nearest_food() -> None:
     assert terms == {"food-distance": pytest.approx(0.9 * -4 / 15 + 5 / 15)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, gamma=st.floats(0.5, 1.0), steps=st.integers(1, 30))
 def test_shaping_sums_to_minus_the_first_potential(seed: int, gamma: float, steps: int) -> None:
     game = Foraging(num_players=2, max_steps=steps)

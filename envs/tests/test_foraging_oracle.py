@@ -87,7 +87,7 @@ def without_the_far(game: Foraging, view: Any) -> Any:
     return np.array([*things[: game.max_food], own, *near, *rest], np.float32).ravel()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(game=GAMES, seed=SEEDS)
 def test_every_step_matches_the_public_implementation(game: Foraging, seed: int) -> None:
     state, rng, oracle = game.initial_state(seed), Rng(seed), oracle_of(game)
@@ -110,7 +110,7 @@ def test_every_step_matches_the_public_implementation(game: Foraging, seed: int)
     assert list(game.scores(state)) == [player.score for player in oracle.players]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(game=GAMES, seed=SEEDS)
 def test_what_the_public_implementation_spawns_fits_our_rules(game: Foraging, seed: int) -> None:
     oracle = oracle_of(game)

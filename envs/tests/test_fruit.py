@@ -35,7 +35,7 @@ def play_out(episode: Episode, agent: Any) -> Episode:
     return episode
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(places=st.lists(PLACES, min_size=2, max_size=7, unique=True))
 def test_the_shortest_tour_is_the_best_of_all_orders(places: list[tuple[int, int]]) -> None:
     start, *fruits = places
@@ -104,7 +104,7 @@ def test_who_sees_little_finds_all_fruit_by_walking_the_rows() -> None:
     assert episode.outcome.reason == "all fruit was eaten"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int) -> None:
     game, rng = Fruit(num_players=3, sight=1), Rng(seed)

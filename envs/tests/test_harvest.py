@@ -299,7 +299,7 @@ def test_patches_are_laid_out_by_size_and_too_far_apart_to_help_each_other() -> 
 
 
 @given(seed=SEEDS, players=st.integers(1, 10))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_players_start_apart_on_marked_cells(seed: int, players: int) -> None:
     game = Harvest(level="PPPPP\nAAAAA\nPPPPP\n.....", num_players=players)
     taken = places(game.initial_state(seed))
@@ -411,7 +411,7 @@ def test_the_rules_tell_of_random_maps_and_print_none() -> None:
     assert not any("@@" in row for row in text.split("\n"))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, steps=st.integers(0, 12), time_out=st.sampled_from([0, 4]), draw=SEEDS)
 def test_imagined_patches_fit_what_is_seen(seed: int, steps: int, time_out: int, draw: int) -> None:
     game = Harvest(map="random", num_players=5, patches=6, sight=3, time_out=time_out)
@@ -520,7 +520,7 @@ def test_players_learn_where_they_start() -> None:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, steps=st.integers(0, 12), time_out=st.sampled_from([0, 4]), draw=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
     seed: int, steps: int, time_out: int, draw: int

@@ -92,7 +92,7 @@ def test_a_disc_stops_where_one_more_push_would_not_bring_it_nearer(seed: int) -
 # Where to
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(players=st.lists(POINTS, min_size=1, max_size=5), marks=st.lists(POINTS, max_size=5))
 def test_the_assignment_is_the_best_of_all(players: list[Any], marks: list[Any]) -> None:
     found = assign(players, marks)
@@ -107,14 +107,14 @@ def test_the_assignment_is_the_best_of_all(players: list[Any], marks: list[Any])
     assert total == pytest.approx(best)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(players=st.lists(POINTS, min_size=1, max_size=3), first=st.integers(0, 3))
 def test_the_goal_is_never_left_out(players: list[Any], first: int) -> None:
     marks = [np.array(corner) for corner in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
     assert first in assign(players, marks, first)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     places=st.lists(POINTS, min_size=3, max_size=5),
     weights=st.lists(st.floats(0.1, 1), min_size=5, max_size=5),

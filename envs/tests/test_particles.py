@@ -102,7 +102,7 @@ def test_a_listener_hears_one_step_later_and_only_the_speaker_sees_the_goal() ->
 
 @pytest.mark.parametrize("sight", [0.0, 0.6])
 @pytest.mark.parametrize(("scenario", "options"), SCENARIOS.items())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**64 - 1))
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
     scenario: str, options: dict[str, Any], sight: float, seed: int

@@ -125,7 +125,7 @@ def test_collisions_are_resolved_whoever_has_which_seat(
         assert play(game, state, *[names[i] for i in order]) == [then[i] for i in order]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=SEEDS, following=st.booleans())
 def test_permuted_seats_move_alike_and_nobody_shares_a_cell(seed: int, following: bool) -> None:
     game, rng = game_on(OPEN, 8, following=following), Rng(seed)
@@ -153,7 +153,7 @@ def test_a_wall_is_no_legal_move() -> None:
 # Maps and distances
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=SEEDS,
     kind=st.sampled_from(["random", "maze", "warehouse"]),

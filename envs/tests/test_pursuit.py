@@ -176,7 +176,7 @@ def test_the_episode_ends_with_the_last_evader_or_when_time_is_up() -> None:
     assert outcome.results == ("truncated",) * 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_everybody_starts_on_the_floor_and_not_beside_his_like(seed: int) -> None:
     game = Pursuit()
@@ -284,7 +284,7 @@ def test_the_rules_tell_of_random_maps_and_print_none() -> None:
     assert "...." in Pursuit().rules_for(0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, density=st.floats(0, 0.9), draw=SEEDS)
 def test_imagined_maps_fit_what_is_seen_and_are_one_region(
     seed: int, density: float, draw: int
@@ -346,7 +346,7 @@ def test_catches_are_told_to_all_and_moves_only_to_who_made_them() -> None:
     assert events[3].text == "Caught by player_0 and player_1: an evader."
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS, steps=st.integers(0, 8), draw=SEEDS)
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(
     seed: int, steps: int, draw: int
@@ -494,7 +494,7 @@ def walked(before: tuple[int, int], after: tuple[int, int]) -> int:
     return PUBLIC[WAYS.index((after[0] - before[0], after[1] - before[1]))]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=SEEDS,
     rows=st.integers(4, 9),

@@ -151,7 +151,7 @@ def test_tokens_are_heard_anywhere_a_step_later_and_places_only_near() -> None:
         game.parse(state, 0, "dance")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, game=st.sampled_from(["score", "order"]))
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, game: str) -> None:
     world, rng = SignalForaging(game=game, num_players=3, num_foods=4), Rng(seed)

@@ -93,7 +93,7 @@ def test_walls_on_the_line_hide_what_is_behind_them_both_ways(
     assert ("player_1 in row" in game.describe(state, 0)) == seen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS)
 def test_seeing_is_mutual_and_never_further_than_sight(seed: int) -> None:
     game = XLand(rows=9, columns=9, sight=3, density=0.9)
@@ -161,7 +161,7 @@ def test_flags_start_at_home_and_carrying_one_over_pays_the_team() -> None:
         assert paid == ([1.0, 0.0, 1.0, 0.0] if step == 5 else [0.0] * 4)  # column 3 of 9 is home
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, players=st.integers(1, 4))
 def test_drawn_goals_are_written_and_hardly_ever_hold_at_the_start(seed: int, players: int) -> None:
     game = XLand(num_players=players)
@@ -198,7 +198,7 @@ def test_the_script_reaches_goals_in_the_fewest_steps(goal: Any, steps: int) -> 
         assert play(game, state, ACTIONS[action], "stay")[0] == (step == steps)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, relation=st.sampled_from(["independent", "shared", "rival"]))
 def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, relation: str) -> None:
     game, rng = XLand(num_players=3, relation=relation), Rng(seed)

@@ -33,6 +33,7 @@ DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
     "client",
     [*(pytest.param(one, marks=pytest.mark.exhaustive) for one in OWN_ENVIRONMENT), *DEVELOPMENT],
 )
+@pytest.mark.essential
 def test_client(client: str) -> None:
     python = sys.executable
     if client in OWN_ENVIRONMENT:

@@ -86,7 +86,7 @@ def holds(f: Any, word: tuple[frozenset[str], ...], i: int) -> bool:
     raise AssertionError(f)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(formulas)
 def test_the_automaton_agrees_with_the_semantics_on_all_short_words(text: str) -> None:
     formula = parse(text)
@@ -100,7 +100,7 @@ def test_the_automaton_agrees_with_the_semantics_on_all_short_words(text: str) -
     assert [automaton.accepts(word) for word in words] == expected
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(formulas)
 def test_what_is_allowed_can_be_completed_and_nothing_else(text: str) -> None:
     try:

@@ -266,7 +266,7 @@ def test_orders_are_read_by_member() -> None:
 
 @pytest.mark.parametrize("junk", [" ", "\n", "a ", ": ", "- ", "player_0 "])
 def test_a_mediator_that_floods_is_read_in_time(junk: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read_orders(junk * (40_000 // len(junk)), ["player_0"])
     read_final(junk * (40_000 // len(junk)))
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -140,7 +140,7 @@ def tree_model(right: dict[tuple[int, int, int], bool]) -> Free:
     return Free(answer)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(2, 3), st.integers(0, 2**32 - 1))
 def test_values_of_the_tree_are_means_of_the_leaves_below(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

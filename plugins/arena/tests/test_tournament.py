@@ -129,6 +129,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.essential
 def test_kill_minus_9_loses_only_the_running_game(tmp_path: Path) -> None:
     path, script = tmp_path / "a.db", tmp_path / "run.py"
     script.write_text(KILLED)

@@ -98,6 +98,7 @@ def perft(simulator: Simulator, depth: int) -> int:
         (POSITION_6, [46, 2_079, 89_890, 3_894_594]),
     ],
 )
+@pytest.mark.essential
 def test_move_sequences_match_the_published_counts(fen: str, published: list[int]) -> None:
     simulator = open_at(fen)
     assert [perft(simulator, depth + 1) for depth in range(len(published))] == published
@@ -127,6 +128,7 @@ def read_all(episode: Episode, theirs: Any) -> dict[int, int]:
     return matched
 
 
+@pytest.mark.essential
 def test_random_games_agree_with_openspiel() -> None:
     pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
     rng, chess = random.Random(1), pyspiel.load_game("chess")

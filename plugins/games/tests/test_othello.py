@@ -131,6 +131,7 @@ def test_move_sequences_match_the_published_counts() -> None:
     assert perft(GAME, 8) == [4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216]
 
 
+@pytest.mark.essential
 def test_random_games_agree_with_openspiel() -> None:
     pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
     theirs = pyspiel.load_game("othello")

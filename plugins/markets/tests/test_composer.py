@@ -40,7 +40,7 @@ def by_programme(components: list[Component], budget: int, kinds: int) -> int:
 ROW = st.tuples(st.integers(1, 40), st.integers(1, 100), st.integers(0, 3))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(ROW, min_size=1, max_size=25), st.integers(1, 300), st.sampled_from([0, 4]))
 def test_the_optimum_is_that_of_mixed_integer_programming(
     rows: Any, budget: int, kinds: int

@@ -41,7 +41,7 @@ def numbers(book: OrderBook, sent: int) -> list[int]:
 
 
 @given(ORDERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_order_is_lost_and_the_book_never_crosses(steps: list[object]) -> None:
     book, sent = OrderBook(ticks=TICKS, capacity=60), 0
     flow: Counter[str] = Counter()
@@ -64,7 +64,7 @@ def test_no_order_is_lost_and_the_book_never_crosses(steps: list[object]) -> Non
 
 
 @given(ORDERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_best_price_trades_first_and_at_one_price_the_earliest(steps: list[object]) -> None:
     book = OrderBook(ticks=TICKS, capacity=60)
     for step in steps:

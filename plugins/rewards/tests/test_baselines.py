@@ -104,7 +104,7 @@ APART = [entry.name for entry in entries("group") if entry.name not in TOGETHER]
 
 
 @pytest.mark.parametrize("name", [*APART, "reinforce:baseline=mean", "vspo:blend=1"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
 def test_opponents_change_nothing_in_a_learners_advantages(name: str, seed: int) -> None:
     """Two policies that change seats between episodes, over several tasks."""
@@ -141,7 +141,7 @@ def test_splits_are_tasks_of_their_own() -> None:
     assert tasks([record, other]) == [0, 1]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seeds=st.lists(st.integers(0, 3), min_size=1, max_size=4), n=st.integers(1, 3))
 def test_siblings_share_a_task_and_no_others_do(seeds: list[int], n: int) -> None:
     agents = ["random", "random"]
@@ -167,7 +167,7 @@ class Fumbler(palestra.ScriptedAgent):
         return Decision(99 if illegal else turn.sample(self.rng), usage=usage)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(refusals=st.lists(st.integers(0, 3), min_size=1, max_size=5))
 def test_refused_answers_cost_what_they_took(refusals: list[int]) -> None:
     (record,) = palestra.play(TICTACTOE, agents=[Fumbler(refusals), "random"], invalid="retry:3")

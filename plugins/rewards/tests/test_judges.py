@@ -427,7 +427,7 @@ def test_what_a_seat_says_cannot_pose_as_the_judges_chat() -> None:
 def test_a_judge_that_floods_is_read_in_time(junk: str) -> None:
     """Each took seconds or more, or raised: they were read in quadratic or cubic time."""
     judge = Judge(lambda _: junk * (40_000 // len(junk)))
-    started = time.perf_counter()
+    started = time.process_time()
     for read in (
         lambda: write_rubric(judge, "answer", "right"),
         lambda: read_comments(judge, ["well done"]),
@@ -436,7 +436,7 @@ def test_a_judge_that_floods_is_read_in_time(junk: str) -> None:
     ):
         with contextlib.suppress(palestra.InvalidOption):
             read()
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.slow

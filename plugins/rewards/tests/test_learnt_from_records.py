@@ -123,7 +123,7 @@ def test_a_model_writes_the_task_of_what_was_done() -> None:
 # Value systems
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_weights_of_a_known_agent_come_back(values: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -136,7 +136,7 @@ def test_weights_of_a_known_agent_come_back(values: int, seed: int) -> None:
     assert found.sum() == pytest.approx(1.0)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_the_meaning_of_a_value_comes_back_from_comparisons(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

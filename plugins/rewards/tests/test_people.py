@@ -182,7 +182,7 @@ ANY = sorted({entry.name for entry in entries("group")} - OF_SEATS)
 
 
 @pytest.mark.parametrize("name", ANY)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
 def test_two_people_at_a_seat_are_credited_as_if_each_had_one(name: str, seed: int) -> None:
     """Four seats, and the same turns as two seats at which a second person followed the first."""

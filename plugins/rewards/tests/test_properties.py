@@ -60,7 +60,7 @@ def single(group: Group) -> Group:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), episodes=st.integers(4, 14))
 def test_every_turn_gets_a_finite_number(name: str, seed: int, episodes: int) -> None:
     group = ready(name, drawn(seed, episodes=episodes))
@@ -70,7 +70,7 @@ def test_every_turn_gets_a_finite_number(name: str, seed: int, episodes: int) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), value=st.sampled_from([0.0, 0.1, -3.7, 1e6]))
 def test_constant_rewards_give_numbers(name: str, seed: int, value: float) -> None:
     group = drawn(seed)
@@ -79,7 +79,7 @@ def test_constant_rewards_give_numbers(name: str, seed: int, value: float) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000))
 def test_single_member_groups_give_numbers(name: str, seed: int) -> None:
     group = ready(name, drawn(seed, task=np.arange(12)))
@@ -94,7 +94,7 @@ def test_truncated_episodes_give_numbers(name: str, cut: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["grpo", "rloo", "dr-grpo", "canon", "self-play-preference"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000))
 def test_a_rollout_alone_in_its_task_earns_nothing(name: str, seed: int) -> None:
     group = drawn(seed, seats=1, task=np.arange(12), facts={}, parent=None)
@@ -102,7 +102,7 @@ def test_a_rollout_alone_in_its_task_earns_nothing(name: str, seed: int) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ORDERED])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), data=st.data())
 def test_the_order_of_rollouts_does_not_matter(name: str, seed: int, data: Any) -> None:
     group = ready(name, drawn(seed))

@@ -223,7 +223,7 @@ def test_a_dummy_of_a_common_payoff_game_gets_nothing() -> None:
         assert estimate(name, group).values.tolist() == [1, 0, 1, 0]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), members=st.integers(2, 4), dummy=st.integers(0, 3))
 def test_credit_in_common_payoff_games_is_that_of_the_coalitions_worth(
     seed: int, members: int, dummy: int

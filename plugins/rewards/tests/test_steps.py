@@ -134,7 +134,7 @@ def test_potential_terms_of_a_game_of_turns_do_not_depend_on_the_moves(dynamic: 
     assert len(lengths) > 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seats=st.integers(1, 5),
     seed=st.integers(0, 10_000),
@@ -158,7 +158,7 @@ def test_potential_terms_sum_to_minus_the_potential_of_a_seats_first_turn(
     assert sums == pytest.approx({seat: -potential for seat, potential in first.items()})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seats=st.integers(1, 5),
     seed=st.integers(0, 2**32),

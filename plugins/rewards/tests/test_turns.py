@@ -166,7 +166,7 @@ def test_the_better_decision_is_told_apart_under_unequal_visits() -> None:
     assert firsts.tolist() == [1] * 10 + [-1] * 10
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), lean=st.floats(0.05, 0.95), seats=st.integers(1, 3))
 def test_tree_values_equal_means_over_shared_beginnings(seed: int, lean: float, seats: int) -> None:
     """Plain loops over rollouts that are drawn unequally, with different agents on the seats."""

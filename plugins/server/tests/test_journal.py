@@ -114,6 +114,7 @@ def start(folder, port):
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path):
     process, url = start(tmp_path, 0)
     client = Server(url)

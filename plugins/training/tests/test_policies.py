@@ -146,6 +146,7 @@ def test_lora_without_peft_says_what_to_install(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("policies", ["shared", "seat"])
+@pytest.mark.essential
 def test_adapters_are_learned_and_the_model_stays(tmp_path, policies):
     pytest.importorskip("peft")
     plan = replace(

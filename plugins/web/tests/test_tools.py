@@ -34,7 +34,7 @@ def read(text: str) -> TextAction:
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_arguments_that_json_holds_are_read_back_as_written(values: dict[str, Any]) -> None:
     made = call("search_lodging", **values)
     assert read(DESK.action_text(STATE, 0, made)) == made
@@ -43,7 +43,7 @@ def test_any_arguments_that_json_holds_are_read_back_as_written(values: dict[str
 
 @pytest.mark.parametrize("game", [DESK, WORLD], ids=["desk", "world"])
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whatever_constrained_decoding_writes_is_a_legal_call(game: Any, data: Any) -> None:
     state = game.initial_state(1)
     legal = game.legal(state, 0)
