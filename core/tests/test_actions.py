@@ -53,10 +53,26 @@ def read(text: str) -> TextAction:
         ('{"type": "Bid", "amount": 4}', Bid(4)),
         ('Here, as asked:\n{"type": "Speak", "text": "hi"}', Speak("hi")),
         ("Bid (amount=5)", Bid(5)),
+        ("Bid(amount=５)", Bid(5)),
+        ("Speak(text='５ \\'６')", Speak("５ '６")),
+        ("<answer>Bid(amount=5)</answer>", Bid(5)),
+        ("İß <answer>\nBid(amount=5)\n</answer>", None),
+        ("İß.\n<answer>\nBid(amount=5)\n</answer>", Bid(5)),
+        ("They bid 3. <action>Bid(amount=4)</action>", Bid(4)),
+        ("The answer is \\boxed{Fold()}.", Fold()),
+        ('{"action": "Bid(amount=4)"}', Bid(4)),
+        ('{"reasoning": "two } of {", "action": {"type": "Bid", "amount": 4}}', Bid(4)),
+        ("Speak(text='<answer>Fold()</answer>')", Speak("<answer>Fold()</answer>")),
+        ('Speak(text=\'{"move": "Fold()"}\')', Speak('{"move": "Fold()"}')),
+        ('{"type": "Speak", "text": "\\\\boxed{Fold()}"}', Speak("\\boxed{Fold()}")),
     ],
 )
-def test_moves_are_read_out_of_what_surrounds_them(text: str, action: TextAction) -> None:
-    assert read(text) == action
+def test_moves_are_read_out_of_what_surrounds_them(text: str, action: TextAction | None) -> None:
+    if action is None:
+        with pytest.raises(InvalidAction, match="no action is stated"):
+            read(text)
+    else:
+        assert read(text) == action
 
 
 @pytest.mark.parametrize(

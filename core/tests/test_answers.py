@@ -36,6 +36,11 @@ COLUMNS = {str(number): number for number in range(1, 8)}
         ("3 is tempting.\nFinal answer: 4", 4),
         ("First I thought of 3.\n\n4", 4),
         ("```\n4\n```", 4),
+        ("４", 4),
+        ("Move: ４", 4),
+        ("<answer>４</answer>", 4),
+        ('{"move": 4}', 4),
+        ('{"reasoning": "{3} loses", "move": "４"}', 4),
     ],
 )
 def test_a_stated_move_is_read(answer: str, move: int) -> None:

@@ -1,12 +1,13 @@
 """Every installed environment reads the answer that was stated, or refuses: a corpus over all ids.
 
-Each line below is what a language model may write around a legal move `{m}`, with another legal
-move `{o}` and another player `{p}` in it. What is played must be `{m}` where the line states it,
-and nothing at all where it does not.
+Each line below is what a language model may write around a legal move `{m}`, which is `{j}` in
+JSON, with another legal move `{o}` and another player `{p}` in it. What is played must be `{m}`
+where the line states it, and nothing at all where it does not.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +46,33 @@ STATED = (
     "Move: {o}\n\nWait, that loses.\n\nMove: {m}",
     "| move | value |\n|---|---|\n| {o} | -1 |\n\nFinal answer: {m}",
     "Zuerst {o}, dann {m}.\n\nFinal answer: {m}",
+    "\\boxed{{{m}}}",
+    "$\\boxed{{{m}}}$",
+    "$$\n\\boxed{{{m}}}\n$$",
+    "\\[\\boxed{{{m}}}\\]",
+    "**\\boxed{{{m}}}**",
+    "\\boxed{{\\text{{{m}}}}}",
+    "The answer is \\boxed{{{m}}}",
+    "{o} loses. The final answer is $\\boxed{{{m}}}$.",
+    "Final answer: \\boxed{{{m}}}",
+    "<think>{o}</think>\n\\boxed{{{m}}}",
+    "<answer>{m}</answer>",
+    "<ANSWER> {m} </ANSWER>",
+    "<answer>\n{m}\n</answer>\n",
+    "<move>{m}</move>",
+    "<action>{m}</action>",
+    "<think>{o}</think>\n<answer>{m}</answer>",
+    "{o} loses. <answer>{m}</answer>",
+    "Move: <answer>{m}</answer>",
+    "<answer>{o}</answer>\nNo, that loses.\n<answer>{m}</answer>",
+    '{{"move": {j}}}',
+    '{{"action": {j}}}',
+    '{{"Answer": {j}}}',
+    '{{\n  "move": {j}\n}}\n',
+    '```json\n{{"move": {j}}}\n```',
+    '{{"reasoning": "not {{x}}", "move": {j}}}',
+    'Final answer: {{"move": {j}}}',
+    '<answer>{{"move": {j}}}</answer>',
 )
 STATED_IN_LISTS = (  # only where moves are listed
     "[{m}]",
@@ -100,7 +128,33 @@ NOT_STATED = (
     "{m}\n<think>or rather",
     "<thinking>\n{m}\n</thinking>",
     "<b>{m}</b>",
-    "\\boxed{{{m}}}",
+    "\\boxed{{}}",
+    "\\boxed{{{m} or {o}}}",
+    "I would never do \\boxed{{{m}}}",
+    "{p}: \\boxed{{{m}}}",
+    "> \\boxed{{{m}}}",
+    "\\boxed{{{m}}}\nBut that loses.",
+    "<think>\\boxed{{{m}}}</think>",
+    "<answer></answer>",
+    "<answer>{m}",
+    "<answer>{m} or {o}</answer>",
+    "<answer>{m}</answer> or not",
+    "<answer>{o}</answer> <answer>{m}</answer>",
+    "<answer>{o} <answer>{m}</answer>",
+    "<answer>{m}</move>",
+    "{p}: <answer>{m}</answer>",
+    "{p}: Ha. <answer>{m}</answer>",
+    "{p} wrote:\n<answer>{m}</answer>",
+    '{p} said "Ha. <answer>{m}</answer>"',
+    "> <answer>{m}</answer>",
+    "- <move>{m}</move>",
+    '{{"player": "{p}", "move": {j}}}',
+    '{{"move": {j}, "action": {j}}}',
+    '{{"move": {j}, "move": {j}}}',
+    '{{"move": [{j}]}}',
+    '[{{"move": {j}}}]',
+    '{{"moves": {j}}}',
+    '{p} sent {{"move": {j}}}',
     "```\n{m}\n```\nor not",
     "There are 3 ways, 4 of them {m}",
     "{m} {m}",
@@ -169,6 +223,7 @@ def misread(episode: Episode, rng: Rng) -> list[str]:
     words = {
         "m": episode.action_text(seat, move),
         "o": episode.action_text(seat, other),
+        "j": json.dumps(episode.action_text(seat, move)),
         "p": f"player_{seat + 1}",
     }
     found = []

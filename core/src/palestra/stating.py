@@ -1,4 +1,4 @@
-"""The words with which an answer states its own move, and those that give it to somebody else.
+"""The words and marks with which an answer states its own move, and those that give it to others.
 
 "Move: 4" and "I'll play:" over a line "4" state the speaker's move; "They played:" over the same
 line does not, nor does "Legal moves:" over a list. This module imports nothing of Palestra.
@@ -6,8 +6,10 @@ line does not, nor does "Legal moves:" over a list. This module imports nothing 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Sequence
+from typing import Any
 
 LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
 LABEL = re.compile(
@@ -68,3 +70,94 @@ def _listed(line: str, bare: str, moves: Container[str]) -> bool:
     """Whether a line looks like one move of a list: a legal one, a call or one word."""
     one_word = " " not in bare and not bare.endswith((":", "："))
     return one_word or bare in moves or _CALL.fullmatch(line.strip()) is not None
+
+
+STATED = ("answer", "move", "action")  # tags, and keys of a JSON object
+THOUGHTS = ("analysis", "explanation", "plan", "rationale", "reasoning", "thought", "thoughts")
+_END = " \t\r\n*_`$."
+_BOX = re.compile(r"\\boxed\s*\{(?:\\text\s*\{([^{}]*)\}|([^{}]*))\}(?:\\[\])])?\Z")
+_BEFORE_BOX = re.compile(r"(?:\$+|\\[\[(])\s*\Z")
+_TAG = re.compile(rf"</({'|'.join(STATED)})\s*>\Z", re.IGNORECASE)
+_SENTENCES = re.compile(r"(?![-+•–>|\d])[^:\"“”`\n]*[.!?;]\s+")
+_IS = re.compile(r"\b(?:is|be)\s*\Z", re.IGNORECASE)
+_OBJECTS = 20  # opening braces, from the end, that are tried
+_WIDE = re.compile("""'(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*"|[０-９]""", re.DOTALL)
+
+
+def undressed(text: str) -> str:
+    """An answer that ends in a box, tags or a small JSON object, with a label in place of them.
+
+    Read so are `\\boxed{4}`, `<answer>4</answer>` (or move, action) and `{"move": 4}`, which may
+    hold thoughts besides: all say "Move: 4". The words before them are judged as before a label.
+    """
+    for _ in range(3):  # such as an object in tags
+        end = text.rstrip(_END)
+        found = _boxed(end) or _tagged(end) or _keyed(end)
+        if found is None:
+            break
+        text = _labelled(*found)
+    return text
+
+
+def _labelled(before: str, move: str) -> str:
+    if "(" not in move and "{" not in move:
+        move = " ".join(move.split())
+    begin = before.rfind("\n") + 1
+    if said := _SENTENCES.match(before, begin):
+        before, begin = f"{before[: said.end()].rstrip()}\n{before[said.end() :]}", said.end()
+    line = before[begin:].rstrip(" \t*_`")
+    if line.endswith(":"):
+        return f"{before} {move}"
+    return f"{before}: {move}" if _IS.search(line) else f"{before}Move: {move}"
+
+
+def _boxed(text: str) -> tuple[str, str] | None:
+    found = _BOX.search(text, max(0, len(text) - 1_000))
+    if found is None:
+        return None
+    return _BEFORE_BOX.sub("", text[: found.start()]), found[1] or found[2] or ""
+
+
+def _tagged(text: str) -> tuple[str, str] | None:
+    closed = _TAG.search(text, max(0, len(text) - 100))
+    if closed is None:
+        return None
+    opened = list(re.finditer(rf"<{closed[1]}\s*>", text[: closed.start()], re.IGNORECASE))
+    inside = text[opened[-1].end() : closed.start()].strip() if opened else "</"
+    return None if "</" in inside else (text[: opened[-1].start()], inside)
+
+
+def _keyed(text: str) -> tuple[str, str] | None:
+    start = len(text) if text.endswith("}") else 0
+    for _ in range(_OBJECTS):
+        start = text.rfind("{", 0, start)
+        if start < 0:
+            return None
+        try:
+            pairs, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if end == len(text) and (move := _stated_by(pairs)):
+            return text[:start], move
+    return None
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, strict=False)
+
+
+def _stated_by(pairs: Any) -> str:
+    """The move of an object, as pairs, that has one, perhaps thoughts, and nothing else."""
+    keys = [str(key).casefold() for key, _ in pairs]
+    own = [value for key, value in pairs if str(key).casefold() in STATED]
+    if len(own) != 1 or len(set(keys)) < len(keys) or not {*keys} <= {*STATED, *THOUGHTS}:
+        return ""
+    if isinstance(own[0], tuple):  # a typed action, as an object
+        return json.dumps(dict(own[0]), ensure_ascii=False)
+    return str(own[0]) if type(own[0]) in (str, int) else ""
+
+
+def plain_digits(text: str) -> str:
+    """A text whose full-width digits outside quotation marks are those of ASCII."""
+    if text.isascii():
+        return text
+    return _WIDE.sub(lambda f: f[0] if f[0][0] in "'\"" else str(int(f[0])), text)

@@ -507,6 +507,21 @@ def test_the_observation_holds_the_position() -> None:
         ("Move: Qf5.", "f3f5"),
         ("I move Qa8.", None),
         ("After some thought.\nNb1", "c3b1"),
+        ("1. Nxd7", "e5d7"),
+        ("1.Nxd7", "e5d7"),
+        ("Move: 1. Nxd7!", "e5d7"),
+        ("My move is:\n\n1. dxe6", "d5e6"),
+        ("d5-e6", "d5e6"),
+        ("Ne5-d7", "e5d7"),
+        ("\\boxed{Ne5xd7}", "e5d7"),
+        ("<answer>1. Ne5-d7</answer>", "e5d7"),
+        ("2. Nxd7", None),
+        ("1... Nxd7", None),
+        ("1. dxe6\n2. Nxd7", None),
+        ("0. dxe6\n1. Nxd7", None),
+        ("1. Nxd7 Nxd7", None),
+        ("They played:\n1. Nxd7", None),
+        ("d5-e6-e7", None),
         ("Nd8", None),
     ],
 )
@@ -517,6 +532,14 @@ def test_algebraic_notation_is_read(text: str, move: str | None) -> None:
             episode.parse(0, text)
     else:
         assert GAME.action_text(episode.state, 0, episode.parse(0, text)) == move
+
+
+def test_a_move_of_black_is_numbered_with_dots() -> None:
+    episode = push(at("4k3/3p4/8/8/8/8/3P4/4K3 w - - 0 40"), "d2d4")
+    for text in ("40... d5", "40…d5", "d7-d5"):
+        assert GAME.action_text(episode.state, 1, episode.parse(1, text)) == "d7d5"
+    with pytest.raises(InvalidAction, match="no legal move is stated"):
+        episode.parse(1, "40. d5")
 
 
 def test_ambiguous_notation_is_refused_and_says_what_it_could_be() -> None:

@@ -19,7 +19,7 @@ import msgspec
 from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
-from palestra.stating import introduced_otherwise
+from palestra.stating import introduced_otherwise, plain_digits, undressed
 
 
 class TextAction(msgspec.Struct, frozen=True, tag=True):
@@ -296,7 +296,7 @@ def stated_action(text: str, names: Container[str]) -> str:
     """
     if len(text) > LONGEST_ANSWER:
         return ""
-    text, inside = said(text), 0
+    text, inside = undressed(said(text)), 0
     starts = []
     for start in _START.finditer(text):
         if start.start("action") < inside:
@@ -310,8 +310,8 @@ def stated_action(text: str, names: Container[str]) -> str:
             before = text[:begin].rpartition("\n")[0].splitlines()
             if introduced_otherwise(before, explicit=True):
                 return ""
-            call, read = text[begin:end], end - begin <= LONG_CALL or text[begin] == "{"
-            return call if read or _PLAIN.fullmatch(call) else ""
+            call, long = plain_digits(text[begin:end]), end - begin > LONG_CALL
+            return "" if long and call[0] != "{" and not _PLAIN.fullmatch(call) else call
     return ""
 
 

@@ -1,11 +1,11 @@
 """Parsing the move that a player stated, and nothing else.
 
-An answer states its move on its last line: the move alone, or after a label ("Move: …"). What
-cannot change the meaning is allowed around a move: spaces, square brackets, a pair of quotation
-marks or back-ticks, asterisks, underscores, one full stop, and another case if the game's moves
-differ by more than case. Prose and thoughts are never searched for a legal move, nor are lists,
-quotations and lines that a speaker begins ("player_1: …") or that introduce something else ("They
-played:"): an answer that states none is refused.
+An answer states its move on its last line: the move alone, after a label ("Move: …"), in a box or
+in tags (`palestra.stating`). What cannot change the meaning is allowed around a move: spaces,
+square brackets, a pair of quotation marks or back-ticks, asterisks, underscores, one full stop, and
+another case if the game's moves differ by more than case. Prose and thoughts are never searched for
+a legal move, nor are lists, quotations and lines that a speaker begins ("player_1: …") or that
+introduce something else ("They played:"): an answer that states none is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
-from palestra.stating import LABEL, introduced_otherwise
+from palestra.stating import LABEL, introduced_otherwise, plain_digits, undressed
 
 LONGEST_ANSWER = 100_000  # characters; a longer answer is not parsed
 FORM = "write the move alone on the last line, or after 'Move:'"
@@ -38,18 +38,16 @@ def stated_moves(text: str, moves: Container[str] = ()) -> list[str]:
 
     Empty if the line above introduces what follows as something else: "They played:".
     """
-    lines = [line.strip() for line in said(text[-LONGEST_ANSWER:]).splitlines()]
+    lines = [line.strip() for line in undressed(said(text[-LONGEST_ANSWER:])).splitlines()]
     while lines and not lines[-1].strip("`"):  # empty, or the end of a code fence
         lines.pop()
     line = lines.pop() if lines else ""
-    if _ITEM.match(line):
-        return [line]
-    found = LABEL.search(line)
-    labelled = found if found and not _reports(line[: found.start()]) else None
+    item, found = _ITEM.match(line) is not None, LABEL.search(line)
+    labelled = found if found and not (item or _reports(line[: found.start()])) else None
     if introduced_otherwise(lines, moves, explicit=labelled is not None):
         return []
     readings = [line, labelled["move"]] if labelled else [line]
-    return [form for reading in readings for form in _bare(reading)]
+    return readings if item else [form for reading in readings for form in _bare(reading)]
 
 
 def _reports(before: str) -> bool:
@@ -68,7 +66,7 @@ def _strip_marks(move: str) -> str:
 
 def _bare(move: str) -> list[str]:
     """A move with what may surround it removed step by step."""
-    move = " ".join(move.split())
+    move = " ".join(plain_digits(move).split())
     forms, stops = [move], 1
     for _ in range(3):  # such as **[4].**
         move = _strip_marks(move)

@@ -108,6 +108,8 @@ ENDINGS = (
 )
 LETTERS = dict(zip(range(-6, 7), "kqrbnp.PNBRQK", strict=True))
 MOVE = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([NBRQ]?)[+#]?")
+NUMBERED = re.compile(r"\s*(\d{1,4})(\.{3}|…|\.)\s*")
+HYPHEN = re.compile(r"([a-h][1-8])-([a-h][1-8])")
 CASTLING = re.compile(r"(O-O-O|O-O|0-0-0|0-0)[+#]?")
 
 
@@ -404,7 +406,8 @@ class Chess(ArrayGame[ChessState]):
             return super().parse(state, seat, text)
         except InvalidAction as error:
             for word in stated_moves(text):
-                found = list(self.read_algebraic(state, seat, word.rstrip("!")))
+                move = HYPHEN.sub(r"\1\2", self._unnumbered(state, text, word)).rstrip("!")
+                found = list(self.read_algebraic(state, seat, move))
                 if len(found) == 1:
                     return found[0]
                 if found:
@@ -412,6 +415,18 @@ class Chess(ArrayGame[ChessState]):
                     why = f"{word} can be any of {names}"
                     raise InvalidAction(text, error.legal, error.example, why) from error
             raise
+
+    def _unnumbered(self, state: ChessState, text: str, word: str) -> str:
+        """A move without its number, as in "1. e4" or "1... e5"; an item of a list keeps it."""
+        half_moves = self.start.seat + int(state.turn)
+        number, dots = (
+            self.start.number + half_moves // 2,
+            ("...", "…") if half_moves % 2 else (".",),
+        )
+        above = text.strip("` \n").rpartition("\n")[0].split("\n")[-1]
+        start = NUMBERED.match(word)
+        own = start and start[1] == str(number) and start[2] in dots
+        return word[start.end() :] if start and own and not NUMBERED.match(above) else word
 
     def read_algebraic(self, state: ChessState, seat: int, text: str) -> Iterator[int]:
         """The legal moves that a text in standard algebraic notation, such as Nbd7, can mean."""
