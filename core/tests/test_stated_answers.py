@@ -53,7 +53,7 @@ STATED = (
     "**\\boxed{{{m}}}**",
     "\\boxed{{\\text{{{m}}}}}",
     "The answer is \\boxed{{{m}}}",
-    "{o} loses. The final answer is $\\boxed{{{m}}}$.",
+    "That loses. The final answer is $\\boxed{{{m}}}$.",
     "Final answer: \\boxed{{{m}}}",
     "<think>{o}</think>\n\\boxed{{{m}}}",
     "<answer>{m}</answer>",
@@ -62,7 +62,7 @@ STATED = (
     "<move>{m}</move>",
     "<action>{m}</action>",
     "<think>{o}</think>\n<answer>{m}</answer>",
-    "{o} loses. <answer>{m}</answer>",
+    "That loses. <answer>{m}</answer>",
     "Move: <answer>{m}</answer>",
     "<answer>{o}</answer>\nNo, that loses.\n<answer>{m}</answer>",
     '{{"move": {j}}}',
@@ -75,6 +75,8 @@ STATED = (
     '<answer>{{"move": {j}}}</answer>',
 )
 STATED_IN_LISTS = (  # only where moves are listed
+    "{o} loses. The final answer is $\\boxed{{{m}}}$.",
+    "{o} loses. <answer>{m}</answer>",
     "[{m}]",
     '"{m}"',
     "“{m}”",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Sequence
+from itertools import accumulate
 from typing import Any
 
 LABELS = ("answer", "move", "action", "choice", "final answer", "final move", "final action")
@@ -75,7 +76,9 @@ def _listed(line: str, bare: str, moves: Container[str]) -> bool:
 STATED = ("answer", "move", "action")  # tags, and keys of a JSON object
 THOUGHTS = ("analysis", "explanation", "plan", "rationale", "reasoning", "thought", "thoughts")
 _END = " \t\r\n*_`$."
-_BOX = re.compile(r"\\boxed\s*\{(?:\\text\s*\{([^{}]*)\}|([^{}]*))\}(?:\\[\])])?\Z")
+_BOX = re.compile(r"\\boxed\s*\{")
+_TEXT = re.compile(r"\\text\s*\{(.*)\}", re.DOTALL)
+_AFTER_BOX = re.compile(r"\s*\\[\])]\Z")
 _BEFORE_BOX = re.compile(r"(?:\$+|\\[\[(])\s*\Z")
 _TAG = re.compile(rf"</({'|'.join(STATED)})\s*>\Z", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?![-+•–>|\d])[^:\"“”`\n]*[.!?;]\s+")
@@ -112,10 +115,21 @@ def _labelled(before: str, move: str) -> str:
 
 
 def _boxed(text: str) -> tuple[str, str] | None:
-    found = _BOX.search(text, max(0, len(text) - 1_000))
-    if found is None:
+    text = _AFTER_BOX.sub("", text)
+    opened = list(_BOX.finditer(text, max(0, len(text) - 10_000))) if text.endswith("}") else []
+    if not opened:
         return None
-    return _BEFORE_BOX.sub("", text[: found.start()]), found[1] or found[2] or ""
+    inside = text[opened[-1].end() : -1]
+    plain = _TEXT.fullmatch(inside)
+    if plain and _balanced(plain[1]):
+        inside = plain[1]
+    before = _BEFORE_BOX.sub("", text[: opened[-1].start()])
+    return (before, inside) if _balanced(inside) else None
+
+
+def _balanced(text: str) -> bool:
+    depths = list(accumulate({"{": 1, "}": -1}.get(character, 0) for character in text))
+    return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
 def _tagged(text: str) -> tuple[str, str] | None:
