@@ -196,6 +196,7 @@ def test_any_text_is_read_as_a_legal_action_or_refused(env: str) -> None:
 @pytest.mark.slow
 @pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("number", range(ROTATION))
+@pytest.mark.essential
 def test_the_environments_of_the_day_are_fuzzed(number: int) -> None:
     """Each day others, in rotation: the day's number is the seed, and is printed."""
     env = IDS[(TODAY * ROTATION + number) % len(IDS)]
