@@ -115,7 +115,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def play(server: Server, folder: Path, **settings: Any) -> list[EpisodeRecord]:
-    agent = f"llm:openai:small@{server.url},mode=choice,retries=0,timeout=0.7"
+    agent = f"llm:openai:small@{server.url},mode=choice,retries=0,timeout=1.5"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return palestra.play(KUHN, agents=[agent, agent], episodes=EPISODES, out=folder, **settings)
@@ -132,8 +132,8 @@ def usage(**tokens: Any) -> Conduct:
 
 ODD = "answered something that is not a chat completion"
 FAULTS: dict[str, tuple[Conduct | str, str]] = {
-    "hangs": ("hang", "did not answer within 0.7 s"),
-    "drips": ("drip", "did not answer within 0.7 s"),
+    "hangs": ("hang", "did not answer within 1.5 s"),
+    "drips": ("drip", "did not answer within 1.5 s"),
     "floods": ("flood", "the answer is longer than 32 MiB"),
     "floods an error": ("flood 500", "the answer is longer than 32 MiB"),
     "hangs up": (lambda peer: None, "cannot be reached"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from palestra.kernel.actions import stated_action
 from palestra.kernel.answers import find_stated
@@ -93,3 +95,31 @@ def test_an_explicit_move_counts_unless_it_is_said_to_be_another(line: str, stat
 def test_a_megabyte_of_lines_is_read() -> None:
     assert find_stated("Legal moves:\n" + "3\n" * 500_000 + "4", MOVES) == 4  # far above
     assert find_stated("x" * 1_000_000 + ":\n4", MOVES) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\boxed{" * 14_000 + "}",
+        "\\boxed{" + "{}" * 40_000 + "}",
+        "$" * 90_000 + "\\boxed{4}",
+        "." + " " * 90_000 + "\\boxed{4}",
+        "is " * 30_000 + "\\boxed{4}",
+        "\\boxed{\\text{" + " " * 90_000 + "}}",
+        "<answer>" * 11_000 + "</answer>",
+        "<answer" + " " * 90_000 + "</answer>",
+        '{"move":' * 12_000 + "}",
+        "{" * 90_000 + "}",
+        '{"move": [' + "1," * 40_000 + "1]}",
+        "'" * 89_999 + "４",
+        "'\\" * 45_000 + "４",
+    ],
+    ids=lambda text: text[:9],
+)
+def test_a_long_statement_is_read_in_no_time(text: str) -> None:
+    spent = []
+    for _ in range(3):
+        started = process_time()
+        find_stated(text, {"4": 4, "5": 5})
+        spent.append(process_time() - started)
+    assert min(spent) < 0.05

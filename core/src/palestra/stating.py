@@ -78,13 +78,11 @@ THOUGHTS = ("analysis", "explanation", "plan", "rationale", "reasoning", "though
 _END = " \t\r\n*_`$."
 _BOX = re.compile(r"\\boxed\s*\{")
 _TEXT = re.compile(r"\\text\s*\{(.*)\}", re.DOTALL)
-_AFTER_BOX = re.compile(r"\s*\\[\])]\Z")
-_BEFORE_BOX = re.compile(r"(?:\$+|\\[\[(])\s*\Z")
 _TAG = re.compile(rf"</({'|'.join(STATED)})\s*>\Z", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?![-+•–>|\d])[^:\"“”`\n]*[.!?;]\s+")
-_IS = re.compile(r"\b(?:is|be)\s*\Z", re.IGNORECASE)
-_OBJECTS = 20  # opening braces, from the end, that are tried
-_WIDE = re.compile("""'(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*"|[０-９]""", re.DOTALL)
+_IS = re.compile(r"\b(?:is|be)\Z", re.IGNORECASE)
+_OBJECTS = 10  # opening braces, from the end, that are tried
+_WIDE = re.compile(r"""'(?:[^'\\]|\\.)*+(?:'|\Z)|"(?:[^"\\]|\\.)*+(?:"|\Z)|[０-９]""", re.DOTALL)
 
 
 def undressed(text: str) -> str:
@@ -111,11 +109,11 @@ def _labelled(before: str, move: str) -> str:
     line = before[begin:].rstrip(" \t*_`")
     if line.endswith(":"):
         return f"{before} {move}"
-    return f"{before}: {move}" if _IS.search(line) else f"{before}Move: {move}"
+    return f"{before}: {move}" if _IS.search(line[-10:]) else f"{before}Move: {move}"
 
 
 def _boxed(text: str) -> tuple[str, str] | None:
-    text = _AFTER_BOX.sub("", text)
+    text = text.removesuffix("\\]").removesuffix("\\)").rstrip(_END)
     opened = list(_BOX.finditer(text, max(0, len(text) - 10_000))) if text.endswith("}") else []
     if not opened:
         return None
@@ -123,7 +121,7 @@ def _boxed(text: str) -> tuple[str, str] | None:
     plain = _TEXT.fullmatch(inside)
     if plain and _balanced(plain[1]):
         inside = plain[1]
-    before = _BEFORE_BOX.sub("", text[: opened[-1].start()])
+    before = text[: opened[-1].start()].rstrip(" \t$").removesuffix("\\[").removesuffix("\\(")
     return (before, inside) if _balanced(inside) else None
 
 
