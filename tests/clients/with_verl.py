@@ -132,7 +132,7 @@ def test_rows_of_the_page_are_what_the_loop_reads(
         ({"env": COMMONS}, {}, True, "a row needs"),
         ({**START, "seat": 3}, {}, True, "seats 0 to 2, not 3"),
         ({**START, "opponents": ["first"]}, {}, True, "2 other seats; got 1"),
-        (START, {"prompt_length": 8}, True, "rollout.prompt_length is 8"),
+        ({**START, "seat": 0}, {"prompt_length": 8}, True, "rollout.prompt_length is 8"),
         (START, {}, False, "calculate_log_probs=True"),
     ],
 )
