@@ -79,8 +79,9 @@ class Costs:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workerinput"):
             return
-        asked = session.config.option
-        if self.too_dear() and not (asked.shard or asked.all):
+        asked, everything = session.config.option, pytest.Config.ArgsSource.TESTPATHS
+        quick = session.config.args_source is everything and not (asked.shard or asked.all)
+        if quick and self.too_dear():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if not session.config.getoption("--costs"):
             return
