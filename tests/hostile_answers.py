@@ -1,10 +1,10 @@
-"""Chat completions with one part broken, enumerated: every wrong value in every field."""
+"""Chat completions with one part broken, enumerated, and the requests that they answer."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 LONE = "\\ud83d"
 VALUES = (
@@ -79,3 +79,12 @@ def broken(path: tuple[Any, ...], value: str, sound: Any = SOUND) -> bytes:
         return {n: put(one, rest[1:]) if n == rest[0] else one for n, one in part.items()}
 
     return json.dumps(put(sound, path)).replace(f'"{HOLE}"', value).encode()
+
+
+def whole_request(stream: BinaryIO) -> bool:
+    """Read one HTTP request; False if its client has gone before the end of it."""
+    size = 0
+    while (line := stream.readline()) not in (b"\r\n", b""):
+        if line.lower().startswith(b"content-length:"):
+            size = int(line.split(b":")[1])
+    return bool(line) and len(stream.read(size)) == size

@@ -74,8 +74,11 @@ def _asked_for(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.I
         return items
     exhaustive = _exhaustive(items)
     if config.getoption("--fast"):
-        quick = [i for i in items if not (i in exhaustive or i.get_closest_marker("slow"))]
-        return list({_function(item): item for item in reversed(quick)}.values())[::-1]
+        first: dict[str, pytest.Item] = {}
+        for item in items:
+            if item not in exhaustive and not item.get_closest_marker("slow"):
+                first.setdefault(_function(item), item)
+        return list(first.values())
     if asked is None:
         return [item for item in items if item not in exhaustive]
     shard, _, shards = asked.partition("/")

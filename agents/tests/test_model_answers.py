@@ -12,11 +12,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import palestra
 import pytest
-from hostile_answers import SOUND, VALUES, broken, places
+from hostile_answers import SOUND, VALUES, broken, places, whole_request
 from palestra import ModelError
 from palestra.agents.models import Message, Reply, Request
 from palestra_agents.models.openai import OpenAIModel
@@ -57,19 +57,12 @@ class Server:
         """Answer requests until the client leaves."""
         with peer, peer.makefile("rb") as request:
             try:
-                while self._asked(request):
+                while whole_request(request):
                     peer.sendall(self.raw)
                     if self.hangs_up:
                         return
             except OSError:
                 return
-
-    def _asked(self, request: BinaryIO) -> bool:
-        size = 0
-        while (line := request.readline()) not in (b"\r\n", b""):
-            if line.lower().startswith(b"content-length:"):
-                size = int(line.split(b":")[1])
-        return bool(line) and len(request.read(size)) == size
 
     def stop(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

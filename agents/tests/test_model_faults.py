@@ -17,6 +17,7 @@ from typing import Any
 
 import palestra
 import pytest
+from hostile_answers import whole_request
 from palestra import EpisodeRecord, ModelError
 from palestra.agents.models import Message, PartialReplies, Reply, Request
 from palestra_agents.models.openai import OpenAIModel
@@ -71,12 +72,8 @@ class Server:
     def _serve(self, peer: socket.socket) -> None:
         with contextlib.suppress(OSError), peer, peer.makefile("rb") as request:
             peer.settimeout(5)
-            size = 0
-            while (line := request.readline()) not in (b"\r\n", b""):
-                if line.lower().startswith(b"content-length:"):
-                    size = int(line.split(b":")[1])
-            if not line or len(request.read(size)) < size:
-                return  # its client has gone
+            if not whole_request(request):
+                return
             with self._lock:
                 self.asked += 1
                 number = self.asked

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 
-from palestra.stating import LABEL, introduced_otherwise, plain_digits, undressed
+from palestra.stating import LABEL, THOUGHTS, introduced_otherwise, plain_digits, undressed
 
 LONGEST_ANSWER = 100_000  # characters; a longer answer is not parsed
 FORM = "write the move alone on the last line, or after 'Move:'"
 
 THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)\b[^<>]*>", re.I)
 _ITEM = re.compile(r"[*_+•–-]\s|\d+[.)]\s|[>|]")  # one of several, perhaps, or a quotation
-_OWN = re.compile(r"^[*_]*(?:analysis|explanation|plan|rationale|reasoning|thoughts?)[*_]*:", re.I)
+_OWN = re.compile(rf"^[*_]*(?:{'|'.join(THOUGHTS)})[*_]*:", re.I)
 _AROUND = "*_ \t"
 _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
 

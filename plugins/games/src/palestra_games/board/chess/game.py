@@ -418,14 +418,11 @@ class Chess(ArrayGame[ChessState]):
 
     def _unnumbered(self, state: ChessState, text: str, word: str) -> str:
         """A move without its number, as in "1. e4" or "1... e5"; an item of a list keeps it."""
-        half_moves = self.start.seat + int(state.turn)
-        number, dots = (
-            self.start.number + half_moves // 2,
-            ("...", "…") if half_moves % 2 else (".",),
-        )
+        position = self.position(state)
+        dots = ("...", "…") if position.seat else (".",)
         above = text.strip("` \n").rpartition("\n")[0].split("\n")[-1]
         start = NUMBERED.match(word)
-        own = start and start[1] == str(number) and start[2] in dots
+        own = start and start[1] == str(position.number) and start[2] in dots
         return word[start.end() :] if start and own and not NUMBERED.match(above) else word
 
     def read_algebraic(self, state: ChessState, seat: int, text: str) -> Iterator[int]:
