@@ -61,6 +61,14 @@ class ImaginesWhatIsKept(SharedMemory):
 
 
 @dataclass(frozen=True)
+class KeepsTheDeal(KuhnPoker):
+    """What is imagined has the cards that were really dealt."""
+
+    def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
+        return self.clone(state)
+
+
+@dataclass(frozen=True)
 class LeaksInTheArray(KuhnPoker):
     @staticmethod
     def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
@@ -275,6 +283,7 @@ class KeysTheTurn(Negotiation):
             "imagined_worlds_keep_secrets",
             "Sort what is hidden before you shuffle",
         ),
+        (KeepsTheDeal, "imagined_worlds_keep_secrets", "which differ in state.deck["),
         (ImaginesWhatIsKept, "imagined_worlds_keep_secrets", "played another move at step"),
         (LendsItsPrices, "turns_give_what_is_their_own", "writing into turn.legal of seat 0"),
         (LendsItsPicture, "turns_give_what_is_their_own", "changes ['scene'] in this episode"),

@@ -6,13 +6,16 @@ with random numbers of their own choice learns which order the truth was in.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from palestra.kernel.episode import Episode
 from palestra.kernel.rng import Rng
+from palestra.testing.parts import different_parts
 from palestra.testing.privacy import needs_secrets, spread, states_of
-from palestra.testing.subject import Subject, play_long, require, same, sight
+from palestra.testing.subject import Failed, Subject, plain, play_long, same, sight
 
 SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
@@ -21,13 +24,15 @@ FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
 ANOTHER = 8  # how often another legal move is drawn
+DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
+TWINS = 12  # of them that are played on
 
 
 def imagined_worlds_keep_secrets(subject: Subject) -> None:
     """A player who cannot tell two worlds apart imagines the same in both.
 
-    The other world is one that `determinize` drew, or one in which somebody made another move that
-    this player did not see.
+    The other world is one that `determinize` drew, one in which somebody made another move that
+    this player did not see, or one that another seed dealt.
     """
     needs_secrets(subject)
     for seed in range(SEEDS):
@@ -41,15 +46,44 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
             for one, two, seat, where in _after_unseen_moves(subject, seed):
                 _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
 
+    for one, two, seat, where in _after_unseen_deals(subject):
+        _imagine_alike(subject, one, two, seat, where)
+
+
+def _after_unseen_deals(subject: Subject) -> Iterator[tuple[Any, Any, int, str]]:
+    """Two states that a seat cannot tell apart, since it does not see what another seed dealt."""
+    deals = [subject.episode(seed) for seed in range(DEALS)]
+    for seat in range(min(subject.game.num_players, WATCHING)):
+        keyed: dict[bytes, list[int]] = defaultdict(list)
+        for seed, episode in enumerate(deals):
+            keyed[episode.state_key(seat)].append(seed)
+        alike: dict[str, list[int]] = defaultdict(list)
+        for seed in (seed for seeds in keyed.values() if len(seeds) > 1 for seed in seeds):
+            seen = sight(deals[seed], seat, array=subject.has_array_view)
+            alike[repr(plain(seen))].append(seed)
+        pairs = [pair for seeds in alike.values() for pair in pairwise(seeds)]
+        for seed, other in spread(pairs, TWINS, seat):
+            one, two = deals[seed].fork(), deals[other].fork()
+            yield one.state, two.state, seat, f"seeds {seed} and {other}, at the beginning"
+            for step, actions in play_long(one.fork(), Rng(seed)):
+                if step >= AFTER or not _both_act(one, two, actions, {}):
+                    break
+                if not _sees_the_same(subject, one, two, seat):
+                    break
+                yield one.state, two.state, seat, f"seeds {seed} and {other}, after step {step}"
+
 
 def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
     game, drawn = subject.game, Rng(seat + 1).word()
     first, second = (game.determinize(state, seat, Rng(drawn)) for state in (one, two))
-    require(
-        game.state_key(first) == game.state_key(second),
+    if game.state_key(first) == game.state_key(second):
+        return
+    parts = ", ".join(f"state.{part}" for part in different_parts(first, second)[:3]) or "something"
+    raise Failed(
         f"{where}: what player {seat} imagines betrays what is hidden from them: for two worlds "
-        "that they cannot tell apart, the same random numbers make determinize() draw two others. "
-        "Sort what is hidden before you shuffle it, or draw it as the game does at its beginning",
+        f"that they cannot tell apart, the same random numbers make determinize() give two others, "
+        f"which differ in {parts}. Sort what is hidden before you shuffle it, or draw it as the "
+        "game does at its beginning",
         "determinize() depends on what is hidden",
     )
 

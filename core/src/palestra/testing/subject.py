@@ -137,6 +137,15 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def plain(value: Any) -> Any:
+    """A value whose repr says all that is in it: arrays as lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
 def require(condition: bool, message: str, cause: str = "") -> None:
     """Fail with a message; see `Failed` for the cause."""
     if not condition:

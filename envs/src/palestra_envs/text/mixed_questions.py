@@ -26,6 +26,7 @@ Left out: the paper's data sets; questions are drawn.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -144,13 +145,8 @@ class MixedQuestions(TextGame[Quiz]):
     def initial_state(self, seed: int | None = None) -> Quiz:
         rng = Rng.seeded(seed)
         held = {office: [rng.choice(HOLDERS) for _ in range(10)] for office in OFFICES}
-        notes = tuple(
-            f"{office} in {NOTED - 4 + year}: {names[year]}"
-            for office, names in held.items()
-            for year in range(5)
-        )
-        # need and kind go round, so that half of the questions of every kind need the tool
-        drawn = [_draw(rng, n % 3, n // 3 % 2 == 1, held) for n in range(self.questions)]
+        notes = _noted(held)
+        drawn = [_draw(rng, kind, needed, held) for kind, needed in self._kinds()]
         order = [rng.word() for _ in drawn]
         pairs = sorted(zip(order, drawn, strict=True), key=lambda pair: pair[0])
         return Quiz(rng, tuple(question for _, question in pairs), notes)
@@ -186,7 +182,10 @@ class MixedQuestions(TextGame[Quiz]):
         state.at, state.told = state.at + 1, ""
         text = f"You answer {asked.choices[action.choice - 1]!r}."
         paid = {"answers": 1 / self.questions} if right else {}
-        return Step({0: paid}, events=[Event("answer", text)])
+        events = [Event("answer", text)]
+        if state.at < self.questions:
+            events.append(Event("reveal", "", {"question": state.at + 1}))
+        return Step({0: paid}, events=events)
 
     def outcome(self, state: Quiz) -> Outcome | None:
         if state.at < self.questions:
@@ -214,17 +213,27 @@ class MixedQuestions(TextGame[Quiz]):
         }
 
     def determinize(self, state: Quiz, seat: int, rng: Rng) -> Quiz:
-        """Draw answers that the player cannot know anew: those of questions that need a tool."""
+        """Draw anew the questions to come, the answer to this one if only a tool knows it, and
+        notes that were not read yet."""
         imagined = self.clone(state)
-        imagined.questions = tuple(
-            self._imagined(state, number, rng) for number in range(self.questions)
+        asked = list(state.questions[: state.at + 1])
+        if state.at < self.questions and asked[-1].needed and not state.told:
+            asked[-1] = replaced(asked[-1], rng.between(0, CHOICES - 1))
+        held = {office: [rng.choice(HOLDERS) for _ in range(10)] for office in OFFICES}
+        if any(question.kind == FACTS for question in asked):
+            for place, note in enumerate(state.notes):
+                held[OFFICES[place // 5]][place % 5] = note.partition(": ")[2]
+        imagined.notes = _noted(held)
+        left = sorted(
+            (Counter(self._kinds()) - Counter((q.kind, q.needed) for q in asked)).elements()
         )
+        rng.shuffle(left)
+        imagined.questions = (*asked, *(_draw(rng, kind, need, held) for kind, need in left))
         return imagined
 
-    def _imagined(self, state: Quiz, number: int, rng: Rng) -> Question:
-        asked = state.questions[number]
-        known = number < state.at or (number == state.at and state.told) or not asked.needed
-        return asked if known else replaced(asked, rng.between(0, CHOICES - 1))
+    def _kinds(self) -> list[tuple[int, bool]]:
+        """The kind of every question, and whether it needs its tool: half of each kind do."""
+        return [(number % 3, number // 3 % 2 == 1) for number in range(self.questions)]
 
     # What the player sees
 
@@ -268,6 +277,15 @@ class MixedQuestions(TextGame[Quiz]):
 def replaced(asked: Question, right: int) -> Question:
     """The same question with another right answer."""
     return Question(asked.kind, asked.needed, asked.text, asked.choices, right)
+
+
+def _noted(held: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """The notes that a player has: who held each office in the first five years."""
+    return tuple(
+        f"{office} in {NOTED - 4 + year}: {names[year]}"
+        for office, names in held.items()
+        for year in range(5)
+    )
 
 
 def _draw(rng: Rng, kind: int, needed: bool, held: Mapping[str, list[str]]) -> Question:

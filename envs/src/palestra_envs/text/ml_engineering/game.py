@@ -99,6 +99,7 @@ class Work:
     train: tuple[Row, ...]  # features, then the label
     test: tuple[Row, ...]
     labels: tuple[int, ...]  # of the test rows; hidden
+    codes: tuple[str, ...] = ()  # of the programs that were run, and what each was answered
     replies: tuple[str, ...] = ()
     submitted: tuple[int, ...] | None = None
     milestones: tuple[str, ...] = ()
@@ -179,6 +180,7 @@ class MLEngineering(TextGame[Work]):
         action, events = actions[0], []
         if isinstance(action, Program):
             run = run_on_table(action.code, state.train, state.test)
+            state.codes = (*state.codes, action.code)
             state.submitted = state.submitted if run.submitted is None else run.submitted
             passed = {*state.milestones, *run.milestones}
             state.milestones = tuple(name for name in MILESTONES if name in passed)
@@ -225,11 +227,22 @@ class MLEngineering(TextGame[Work]):
         }
 
     def determinize(self, state: Work, seat: int, rng: Rng) -> Work:
-        """Draw the hidden labels again, each as likely as among the training rows."""
+        """Draw another table, if all programs would have been answered alike on it.
+
+        Otherwise the rows count as seen, and each hidden label is drawn again, as likely as among
+        the training rows.
+        """
         imagined = self.clone(state)
+        imagined.rng = Rng.seeded(rng.word())
+        other = self.initial_state(rng.word())
+        runs = [run_on_table(code, other.train, other.test) for code in state.codes]
+        if tuple(map(reply, runs)) == state.replies:
+            imagined.train, imagined.test, imagined.labels = other.train, other.test, other.labels
+            handed = [run.submitted for run in runs if run.submitted is not None]
+            imagined.submitted = handed[-1] if handed else None
+            return imagined
         ones = sum(row[-1] for row in state.train) / len(state.train)
         imagined.labels = tuple(int(rng.random() < ones) for _ in state.labels)
-        imagined.rng = Rng.seeded(rng.word())
         return imagined
 
     # What the player reads and writes

@@ -264,7 +264,6 @@ class Norms(Talking, TextGame[NormsState]):
             rng, norms, norms, weights, nobody, nobody, nobody, ("",) * n, everybody
         )
         village.old, village.born, village.before = (norms,) * n, nobody, (nobody,) * n
-        self._tempt(village)
         return village
 
     def _tempt(self, state: NormsState) -> None:
@@ -317,7 +316,6 @@ class Norms(Talking, TextGame[NormsState]):
         elif len(state.done) == self.topics:
             events += self._next_generation(state)
         else:
-            self._tempt(state)
             events += self._scene_events(state)
         return Step(rewards, events=events)
 
@@ -421,7 +419,6 @@ class Norms(Talking, TextGame[NormsState]):
         state.old = tuple(state.norms if s in new else state.old[s] for s in seats)
         state.born = tuple(state.generation if s in new else state.born[s] for s in seats)
         state.before = tuple(state.paid if s in new else state.before[s] for s in seats)
-        self._tempt(state)
         return events if state.writing else events + self._scene_events(state)
 
     def _cross_strategies(self, state: NormsState) -> tuple[str, ...]:
@@ -455,7 +452,8 @@ class Norms(Talking, TextGame[NormsState]):
         return [Event("norms", self._norms_text(state), {"norms": state.norms})]
 
     def _scene_events(self, state: NormsState) -> list[Event]:
-        """Everybody is told, alone, what tempts them."""
+        """Draw what tempts everybody, and tell it to each of them alone."""
+        self._tempt(state)
         topic = len(state.done)
         events = [Event("scene", TOPICS[topic][0], {"topic": topic})]
         for seat, choice in enumerate(state.temptations):
@@ -493,7 +491,10 @@ class Norms(Talking, TextGame[NormsState]):
             tuple(own if s == seat else rng.below(CHOICES) for s, own in enumerate(given))
             for given in state.answers
         )
-        if not self.to_act(state) or self.asking(state):
+        if not self.to_act(state):
+            return copy
+        if state.writing or self.asking(state):
+            copy.temptations = (0,) * self.num_players  # those of the next scene are not drawn yet
             return copy
         norm = state.norms[len(state.done)]
         copy.temptations = tuple(

@@ -182,12 +182,14 @@ class Reference(Talking, TextGame[ReferenceState]):
 
     def _deal(self, state: ReferenceState) -> None:
         """Draw what is meant in the next round."""
-        objects = list(range(len(self.names)))
-        state.rng.shuffle(objects)
-        state.candidates = tuple(objects[: self.candidates])
-        state.meant = state.rng.choice(state.candidates)
-        state.target = tuple(state.rng.choice(self.colours) for _ in range(self.blocks))
-        state.built = (EMPTY,) * self.blocks
+        if self.game == "pick":
+            objects = list(range(len(self.names)))
+            state.rng.shuffle(objects)
+            state.candidates = tuple(objects[: self.candidates])
+            state.meant = state.rng.choice(state.candidates)
+        else:
+            state.target = tuple(state.rng.choice(self.colours) for _ in range(self.blocks))
+            state.built = (EMPTY,) * self.blocks
         state.said, state.speaking, state.turn = "", True, 0
 
     def speaker(self, state: ReferenceState) -> int:
@@ -257,12 +259,14 @@ class Reference(Talking, TextGame[ReferenceState]):
 
     def determinize(self, state: ReferenceState, seat: int, rng: Rng) -> ReferenceState:
         """For a listener, draw anew what is meant; for a speaker, the other candidates."""
-        copy = self.clone(state)
-        if not self.to_act(state):
+        copy, listens = self.clone(state), seat != self.speaker(state)
+        if not self.to_act(state) or (self.game != "pick" and not listens):
             return copy
-        if seat != self.speaker(state):
-            copy.meant = rng.choice(state.candidates)
+        if self.game != "pick":
             copy.target = tuple(rng.choice(self.colours) for _ in state.target)
+            return copy
+        if listens:
+            copy.meant = rng.choice(state.candidates)
             return copy
         others = [number for number in range(len(self.names)) if number != state.meant]
         rng.shuffle(others)

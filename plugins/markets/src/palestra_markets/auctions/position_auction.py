@@ -41,7 +41,13 @@ from palestra import (
 )
 from palestra.rules import all_act, finish, randint
 
-from palestra_markets.auctions.ranking import SealedBidsState, bid_at, draw_lots, rank_of
+from palestra_markets.auctions.ranking import (
+    SealedBidsState,
+    bid_at,
+    draw_lots,
+    imagine_lots,
+    rank_of,
+)
 from palestra_markets.auctions.sealed_bids import SealedBids
 
 Mechanism = Literal["gsp", "vcg"]
@@ -60,6 +66,8 @@ class PositionAuctionState(SealedBidsState):
 
     position: Annotated[NDArray[np.int32], Shape("num_players")]  # last round, from 1; 0 for none
     payment: Annotated[NDArray[np.float64], Shape("num_players")]  # last round
+    clicked: Annotated[NDArray[np.float64], Shape("num_players")]  # clicks so far
+    paid: Annotated[NDArray[np.float64], Shape("num_players")]  # so far
     earned: Annotated[NDArray[np.float64], Shape("num_players")]  # so far
 
 
@@ -127,7 +135,7 @@ class PositionAuction(SealedBids[PositionAuctionState]):
         for every click, less what you pay. Afterwards all bids are told.
     """
 
-    counters = ("earned",)
+    counters = ("clicked", "paid", "earned")
     reward_terms = ("clicks", "paid")
 
     def validate(self) -> None:
@@ -208,9 +216,12 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             rank = rank_of(state, seat)
             state.position[seat] = rank + 1 if rank < config.positions else 0
             state.payment[seat] = payment(config, state, rank)
-            won = clicks(config, rank) * state.worth[seat]
+            clicked = clicks(config, rank)
+            won = clicked * state.worth[seat]
             out.rewards[seat, 0], out.rewards[seat, 1] = won, -state.payment[seat]
-            state.earned[seat] += won - state.payment[seat]
+            state.clicked[seat] += clicked
+            state.paid[seat] += state.payment[seat]
+            state.earned[seat] = state.clicked[seat] * state.worth[seat] - state.paid[seat]
         if state.turn + 1 >= config.rounds:
             finish(state)
             return
@@ -243,11 +254,15 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             obs[7 + n + position] = config.rates[position]
 
     def determinize(self, state: PositionAuctionState, seat: int, rng: Rng) -> PositionAuctionState:
-        """Draw the other advertisers' values anew."""
+        """Draw the other advertisers' values, and so their earnings, and the lots anew."""
         copy: PositionAuctionState = self.clone(state)
+        if copy.over:
+            return copy
+        imagine_lots(copy, rng)
         for other in range(self.num_players):
             if other != seat:
                 copy.worth[other] = rng.below(self.max_value + 1)
+                copy.earned[other] = state.clicked[other] * copy.worth[other] - state.paid[other]
         return copy
 
     def scores(self, state: PositionAuctionState) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayState, Shape
+from palestra import ArrayState, Rng, Shape
 from palestra.rules import shuffle
 
 
@@ -26,6 +26,13 @@ def draw_lots(state: SealedBidsState) -> None:
     for seat in range(len(state.lot)):
         state.lot[seat] = seat
     shuffle(state, state.lot)
+
+
+def imagine_lots(state: SealedBidsState, rng: Rng) -> None:
+    """Draw the lots of a round anew, which nobody sees."""
+    lots = list(range(len(state.lot)))
+    rng.shuffle(lots)
+    state.lot[:] = lots
 
 
 def is_ahead(state: SealedBidsState, one: int, other: int) -> bool:

@@ -38,7 +38,13 @@ from palestra import (
 )
 from palestra.rules import all_act, finish, randint
 
-from palestra_markets.auctions.ranking import SealedBidsState, bid_at, draw_lots, seat_at
+from palestra_markets.auctions.ranking import (
+    SealedBidsState,
+    bid_at,
+    draw_lots,
+    imagine_lots,
+    seat_at,
+)
 from palestra_markets.auctions.sealed_bids import SealedBids
 
 Format = Literal["first-price", "second-price", "all-pay"]
@@ -56,6 +62,8 @@ class SealedAuctionState(SealedBidsState):
     """Bids, lots and values by seat, the last round's sale, and running totals."""
 
     earned: Annotated[NDArray[np.int64], Shape("num_players")]  # by seat, so far
+    paid: Annotated[NDArray[np.int64], Shape("num_players")]  # by seat, so far
+    wins: Annotated[NDArray[np.int32], Shape("num_players")]  # by seat, so far
     winner: Annotated[int, np.int32]  # seat that won the last round; -1 for nobody
     price: Annotated[int, np.int32]  # the winner's price; 0 where nobody won
     sales: Annotated[int, np.int32]  # rounds with a winner so far
@@ -116,7 +124,7 @@ class SealedAuction(SealedBids[SealedAuctionState]):
         wins. The winner earns what the thing is worth to them. Afterwards all bids are told.
     """
 
-    counters = ("earned", "sales", "revenue")
+    counters = ("earned", "paid", "wins", "sales", "revenue")
     reward_terms = ("won", "paid")
 
     def validate(self) -> None:
@@ -169,6 +177,8 @@ class SealedAuction(SealedBids[SealedAuctionState]):
             paid = payment(config, state, seat)
             out.rewards[seat, 0], out.rewards[seat, 1] = won, -paid
             state.earned[seat] += won - paid
+            state.paid[seat] += paid
+            state.wins[seat] += seat == state.winner
             state.revenue += paid
         if state.turn + 1 >= config.rounds:
             finish(state)
@@ -201,12 +211,16 @@ class SealedAuction(SealedBids[SealedAuctionState]):
             obs[8 + offset] = state.bid[(seat + offset) % n]
 
     def determinize(self, state: SealedAuctionState, seat: int, rng: Rng) -> SealedAuctionState:
-        """Draw the other bidders' values anew."""
+        """Draw the other bidders' values, of past rounds too, and the lots anew."""
         copy: SealedAuctionState = self.clone(state)
-        if not copy.over:
-            for other in range(self.num_players):
-                if other != seat:
-                    copy.worth[other] = rng.below(self.max_value + 1)
+        if copy.over:
+            return copy
+        imagine_lots(copy, rng)
+        for other in range(self.num_players):
+            if other != seat:
+                copy.worth[other] = rng.below(self.max_value + 1)
+                won = sum(rng.below(self.max_value + 1) for _ in range(int(state.wins[other])))
+                copy.earned[other] = won - state.paid[other]
         return copy
 
     def scores(self, state: SealedAuctionState) -> tuple[float, ...]:

@@ -112,12 +112,14 @@ class Firm:
     phase: int = OFFER
     round: int = 0
     mechanism: Mechanism | None = None  # what is offered in this round
+    best: bool = False  # whether that is the best mechanism
     drawn: int = -1  # number of the recommended profile within the mechanism
     efforts: list[int] = field(default_factory=list)
     signals: list[int] = field(default_factory=list)
     reports: list[int] = field(default_factory=list)
     last: tuple[int, int] = (-1, -1)  # decision and true state of the last round
     totals: list[int] = field(default_factory=list)  # earned so far, by seat
+    paid: list[int] = field(default_factory=list)  # to each expert so far, which all are told
     history: list[int] = field(default_factory=list)  # the principal's gain in every round
     ended: bool = False
 
@@ -215,7 +217,7 @@ class Hiring(TextGame[Firm]):
         costs the experts; Exert(level=1) to work at a level (experts); Report(signal=0) to report a
         signal (experts); Decide(state=0) to decide (the principal).
     """
-    counters = ("totals",)
+    counters = ("totals", "paid")
     order = "phased"
     payoffs = "general"
     perfect_information = False
@@ -281,7 +283,7 @@ class Hiring(TextGame[Firm]):
     def initial_state(self, seed: int | None = None) -> Firm:
         rng = Rng.seeded(seed)
         costs = tuple(self._draw_costs(rng) for _ in range(self.experts))
-        return Firm(rng, costs, totals=[0] * self.num_players)
+        return Firm(rng, costs, totals=[0] * self.num_players, paid=[0] * self.experts)
 
     def _draw_costs(self, rng: Rng) -> tuple[int, ...]:
         percent = rng.between(*TALENTS)
@@ -338,15 +340,15 @@ class Hiring(TextGame[Firm]):
         """Announce payments to all, and each expert's recommendation to them and the principal."""
         mechanism = state.mechanism = self.mechanism_of(action, state.costs)
         state.drawn, state.phase = state.rng.weighted(mechanism.chances), EFFORT
-        profile = mechanism.profiles[state.drawn]
-        if isinstance(action, Optimal):
+        profile, state.best = mechanism.profiles[state.drawn], isinstance(action, Optimal)
+        if state.best:
             text = f"Round {state.round + 1}: the best mechanism is offered."
         else:
             text = f"Round {state.round + 1}: up to {action.pay} units by the {action.rule} rule."
         profiles = [list(p) for p in mechanism.profiles]
         data = {"profiles": profiles, "chances": list(mechanism.chances)}
         # the best mechanism reveals something about all costs
-        kind = "reveal" if isinstance(action, Optimal) else "offer"
+        kind = "reveal" if state.best else "offer"
         events = [Event(kind, text, data)]
         advice = f"The recommended levels are {comma_separated(profile)}."
         events.append(Event("profile", advice, {"profile": list(profile)}, only(PRINCIPAL)))
@@ -418,6 +420,7 @@ class Hiring(TextGame[Firm]):
         rewards = {seat: {"paid": float(pay)} for seat, pay in enumerate(paid, 1) if pay}
         rewards[PRINCIPAL] = {"decision": float(gained), "paid": -float(sum(paid))}
         state.history.append(gained - sum(paid))
+        state.paid = [before + pay for before, pay in zip(state.paid, paid, strict=True)]
         for seat, change in enumerate([gained - sum(paid), *paid]):
             state.totals[seat] += change
         state.last = decision, truth
@@ -463,12 +466,6 @@ class Hiring(TextGame[Firm]):
         The principal's gain of every round is public.
         """
         copy = self.clone(state)
-        if not state.ended:
-            most = self.value * (state.round + 1)
-            copy.totals = [
-                earned if other in (seat, PRINCIPAL) else rng.between(-most, most)
-                for other, earned in enumerate(state.totals)
-            ]
         if not self.known or seat != PRINCIPAL:
             copy.costs = tuple(
                 own if expert + 1 == seat else self._draw_costs(rng)
@@ -479,6 +476,8 @@ class Hiring(TextGame[Firm]):
             advised = profiles[state.drawn][own]
             pairs = zip(profiles, state.mechanism.chances, strict=True)
             copy.drawn = rng.weighted([c if p[own] == advised else 0.0 for p, c in pairs])
+            if state.best:
+                copy.mechanism = self._with_unseen_pay(state.mechanism, own, advised)
         if state.signals and not state.ended:
             copy.efforts = [
                 level if expert + 1 == seat else rng.below(len(state.costs[expert]))
@@ -494,7 +493,30 @@ class Hiring(TextGame[Firm]):
                 seen = np.moveaxis(chances, seat - 1, 0)
                 seen[[s for s in range(self.states) if s != state.signals[seat - 1]]] = 0
             copy.signals = draw_cell(chances, rng)
+        if not state.ended:
+            for expert in range(self.experts):
+                if expert + 1 != seat:
+                    copy.totals[expert + 1] = state.paid[expert] - self._spent(copy, expert, rng)
         return copy
+
+    def _spent(self, state: Firm, expert: int, rng: Rng) -> int:
+        """What an expert's efforts have cost, with random levels in the rounds before."""
+        costs = state.costs[expert]
+        now = costs[state.efforts[expert]] if state.efforts else 0
+        return now + sum(rng.choice(costs) for _ in range(state.round))
+
+    def _with_unseen_pay(self, offered: Mechanism, own: int, advised: int) -> Mechanism:
+        """A mechanism with the pay that an expert was not shown replaced by that of a rule."""
+        pays = []
+        for profile, tables in zip(offered.profiles, offered.pays, strict=True):
+            rule = self.information, profile, RULES[0], self.most_paid, self.verified
+            (plain,) = scoring_mechanism(*rule).pays
+            seen = profile[own] == advised
+            both = enumerate(zip(tables, plain, strict=True))
+            pays.append(
+                tuple(true if seen and one == own else other for one, (true, other) in both)
+            )
+        return Mechanism(offered.profiles, offered.chances, tuple(pays))
 
     # What a player reads and observes
 

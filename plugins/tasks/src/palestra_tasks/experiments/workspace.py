@@ -89,7 +89,7 @@ class WorkspaceState(TaskState):
     kind: str
     seed: int  # of the data
     again: int = 0  # in a fork, the seed of a draw from known rows in place of hidden ones
-    looked: bool = False  # whether the data was seen or used
+    looked: bool = False  # whether the data, or an error on it, was seen
     versions: tuple[str, ...] = (STARTER,)  # of the script, the current one last
     measured: tuple[float, ...] = ()  # validation errors so far
 
@@ -213,10 +213,10 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         return "\n".join([head, *lines, f"({len(known.rows)} rows in all)"])
 
     def _execute(self, state: WorkspaceState) -> Reply:
-        state.looked = True
         found, why = self.score_script(state, state.versions[-1], self.samples(state)[1])
         if found is None:
             return Reply(f"The script failed: {why}.", {"error": why})
+        state.looked = True
         state.measured = (*state.measured, found)
         return Reply(f"Error on the validation data: {found:.4f}.", {"validation": found})
 

@@ -77,7 +77,7 @@ FILES: dict[str, dict[str, tuple[str, ...]]] = {
 STATED = {"workflow": ("look", "style"), "hidden": (), "edit": ("style",)}  # in the request
 LONGEST = 3000  # characters of the file that goes out
 RULES = 9
-DRAWS = 400  # of a style, of which one in 36 or more fits
+DRAWS = 400  # of a look or a style, of which one in some hundred fits
 
 
 class Open(TextAction, frozen=True):
@@ -259,23 +259,34 @@ class Errands(TaskGame[ErrandState]):
         return solo(1 - len(missed) / RULES, reason, rules=met)
 
     def determinize(self, state: ErrandState, seat: int, rng: Rng) -> ErrandState:
-        """Draw anew what neither the request nor an opened file was written from."""
+        """Draw anew what the request and opened files were not written from, or do not tell apart.
+
+        Names and amounts can be told from a table; many looks and styles read alike.
+        """
         copy = self.copy_for(state, seat)
         read = {name for file in state.opened for name in FILES[state.kind][file]}
         known = read | set(STATED[state.kind])
         copy.seeds = {n: s if n in known else rng.word() for n, s in state.seeds.items()}
-        if "last.txt" in state.opened and "style.txt" not in state.opened:
-            self._redraw_style(copy, rng)
+        if state.kind == "edit":
+            copy.category = rng.choice(CATEGORIES)  # which no edit is about
+        for name in ("look", "style", "other"):
+            if name in known:
+                self._redraw(copy, name, seat, rng)
         return copy
 
-    def _redraw_style(self, state: ErrandState, rng: Rng) -> None:
-        """Draw another style that the list of last week, which shows a part of it, fits."""
-        true, seeds = self.files(state)["last.txt"], state.seeds
+    def _redraw(self, state: ErrandState, name: str, seat: int, rng: Rng) -> None:
+        """Draw another seed from which all that was read is written alike, if one is found."""
+        read, seeds = self._read(state, seat), state.seeds
         for _ in range(DRAWS):
-            state.seeds = {**seeds, "style": rng.word()}
-            if self.files(state)["last.txt"] == true:
+            state.seeds = {**seeds, name: rng.word()}
+            if self._read(state, seat) == read:
                 return
         state.seeds = seeds
+
+    def _read(self, state: ErrandState, seat: int) -> tuple[str, ...]:
+        """The request and the opened files."""
+        files = self.files(state)
+        return (self.statement(state, seat), *(files[name] for name in state.opened))
 
     def picture(self, state: ErrandState, seat: int | None) -> tuple[Part, ...]:
         read = Bar("files read", len(state.opened), len(FILES[state.kind]), 0)

@@ -69,6 +69,7 @@ from palestra_web.website import (
 
 CUSTOMER, SUPPORT, IMPOSTOR, SELLER = range(4)
 OVERVIEW = -1  # the page of the desk that says who wrote last in each chat
+BOOKS = -2  # the accounts
 ROLES = ("customer", "support", "impostor", "seller")
 CHATS = {"customer": CUSTOMER, "guest": IMPOSTOR, "seller": SELLER}  # seats by the desk's name
 LONGEST = 400  # characters of a message
@@ -210,8 +211,12 @@ class SupportDesk(Talking, Website):
         ((seat, _),) = actions.items()
         before = dict(state.tabs[seat].read)
         step = super().step(state, actions)
-        if state.tabs[seat].read != before:
-            step = with_reveal(step, seat, f"{self.players[seat]} sees new messages.")
+        read = state.tabs[seat].read
+        if read != before:
+            said = (
+                "" if BOOKS in read.keys() - before else f"{self.players[seat]} sees new messages."
+            )
+            step = with_reveal(step, seat, said)
         if state.turn >= 0 and state.turn != (seat + 1) % self.num_players:
             passed = Event("reveal", "", {"next": state.turn})  # those between have stopped
             step = Step(step.rewards, step.costs, (*step.events, passed))
@@ -259,6 +264,8 @@ class SupportDesk(Talking, Website):
                 read[seat] = len(data.chats[seat])
             case ["chat", name] if seat == SUPPORT and name in self.chats:
                 read[self.chats[name]] = len(data.chats[self.chats[name]])
+            case ["account", _] if seat == SUPPORT:
+                read[BOOKS] = 1
             case ["desk"] if seat == SUPPORT:
                 last = [said[-1][0] == "support" if said else None for said in data.chats.values()]
                 codes = (3**n * (None, True, False).index(one) for n, one in enumerate(last))
@@ -379,15 +386,16 @@ class SupportDesk(Talking, Website):
         return landing
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Redraw the other seats' wishes; for all but the desk also accounts, orders and stock.
+        """Redraw the other seats' wishes, and accounts, orders and stock.
 
-        A person knows their own order, who they are or say they are, and of chats what they read.
+        A person knows their own order, who they are or say they are, and of chats what they read;
+        the desk knows its books once it opened an account or read a message, and names before.
         """
         other = self.clone(state)
         data: SupportDay = other.data
         read = state.tabs[seat].read
         data.chats = {who: said[: read.get(who, 0)] for who, said in data.chats.items()}
-        if seat != SUPPORT:
+        if seat != SUPPORT or not any(n for what, n in read.items() if what != OVERVIEW):
             self._redraw_books(data, seat, rng)
         if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
@@ -413,6 +421,9 @@ class SupportDesk(Talking, Website):
             accounts[own.owner] = msgspec.structs.replace(me, code=code)
             day.accounts = tuple(accounts)
             day.first = tuple(own if o.number == own.number else o for o in day.first)
+        if seat == SUPPORT:
+            named = zip(day.accounts, data.accounts, strict=True)
+            day.accounts = tuple(msgspec.structs.replace(a, name=mine.name) for a, mine in named)
         data.accounts, data.first, data.orders = day.accounts, day.first, day.first
         if seat != SELLER:
             data.stock, data.restocked = day.stock, 0

@@ -1,0 +1,62 @@
+"""What a state holds, part by part, for saying in which parts two states differ."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from palestra.kernel.rng import Rng
+
+Parts = dict[str, Any]
+
+
+def parts_of(state: Any) -> Parts:
+    """Every number, text and length in a state by its path, its generators left out.
+
+    A number of a list of cards is at `deck[3]`, the number of cards at `len(deck)`.
+    """
+    found: Parts = {}
+    _collect(state, "", found)
+    return found
+
+
+def _collect(value: Any, path: str, found: Parts) -> None:
+    if isinstance(value, Rng):
+        return
+    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.void):
+        value = value.tolist()
+    for name, item in _inner(value):
+        _collect(item, f"{path}{name}" if name[0] == "[" else f"{path}.{name}".lstrip("."), found)
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        found[f"len({path})"] = len(value)
+    elif not _inner(value):
+        found[path] = value if isinstance(value, int | float | str | bytes | None) else repr(value)
+
+
+def _inner(value: Any) -> list[tuple[str, Any]]:
+    """What a value holds, with the end of its path."""
+    if isinstance(value, np.void):
+        return [(name, value[name]) for name in value.dtype.names or () if name != "rng"]
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(field.name, getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, msgspec.Struct):
+        return [(name, getattr(value, name)) for name in value.__struct_fields__]
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if isinstance(value, list | tuple):
+        return [(f"[{number}]", item) for number, item in enumerate(value)]
+    return []
+
+
+def different_parts(one: Any, other: Any) -> list[str]:
+    """The paths at which two states differ."""
+    first, second = parts_of(one), parts_of(other)
+    missing = object()
+    return [
+        path
+        for path in {**first, **second}
+        if first.get(path, missing) != second.get(path, missing)
+    ]
