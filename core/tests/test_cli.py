@@ -102,7 +102,7 @@ def test_info_shows_the_beginning_of_long_options(run: Run) -> None:
 
 
 def test_agents_and_plugins_are_listed(run: Run) -> None:
-    agents = run("agents").out
+    agents = run("agents", "--long").out
     assert "simulations=200" in agents
     assert "harvester" in agents
     plugins = run("plugins").out
