@@ -167,6 +167,7 @@ def test_filters_without_a_match_say_what_there_is(
     [
         (("list", "--family", "boad"), ("did you mean 'board'?", "Accepted: board, card,")),
         (("list", "--family", "zzz"), ("unknown family 'zzz'; choose from: board, card,",)),
+        (("list", "--namespace", "zzz"), ("unknown namespace 'zzz'; choose from: ", "games, grid")),
         (("agents", "--kind", "serch"), ("did you mean 'search'?", "Accepted: human, learned,")),
         (("agents", "--plays", "games/Ches-v0"), ("did you mean 'games/Chess-v0'",)),
         (("rewards", "--kind", "zzz"), ("unknown kind 'zzz'; choose from: episode, group, step",)),

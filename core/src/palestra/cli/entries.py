@@ -37,14 +37,15 @@ def matching(specs: Iterable[Any], search: str | None) -> list[Any]:
     return [spec for spec, text in texts if all(word in text for word in words)]
 
 
-def check_value(what: str, given: str | None, known: Iterable[str]) -> None:
+def check_value(what: str, given: str | None, known: Iterable[str], hint: str = "") -> None:
     """Raise `UnknownName`, which names what is accepted, for a filter's unknown value."""
     accepted = sorted(known)
     if given is None or given in accepted:
         return
-    error = UnknownName(what, given, accepted)
+    error = UnknownName(what, given, accepted, hint)
     if error.close:  # the message has these instead of all
-        error = UnknownName(what, given, accepted, f"Accepted: {', '.join(accepted)}.")
+        hint = f"Accepted: {', '.join(accepted)}. {hint}".strip()
+        error = UnknownName(what, given, accepted, hint)
     raise error
 
 
@@ -66,6 +67,8 @@ def no_match(what: str, filters: Mapping[str, object], kinds: str, known: Iterab
     """That no entry passes the filters, and what there is instead."""
     given = " ".join(f"{name} {value}" for name, value in filters.items() if value is not None)
     names = ", ".join(sorted(known))
+    if not given:
+        return f"No {what} is installed."
     return f"No {what} matches {given}." + (f" Installed {kinds}: {names}." if names else "")
 
 

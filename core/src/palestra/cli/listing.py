@@ -60,9 +60,11 @@ def list_environments(
 ) -> None:
     """List the installed environments."""
     installed = registry().environments.values()
+    hint = where_from("namespaces", namespace) if namespace else ""
     if installed:
         for name, given in (("family", family), ("moves", moves), ("payoffs", pays)):
             check_value(name, given, {getattr(spec, name) for spec in installed})
+        check_value("namespace", namespace, {spec.namespace for spec in installed}, hint)
         for one in tag or ():
             check_value("tag", one, {known for spec in installed for known in spec.tags})
     found = matching(
@@ -86,13 +88,12 @@ def list_environments(
         "--search": search,
     }
     nothing = no_match("environment", filters, "families", {spec.family for spec in installed})
-    install = where_from("namespaces", namespace) if namespace else ""
     print_entries(
         found,
         ENVIRONMENT | MORE_OF_ENVIRONMENT | SUMMARY if long else ENVIRONMENT | SUMMARY,
         as_json=as_json,
         long=long,
-        nothing=f"{nothing} {install}".strip() if installed else install or ADVICE,
+        nothing=nothing if installed else hint or ADVICE,
     )
 
 
