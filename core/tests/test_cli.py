@@ -77,7 +77,10 @@ def test_info_explains_an_agent_and_options_of_the_classes_that_it_builds_on(run
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("gigpo", ("reward, shape group", "state keys", "Feng et al. (2025)")),
+        (
+            "gigpo",
+            ("reward, shape group", "state keys", "Feng et al. (2025)", "discount per own turn"),
+        ),
         ("welfare", ("metric of a record", "measures")),
         ("minimax", ("two players, zero-sum", "search depth, in moves")),
     ],
@@ -102,7 +105,7 @@ def test_info_shows_the_beginning_of_long_options(run: Run) -> None:
 
 
 def test_agents_and_plugins_are_listed(run: Run) -> None:
-    agents = run("agents").out
+    agents = run("agents", "--long").out
     assert "simulations=200" in agents
     assert "harvester" in agents
     plugins = run("plugins").out

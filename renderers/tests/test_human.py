@@ -15,7 +15,7 @@ from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
 from palestra_renderers.public import public_scene
 from palestra_renderers.targets import with_targets
-from palestra_renderers.typed_moves import read_move
+from palestra_renderers.typed_moves import read_move, refusal
 from palestra_renderers.window_seat import WindowSeat, moves_from
 from rich.console import Console
 
@@ -68,6 +68,31 @@ def test_what_is_not_a_move_is_explained(env: str, typed: str) -> None:
         read_move(turn_of(env), typed)
 
 
+@pytest.mark.parametrize(
+    ("env", "typed", "said"),
+    [
+        (
+            "games/ConnectFour-v0",
+            "9",
+            "'9' is not a move here. Type one of these, for example 1",
+        ),
+        ("games/Chess-v0", "a2", "'a2' may mean a2a3, a2a4; type more of it."),
+        ("text/Commons-v0", "a lot", "'a lot' is not a move here: amount must be a whole number"),
+        ("text/Commons-v0", "Harvest(amount=101)", "here: amount must be from 0 to 100, not 101."),
+        ("text/Negotiation-v0", "walk away", "'walk away' is not a move here. Type one of these"),
+        ("games/Wordle-v0", "zzzzz", "'zzzzz' is not a move here: word must be one of the 633"),
+    ],
+)
+def test_a_person_reads_what_came_and_what_is_accepted(env: str, typed: str, said: str) -> None:
+    turn = turn_of(env)
+    with pytest.raises(InvalidAction) as refused:
+        read_move(turn, typed)
+    told = refusal(turn, typed, refused.value)
+    assert said in told
+    assert "last line" not in told  # how a model writes its answer
+    assert "alone at the end" not in told
+
+
 def test_every_legal_move_of_every_environment_can_be_typed() -> None:
     for spec in palestra.specs():
         turn = turn_of(spec.id)
@@ -112,7 +137,7 @@ def test_an_illegal_move_is_asked_again_and_is_no_mistake() -> None:
     person, out = at_terminal("1", "1", "hello", "?", "2", "3")
     (record,) = palestra.play("games/TicTacToe-v0", agents=[person, _plays("4", "5")])
     assert record.mistakes == (0, 0)
-    assert out.getvalue().count("cannot play") == 2
+    assert out.getvalue().count(" is not a move here. Type one of these, for example 2: 2, 3") == 2
     assert "Rules" in out.getvalue()
 
 

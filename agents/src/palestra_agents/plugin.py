@@ -36,8 +36,10 @@ def palestra_models(uri: str, options: dict[str, Any]) -> Any:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import EVALUATE, TRAIN
+
     from palestra_agents.ppo.command import train_command
     from palestra_agents.solving import solve_command
 
-    app.command("solve")(solve_command)
-    app.command("train")(train_command)
+    app.command("solve", rich_help_panel=EVALUATE)(solve_command)
+    app.command("train", rich_help_panel=TRAIN)(train_command)

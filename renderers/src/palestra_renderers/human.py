@@ -12,7 +12,7 @@ from rich.text import Text
 
 from palestra_renderers.plain import clean, verdict
 from palestra_renderers.terminal import scene_texts
-from palestra_renderers.typed_moves import help_lines, legal_line, read_move
+from palestra_renderers.typed_moves import help_lines, legal_line, read_move, refusal
 
 Ask = Callable[[str], str]
 HELP = ("?", "help", "rules", "hint")
@@ -95,7 +95,8 @@ class Terminal:
             try:
                 return read_move(turn, typed)
             except InvalidAction as error:
-                self._say(f"{str(error)[:400]}. ? for help.", "yellow")
+                self._say(refusal(turn, typed, error), "yellow")
+                self._say("Type ? for the rules and how to write a move.", "dim")
 
     def end(self, turn: Turn) -> None:
         self._show(turn)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Turn
+from palestra.kernel import actions, answers
+from palestra.kernel.errors import show
 
 SHOWN_LEGAL = 1_000
+SHOWN_BEGUN = 8  # moves that a typed beginning may mean
 HOW = (
     "Type a move as it is written above, or as much of it as makes it clear; typed actions also "
     "in plain words, as in \"say hello\" for Say(text='hello'). ? shows this, Ctrl-D leaves."
@@ -18,17 +21,38 @@ def read_move(turn: Turn, typed: str) -> str:
     text = typed.strip()
     legal = turn.legal
     candidates = [text, *(_typed_moves(legal, text) if isinstance(legal, Grammar) else [])]
+    refused: list[InvalidAction] = []
     for candidate in candidates:
         try:
             turn.parse(candidate)
         except InvalidAction as error:
-            refused = error
+            refused.append(error)
         else:
             return candidate
     begun = [move for move in turn.legal_texts if move.lower().startswith(text.lower())]
     if text and len(begun) == 1:
         return begun[0]
-    raise refused
+    raise next((error for error in refused if _reason(error)), refused[0])
+
+
+def refusal(turn: Turn, typed: str, error: InvalidAction) -> str:
+    """What a person reads about a text that is no move: what came, why not, what is accepted."""
+    text = typed.strip()
+    begun = [move for move in turn.legal_texts if move.lower().startswith(text.lower())]
+    if text and begun:
+        more = ", …" * (len(begun) > SHOWN_BEGUN)
+        return f"{show(text)} may mean {', '.join(begun[:SHOWN_BEGUN])}{more}; type more of it."
+    said = f"{show(text)} is not a move here"
+    if reason := _reason(error):
+        said += f": {reason}"
+    example = f", for example {error.example}" if error.example else ""
+    return f"{said}. Type one of these{example}: {legal_line(turn)}"
+
+
+def _reason(error: InvalidAction) -> str:
+    """Why a move is refused; empty if it only tells a model how to write its answer."""
+    told = (actions.FORM, answers.FORM)
+    return "" if any(form in error.why for form in told) else error.why
 
 
 def help_lines(turn: Turn) -> list[str]:

@@ -13,7 +13,7 @@ from palestra_renderers.plain import clean, verdict
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
 from palestra_renderers.targets import bare, with_targets
-from palestra_renderers.typed_moves import help_lines, read_move
+from palestra_renderers.typed_moves import help_lines, read_move, refusal
 
 KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
 GRAMMAR = 240  # most characters shown of a grammar
@@ -117,7 +117,7 @@ class WindowSeat:
         try:
             return read_move(turn, text)
         except InvalidAction as error:
-            self._note = clean(str(error), 300)
+            self._note = clean(refusal(turn, text, error), 300)
             return None
 
     # Looks

@@ -14,7 +14,12 @@ import msgspec
 
 from palestra.agents.fitting import NEEDS
 from palestra.catalogue.declare import Declaration, declarations, declared_ids
-from palestra.catalogue.describe import describe_options, described_parameters, option_range
+from palestra.catalogue.describe import (
+    describe_options,
+    described_parameters,
+    option_range,
+    reward_options,
+)
 from palestra.catalogue.read import FILE, Catalogue, folder_of, read_catalogue
 from palestra.engine.explaining import short_path
 from palestra.files import write_text
@@ -198,6 +203,7 @@ def _add_reward(catalogue: Catalogue, said: Declaration) -> None:
             said.summary,
             facts["needs"],
             facts["paper"],
+            reward_options(said.subject),
         )
     )
 

@@ -37,6 +37,16 @@ def described_parameters(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
     return tuple(found)
 
 
+def reward_options(make: Callable[..., Any]) -> tuple[OptionSpec, ...]:
+    """The options of a shaper or estimator, without what each call hands to a function."""
+    handed: set[str] = set()
+    if not inspect.isclass(make):
+        parameters = inspect.signature(make).parameters.values()
+        positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        handed = {p.name for p in positional if p.default is p.empty}
+    return tuple(option for option in described_parameters(make) if option.name not in handed)
+
+
 def _spec(name: str, hint: Any, default: Any, factory: Any) -> OptionSpec:
     if default is MISSING and factory is not MISSING:
         default = factory()

@@ -28,8 +28,11 @@ def main(arguments: list[str] | None = None) -> None:
 def add_commands(app: Any, plugins: Any, own: Sequence[Sequence[Any]]) -> None:
     """Let every plugin add commands; an existing command is kept, and the plugin is reported.
 
-    `own` are the built-in commands and groups of commands.
+    A command without a group of `palestra --help` is shown in the last one. `own` are the
+    built-in commands and groups of commands.
     """
+    from palestra.cli.groups import group_of
+
     lists = app.registered_commands, app.registered_groups
     for listed, built_in in zip(lists, own, strict=True):
         listed[:] = built_in
@@ -44,6 +47,7 @@ def add_commands(app: Any, plugins: Any, own: Sequence[Sequence[Any]]) -> None:
                 called = command_name(info)
                 owner = owners.setdefault(called, name)
                 if owner == name:
+                    info.rich_help_panel = group_of(info)
                     listed.append(info)
                     continue
                 plugins.contest(

@@ -1,4 +1,4 @@
-"""The command line's app; each group of commands has a module of its own."""
+"""The command line's app; commands that belong together share a module."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from palestra.cli import (
     playing,
     rescoring,
 )
+from palestra.cli.groups import AUTHOR, EVALUATE, PLAY
 from palestra.cli.unknown import Commands
 from palestra.quoting import printable
 from palestra.version import __version__
@@ -52,20 +53,24 @@ def start(
     """One set of rules, every way to play it."""
 
 
-app.command("list")(listing.list_environments)
-app.command("agents")(listing.list_agents)
-app.command("info")(explaining.info)
-app.command("pages")(pages.pages_command)
-app.command("reference")(pages.reference_command)
-app.command("plugins")(listing.list_plugins)
-app.command("play")(playing.play_command)
-app.command("replay")(playing.replay_command)
-app.command("measure")(measuring.measure_command)
-app.command("rescore")(rescoring.rescore_command)
-app.command("catalogue")(cataloguing.catalogue_command)
-app.command("check")(checking.check_command)
-app.command("compile")(compiling.compile_command)
-app.command("fuzz")(fuzzing.fuzz_command)
-app.add_typer(making.new, name="new", help="Start something of your own.")
+for _name, _command, _group in (
+    ("play", playing.play_command, PLAY),
+    ("list", listing.list_environments, PLAY),
+    ("info", explaining.info, PLAY),
+    ("agents", listing.list_agents, PLAY),
+    ("replay", playing.replay_command, PLAY),
+    ("measure", measuring.measure_command, EVALUATE),
+    ("metrics", listing.list_metrics, EVALUATE),
+    ("rescore", rescoring.rescore_command, EVALUATE),
+    ("check", checking.check_command, AUTHOR),
+    ("fuzz", fuzzing.fuzz_command, AUTHOR),
+    ("compile", compiling.compile_command, AUTHOR),
+    ("catalogue", cataloguing.catalogue_command, AUTHOR),
+    ("pages", pages.pages_command, AUTHOR),
+    ("reference", pages.reference_command, AUTHOR),
+    ("plugins", listing.list_plugins, AUTHOR),
+):
+    app.command(_name, rich_help_panel=_group)(_command)
+app.add_typer(making.new, name="new", help="Start something of your own.", rich_help_panel=AUTHOR)
 
 BUILT_IN = list(app.registered_commands), list(app.registered_groups)

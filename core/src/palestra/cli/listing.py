@@ -1,12 +1,11 @@
-"""`palestra list`, `agents` and `plugins`: show what is installed."""
+"""`palestra list`, `agents`, `metrics` and `plugins`: show what is installed."""
 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -15,9 +14,18 @@ from rich.table import Table
 from palestra.agents.fitting import unmet_needs
 from palestra.catalogue.find import specs
 from palestra.cli.arguments import complete_id
-from palestra.kernel.errors import UnknownName
-from palestra.kernel.registry import registry, where_from
-from palestra.kernel.specs import AgentSpec, EnvSpec, OptionSpec
+from palestra.cli.entries import (
+    AsJson,
+    Columns,
+    Long,
+    Search,
+    check_value,
+    matching,
+    no_match,
+    print_entries,
+)
+from palestra.kernel.registry import load_game, registry, where_from
+from palestra.kernel.specs import AgentKind, AgentSpec, EnvSpec, OptionSpec
 from palestra.records.metrics import metrics_for
 
 EnvId = Annotated[
@@ -25,6 +33,7 @@ EnvId = Annotated[
 ]
 ADVICE = 'No environments are installed; run: pip install "palestra[all]".'
 LONGEST_VALUE = 40  # characters of a split's option that `palestra info` shows
+KINDS: tuple[str, ...] = get_args(AgentKind)
 FIRST_NAMES = 8  # of the agents that play any game
 
 
@@ -45,62 +54,47 @@ def list_environments(
     moves: Annotated[str | None, typer.Option(help="sequential, simultaneous or phased.")] = None,
     pays: Annotated[str | None, typer.Option(help="zero-sum, common or general.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only those with this tag.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    search: Search = None,
+    long: Long = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the installed environments."""
-    found = specs(
-        family=family,
-        namespace=namespace,
-        players=players,
-        moves=moves,
-        payoffs=pays,
-        tags=tag or (),
-    )
-    if as_json:
-        typer.echo(json.dumps([asdict(spec) for spec in found], indent=2))
-        return
-    if found:
-        typer.echo("\n".join(spec_lines(found, Console().width)))
-        return
-    install = where_from("namespaces", namespace) if namespace else ""
-    if not registry().environments:
-        install = install or ADVICE
-    else:
+    installed = registry().environments.values()
+    hint = where_from("namespaces", namespace) if namespace else ""
+    if installed:
         for name, given in (("family", family), ("moves", moves), ("payoffs", pays)):
-            check_filter(name, [given] if given else [])
-        check_filter("tags", tag or [])
-    typer.echo(f"Nothing installed matches. {install}".strip())
-
-
-def spec_lines(found: Sequence[EnvSpec], width: int) -> list[str]:
-    """A line for each environment; what does not fit the width is cut, never broken."""
-    rows = [("id", "players", "moves", "payoffs", "what it is")] + [
-        (s.id, seats_text(s), SHORT_MOVES.get(s.moves, s.moves), s.payoffs, s.summary)
-        for s in found
-    ]
-    wide = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = []
-    for row in rows:
-        head = "  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=False))
-        line = f"{head}  {row[-1]}"
-        lines.append(line if len(line) <= width else f"{line[: width - 1]}…")
-    return lines
-
-
-SHORT_MOVES = {"sequential": "in turn", "simultaneous": "at once"}
-
-
-def check_filter(name: str, given: Sequence[str]) -> None:
-    """Raise `UnknownName` for a filter's value that no installed environment has."""
-    known: set[str] = set()
-    for spec in registry().environments.values():
-        value = getattr(spec, name)
-        known |= set(value) if name == "tags" else {value}
-    for one in given:
-        if one not in known:
-            raise UnknownName(
-                name.removesuffix("s") if name == "tags" else name, one, sorted(known)
-            )
+            check_value(name, given, {getattr(spec, name) for spec in installed})
+        check_value("namespace", namespace, {spec.namespace for spec in installed}, hint)
+        for one in tag or ():
+            check_value("tag", one, {known for spec in installed for known in spec.tags})
+    found = matching(
+        specs(
+            family=family,
+            namespace=namespace,
+            players=players,
+            moves=moves,
+            payoffs=pays,
+            tags=tag or (),
+        ),
+        search,
+    )
+    filters = {
+        "--family": family,
+        "--namespace": namespace,
+        "--players": players,
+        "--moves": moves,
+        "--pays": pays,
+        "--tag": " --tag ".join(tag) if tag else None,
+        "--search": search,
+    }
+    nothing = no_match("environment", filters, "families", {spec.family for spec in installed})
+    print_entries(
+        found,
+        ENVIRONMENT | MORE_OF_ENVIRONMENT | SUMMARY if long else ENVIRONMENT | SUMMARY,
+        as_json=as_json,
+        long=long,
+        nothing=nothing if installed else hint or ADVICE,
+    )
 
 
 def seats_text(spec: EnvSpec) -> str:
@@ -108,12 +102,46 @@ def seats_text(spec: EnvSpec) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def list_agents() -> None:
+SUMMARY: Columns = {"what it is": attrgetter("summary")}
+ENVIRONMENT: Columns = {"id": attrgetter("id"), "players": seats_text}
+MORE_OF_ENVIRONMENT: Columns = {
+    "family": attrgetter("family"),
+    "moves": attrgetter("moves"),
+    "payoffs": attrgetter("payoffs"),
+    "paper": attrgetter("paper"),
+}
+
+
+def list_agents(
+    kind: Annotated[str | None, typer.Option(help=f"Only one of {', '.join(KINDS)}.")] = None,
+    plays: Annotated[
+        str | None,
+        typer.Option(help="Only those that can play this id.", autocompletion=complete_id),
+    ] = None,
+    search: Search = None,
+    long: Long = False,
+    as_json: AsJson = False,
+) -> None:
     """List the installed agents."""
-    rows = table("agent", "kind", "plays", "summary", "options")
-    for _, spec in sorted(registry().agents.items()):
-        rows.add_row(spec.name, spec.kind, ", ".join(spec.plays), spec.summary, options_of(spec))
-    Console().print(rows)
+    check_value("kind", kind, KINDS)
+    installed = [spec for _, spec in sorted(registry().agents.items())]
+    able = installed if plays is None else players_of(registry().environment(plays))
+    found = [spec for spec in able if kind in (None, spec.kind)]
+    filters = {"--kind": kind, "--plays": plays, "--search": search}
+    print_entries(
+        matching(found, search),
+        AGENT | MORE_OF_AGENT | SUMMARY if long else AGENT | SUMMARY,
+        as_json=as_json,
+        long=long,
+        nothing=no_match("agent", filters, "kinds", {spec.kind for spec in installed}),
+    )
+
+
+def players_of(env: EnvSpec, game: Any = None) -> list[AgentSpec]:
+    """The agents that can play an environment, by name; `game` is one that was made of it."""
+    game = game or load_game(env, {})
+    known = sorted(registry().agents.items())
+    return [a for _, a in known if a.can_play(env.id) and not unmet_needs(a, game)]
 
 
 def options_of(spec: AgentSpec) -> str:
@@ -130,6 +158,43 @@ def options_of(spec: AgentSpec) -> str:
     return ", ".join(f"{p.name}={p.default!r}" for p in named)
 
 
+AGENT: Columns = {"agent": attrgetter("name"), "kind": attrgetter("kind")}
+MORE_OF_AGENT: Columns = {
+    "plays": lambda spec: ", ".join(spec.plays),
+    "options": options_of,
+    "paper": attrgetter("paper"),
+}
+
+
+def list_metrics(
+    measures: Annotated[
+        str | None,
+        typer.Option(help="Only those that measure this id.", autocompletion=complete_id),
+    ] = None,
+    search: Search = None,
+    long: Long = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the installed metrics, the measures of a recorded episode."""
+    installed = [spec for _, spec in sorted(registry().metrics.items())]
+    found = installed if measures is None else metrics_for(registry().environment(measures).id)
+    filters = {"--measures": measures, "--search": search}
+    print_entries(
+        matching(found, search),
+        METRIC | MORE_OF_METRIC | SUMMARY if long else METRIC | SUMMARY,
+        as_json=as_json,
+        long=long,
+        nothing=no_match("metric", filters, "metrics", (spec.name for spec in installed)),
+    )
+
+
+METRIC: Columns = {"metric": attrgetter("name"), "better": attrgetter("better")}
+MORE_OF_METRIC: Columns = {
+    "unit": attrgetter("unit"),
+    "measures": lambda spec: ", ".join(spec.measures),
+}
+
+
 def options_table(options: Sequence[OptionSpec]) -> Table:
     """Every option with its default, what it accepts and what it means."""
     made = table("option", "default", "accepts", "meaning")
@@ -142,9 +207,7 @@ def options_table(options: Sequence[OptionSpec]) -> Table:
 
 def facts_of(spec: EnvSpec, game: Any) -> list[tuple[str, str]]:
     """What is declared about an environment, as (name, value)."""
-    agents = [
-        a for a in registry().agents.values() if a.can_play(spec.id) and not unmet_needs(a, game)
-    ]
+    agents = players_of(spec, game)
     facts = [
         ("players", players_text(spec, game)),
         ("moves", spec.moves),

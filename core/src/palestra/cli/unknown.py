@@ -1,4 +1,4 @@
-"""Commands that are not there: the nearest ones, or the distribution to install."""
+"""Groups of commands in order; for unknown ones the nearest, or the distribution to install."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from typer.core import TyperGroup
 
+from palestra.cli.groups import MORE, in_order
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import where_from
 
@@ -15,6 +16,13 @@ class Commands(TyperGroup):
 
     what = "command"
     hints: ClassVar[dict[str, str]] = {}  # what to do instead, for names that people try
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands, by group."""
+        panels = {
+            name: getattr(one, "rich_help_panel", None) for name, one in self.commands.items()
+        }
+        return in_order([(name, panel or MORE) for name, panel in panels.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0] if args else ""

@@ -18,6 +18,8 @@ def palestra_agents() -> list[AgentSpec]:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import TRAIN
+
     from palestra_adapters.optimisers.command import optimise_command
 
-    app.command("optimise-agent")(optimise_command)
+    app.command("optimise-agent", rich_help_panel=TRAIN)(optimise_command)

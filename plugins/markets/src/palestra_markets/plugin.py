@@ -33,6 +33,8 @@ def palestra_renderers() -> list[RendererSpec]:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import PLAY
+
     from palestra_markets.report.command import report_command
 
-    app.command("report")(report_command)
+    app.command("report", rich_help_panel=PLAY)(report_command)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from palestra import InvalidOption
+from palestra.cli.entries import (
+    AsJson,
+    Columns,
+    Long,
+    Search,
+    check_value,
+    matching,
+    no_match,
+    print_entries,
+)
+from palestra.cli.listing import SUMMARY
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import RewardShape
-from rich.console import Console
-from rich.table import Table
 
 from palestra_rewards.entries import Entry, entries
 from palestra_rewards.pages import replace_part
@@ -20,24 +29,44 @@ START, END = "<!-- table -->", "<!-- end of table -->"
 
 
 def rewards_command(
-    shape: Annotated[str | None, typer.Option(help="step, episode or group.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", "--shape", help="step, episode or group.")
+    ] = None,
     needs: Annotated[str | None, typer.Option(help="Only those with this need.")] = None,
+    search: Search = None,
+    long: Long = False,
+    as_json: AsJson = False,
     write: Annotated[Path | None, typer.Option(help="Write the table into this page.")] = None,
 ) -> None:
-    """List reward shapers and estimators with their shape, needs and paper."""
-    if shape is not None and shape not in SHAPES:
-        raise InvalidOption(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
+    """List reward shapers and estimators with their kind."""
     if write is not None:
         write.write_text(with_table(write.read_text("utf-8")), "utf-8")
         typer.echo(f"wrote {len(entries())} rows to {write}")
         return
-    rows = Table(box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(("reward", "shape", "needs", "summary", "paper")):
-        rows.add_column(column, no_wrap=number == 0, overflow="fold")
-    for name, spec in registry().rewards.items():
-        if shape in (None, spec.shape) and (needs is None or needs in spec.needs):
-            rows.add_row(name, spec.shape, ", ".join(spec.needs), spec.summary, spec.paper)
-    Console().print(rows)
+    installed = [spec for _, spec in sorted(registry().rewards.items())]
+    check_value("kind", kind, SHAPES)
+    check_value("need", needs, {need for spec in installed for need in spec.needs})
+    found = [
+        spec
+        for spec in installed
+        if kind in (None, spec.shape) and (needs is None or needs in spec.needs)
+    ]
+    filters = {"--kind": kind, "--needs": needs, "--search": search}
+    print_entries(
+        matching(found, search),
+        REWARD | MORE_OF_REWARD | SUMMARY if long else REWARD | SUMMARY,
+        as_json=as_json,
+        long=long,
+        nothing=no_match("reward", filters, "kinds", SHAPES),
+    )
+
+
+REWARD: Columns = {"reward": attrgetter("name"), "kind": attrgetter("shape")}
+MORE_OF_REWARD: Columns = {
+    "needs": lambda spec: ", ".join(spec.needs),
+    "options": lambda spec: ", ".join(option.name for option in spec.options),
+    "paper": attrgetter("paper"),
+}
 
 
 def with_table(page: str) -> str:

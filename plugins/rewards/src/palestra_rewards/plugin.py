@@ -28,12 +28,14 @@ def palestra_credit(names: str) -> Any:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import AUTHOR, EVALUATE, TRAIN
+
     from palestra_rewards.command import rewards_command
     from palestra_rewards.credit import credit_command
     from palestra_rewards.producers import producers_command
     from palestra_rewards.repeats import repeats_command
 
-    app.command("credit")(credit_command)
-    app.command("producers")(producers_command)
-    app.command("repeats")(repeats_command)
-    app.command("rewards")(rewards_command)
+    app.command("credit", rich_help_panel=TRAIN)(credit_command)
+    app.command("producers", rich_help_panel=AUTHOR)(producers_command)
+    app.command("repeats", rich_help_panel=EVALUATE)(repeats_command)
+    app.command("rewards", rich_help_panel=TRAIN)(rewards_command)

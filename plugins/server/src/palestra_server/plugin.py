@@ -9,13 +9,15 @@ from palestra.kernel.hooks import hookimpl
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import PLAY, SHARE
+
     from palestra_server.command import serve_command
     from palestra_server.packages import package_command
     from palestra_server.viewing.command import view_command
 
-    app.command("serve")(serve_command)
-    app.command("package")(package_command)
-    app.command("view")(view_command)
+    app.command("serve", rich_help_panel=SHARE)(serve_command)
+    app.command("package", rich_help_panel=SHARE)(package_command)
+    app.command("view", rich_help_panel=PLAY)(view_command)
 
 
 @hookimpl

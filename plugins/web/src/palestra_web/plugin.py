@@ -33,6 +33,8 @@ def palestra_metrics() -> list[MetricSpec]:
 
 @hookimpl
 def palestra_commands(app: Any) -> None:
+    from palestra.cli.groups import PLAY
+
     from palestra_web.command import app as web
 
-    app.add_typer(web, name="web")
+    app.add_typer(web, name="web", rich_help_panel=PLAY)

@@ -108,7 +108,7 @@ class HoldemState(ArrayState):
 )
 @dataclass(frozen=True)
 class Holdem(ArrayGame[HoldemState]):
-    """A hand of Texas hold'em: two hole cards, five board cards, four rounds of betting.
+    """A hand of Texas hold'em poker: two hole cards, five board cards, four rounds of betting.
 
     Actions are 0 (fold) and 1 (call or check); in limit play 2 raises, in no-limit play action 1 +
     n raises one's bet in the round to n chips. An observation is an int16 vector: flags of one's

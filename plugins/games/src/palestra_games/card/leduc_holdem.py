@@ -71,7 +71,7 @@ class LeducState(ArrayState):
 )
 @dataclass(frozen=True)
 class LeducHoldem(ArrayGame[LeducState]):
-    """Leduc hold'em for two: six cards, two rounds of betting and a public card.
+    """Leduc hold'em poker for two: six cards, two rounds of betting and a public card.
 
     Actions are 0 (fold), 1 (call or check) and 2 (raise). An observation is 34 numbers: flags of
     one's own seat (2), one's own card (3), the public card (3) and the moves of both rounds (24:

@@ -22,7 +22,10 @@ from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
 def score(
     record: EpisodeRecord,
     *,
-    scores: Scores | None = None,
+    scores: Annotated[
+        Scores | None,
+        Meta(description="a function that scores every turn; without it, what the record says"),
+    ] = None,
     phase: Annotated[
         Literal[1, 2],
         Meta(description="1 pays the last attempt only, 2 every attempt and the bonus"),

@@ -25,7 +25,10 @@ from palestra_rewards.reading import turn_rewards
 def clip(
     record: EpisodeRecord,
     *,
-    scores: Scores | None = None,
+    scores: Annotated[
+        Scores | None,
+        Meta(description="a function that scores every turn; without it, what the record says"),
+    ] = None,
     eta: Annotated[
         float, Meta(description="score that is good enough, from which a step costs nothing")
     ] = 0.5,
@@ -48,7 +51,10 @@ def clip(
 def delta(
     record: EpisodeRecord,
     *,
-    scores: Scores | None = None,
+    scores: Annotated[
+        Scores | None,
+        Meta(description="a function that scores every turn; without it, what the record says"),
+    ] = None,
     alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
     """Each score minus the seat's next one, so that the differences sum to the first score.
@@ -74,7 +80,10 @@ def delta(
 def clip_delta(
     record: EpisodeRecord,
     *,
-    scores: Scores | None = None,
+    scores: Annotated[
+        Scores | None,
+        Meta(description="a function that scores every turn; without it, what the record says"),
+    ] = None,
     eta: Annotated[
         float, Meta(description="score that is good enough, from which a step costs nothing")
     ] = 0.5,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from palestra import EpisodeRecord, InvalidOption, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last
@@ -36,7 +37,13 @@ class Item:
     check="test_prerequisites_evidence_and_order_of_a_checklist",
     cost="one judgement per item",
 )
-def checklist(record: EpisodeRecord, *, judge: Sequence[Item]) -> Floats:
+def checklist(
+    record: EpisodeRecord,
+    *,
+    judge: Annotated[
+        Sequence[Item], Meta(description="items of the checklist, each with what checks it")
+    ],
+) -> Floats:
     """Weighted share of a checklist's items that are met, with evidence cited.
 
     The share is paid on the last turn of each seat; `judge` is the list of items.

@@ -10,10 +10,10 @@ beside the task. There it is a language model; here it is a small network that r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 from palestra.kernel.game import Game
 
 from palestra_rewards.arrays import Floats
@@ -127,7 +127,11 @@ class Cooper:
     paper="Cooper: Co-Optimizing Policy and Reward Models in RL for Large Language Models (2025)",
     check="test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long",
 )
-def cooper(record: EpisodeRecord, *, scores: Cooper) -> Floats:
+def cooper(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[Cooper, Meta(description="the reward model that is trained with the policy")],
+) -> Floats:
     """The probability that a seat's rollout is right, from a reward model that keeps learning.
 
     `1 / (1 + exp(-score))` on the last turn of the model's seat. Pay a batch, then call

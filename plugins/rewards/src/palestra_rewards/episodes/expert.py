@@ -39,7 +39,9 @@ Expert = Callable[[EpisodeRecord], Sequence[str]]
 def stepagent(
     record: EpisodeRecord,
     *,
-    expert: Expert,
+    expert: Annotated[
+        Expert, Meta(description="a function that returns the expert's move at each turn")
+    ],
     exact: Annotated[bool, Meta(description="whether only equal texts count")] = False,
 ) -> Floats:
     """How similar each turn's action text is to the expert's at the same state, from 0 to 1.
@@ -102,7 +104,7 @@ def _game_text(turn: Turn, decision: Decision) -> str:
 def recourse(
     record: EpisodeRecord,
     *,
-    expert: Sequence[str],
+    expert: Annotated[Sequence[str], Meta(description="the action texts of the original path")],
     goal: Annotated[float, Meta(description="weight of the seat's return")] = 1.0,
     near: Annotated[float, Meta(description="weight of the similarity")] = 1.0,
     own: Annotated[float, Meta(description="weight of the fit to the seat's habits")] = 0.0,

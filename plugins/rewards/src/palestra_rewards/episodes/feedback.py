@@ -69,7 +69,7 @@ def expert_choices(
 def epo(
     record: EpisodeRecord,
     *,
-    scores: Scorer,
+    scores: Annotated[Scorer, Meta(description="a scorer that was fitted to expert choices")],
     game: Annotated[
         Game[Any, Any] | None, Meta(description="the game, if records name none")
     ] = None,

@@ -185,7 +185,10 @@ def states_in_words(
 def robo_dopamine(
     record: EpisodeRecord,
     *,
-    hops: HopModel | Judge | str,
+    hops: Annotated[
+        HopModel | Judge | str,
+        Meta(description="a model of hops, or a judge that compares before and after"),
+    ],
     goal: Annotated[str, Meta(description="the state to reach, in words")] = "",
     task: Annotated[str, Meta(description="the task, as a judge is told it")] = "Reach the goal.",
     gamma: Discount = 1.0,

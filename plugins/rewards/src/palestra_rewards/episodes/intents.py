@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, Rng, retrace, reward, rollouts
+from palestra import EpisodeRecord, InvalidOption, Meta, Rng, retrace, reward, rollouts
 from palestra.kernel.game import Game
 from palestra.quoting import disarm
 
@@ -247,8 +247,11 @@ def _words(text: str) -> set[str]:
 def armap(
     record: EpisodeRecord,
     *,
-    scores: Scorer,
-    intent: str | Callable[[EpisodeRecord], str],
+    scores: Annotated[Scorer, Meta(description="a scorer that was fitted to triplets")],
+    intent: Annotated[
+        str | Callable[[EpisodeRecord], str],
+        Meta(description="the task, or a function that returns a record's task"),
+    ],
 ) -> Floats:
     """How well each seat's trajectory does the task, by a scorer learnt from exploration.
 

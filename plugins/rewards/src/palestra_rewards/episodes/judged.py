@@ -37,8 +37,10 @@ BETTER = "Which of the two is the better next action?"
 def judge(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
-    scale: Scale = WELL,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    scale: Annotated[
+        Scale, Meta(description="the question that is asked, and the levels of its answers")
+    ] = WELL,
     form: Annotated[
         Literal["single", "corrected", "debate", "vote"],
         Meta(description="how the judgement is made"),
@@ -62,7 +64,14 @@ def judge(
     check="test_a_step_judge_sees_each_turn_and_none_after_it",
     cost="one judgement per turn",
 )
-def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STEP) -> Floats:
+def step_scores(
+    record: EpisodeRecord,
+    *,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    scale: Annotated[
+        Scale, Meta(description="the question that is asked, and the levels of its answers")
+    ] = STEP,
+) -> Floats:
     """A model's grade of every turn, which other shapers can take as `scores=`.
 
     Scores are from 0 to 1; the judge sees the episode up to each turn and the events after it.
@@ -81,7 +90,11 @@ def step_scores(record: EpisodeRecord, *, judge: Judge | str, scale: Scale = STE
     check="test_weights_of_a_rubric_change_rewards_at_once_and_find_a_stakeholder",
     cost="one judgement per criterion",
 )
-def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
+def rubric(
+    record: EpisodeRecord,
+    *,
+    rubric: Annotated[Rubric, Meta(description="the rubric that marks the record")],
+) -> Floats:
     """Weighted criteria, judged by programs or a model; the weights can be changed.
 
     The rubric's weighted mean is paid on the last turn of each seat; see `judges.rubrics`.
@@ -99,7 +112,12 @@ def rubric(record: EpisodeRecord, *, rubric: Rubric) -> Floats:
     check="test_planted_behaviours_are_covered_whole",
     cost="one judgement per metric",
 )
-def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Metric]) -> Floats:
+def autolibra(
+    record: EpisodeRecord,
+    *,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    metrics: Annotated[Sequence[Metric], Meta(description="the metrics that the judge marks")],
+) -> Floats:
     """Mean rating by metrics that were induced from free comments.
 
     The mean of the metrics' ratings (1, 0, -1) is paid on the last turn of each seat. "AutoLibra".
@@ -119,7 +137,7 @@ def autolibra(record: EpisodeRecord, *, judge: Judge | str, metrics: Sequence[Me
 def webarbiter(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     task: Annotated[str, Meta(description="the question that the judge decides")] = BETTER,
 ) -> Floats:
     """Share of the proposed actions that the one played beats, judged by principles.
@@ -152,7 +170,7 @@ def webarbiter(
 def smartsnap(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     task: Annotated[str, Meta(description="what had to be done")],
     most: Annotated[int, Meta(ge=1, description="turns that may be cited")] = 5,
     price: Annotated[

@@ -64,7 +64,10 @@ def steve(
     record: EpisodeRecord,
     *,
     stop: Annotated[bool, Meta(description="whether turns after the first bad one get 0")] = False,
-    judge: Judge | str | None = None,
+    judge: Annotated[
+        Judge | str | None,
+        Meta(description="a model that marks each step; without it, the tag verdicts"),
+    ] = None,
     by: Annotated[
         Literal["verdicts", "progress"],
         Meta(description="without a judge: reported verdicts, or whether progress rose"),

@@ -25,7 +25,9 @@ Call = Mapping[str, Any]
 def matchtir(
     record: EpisodeRecord,
     *,
-    reference: Sequence[Call],
+    reference: Annotated[
+        Sequence[Call], Meta(description="the calls of a right solution, in order")
+    ],
     matching: Annotated[
         Literal["hard", "soft"], Meta(description="one to one, or by optimal transport")
     ] = "hard",

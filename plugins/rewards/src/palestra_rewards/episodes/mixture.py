@@ -10,10 +10,10 @@ pairs of one person set the weights of the heads, by Hedge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, Rng, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, Rng, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.turns import Scores, named_terms, scores_of
@@ -130,7 +130,14 @@ class Mixture:
     paper="MiCRo: Mixture Modeling and Context-aware Routing (2025)",
     check="test_two_tastes_are_found_in_one_set_and_a_person_is_routed_to_theirs",
 )
-def micro(record: EpisodeRecord, *, scores: Scores) -> Floats:
+def micro(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[
+        Scores,
+        Meta(description="a fitted Mixture or RoutedMixture"),
+    ],
+) -> Floats:
     """Named terms, weighted by the tastes of one person.
 
     The tastes are the heads of a fitted `Mixture`, or of a `RoutedMixture`, in which the context

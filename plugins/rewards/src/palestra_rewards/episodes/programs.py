@@ -263,7 +263,11 @@ class LatentReward:
     check="test_latent_rewards_sum_to_the_return_and_find_the_dense_truth",
     cost="one process per episode",
 )
-def lare(record: EpisodeRecord, *, scores: LatentReward) -> Floats:
+def lare(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[LatentReward, Meta(description="the fitted weights of a program's vectors")],
+) -> Floats:
     """A program's vectors of turns, weighted so that their sums come closest to the returns.
 
     Each turn gets what a fitted `LatentReward` predicts, instead of the game's reward. The sums

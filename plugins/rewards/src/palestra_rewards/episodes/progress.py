@@ -25,7 +25,10 @@ from palestra_rewards.reading import turn_rewards
 def spa_rl(
     record: EpisodeRecord,
     *,
-    scores: Scores | None = None,
+    scores: Annotated[
+        Scores | None,
+        Meta(description="a function that scores every turn; without it, what the record says"),
+    ] = None,
     share: Annotated[float, Meta(description="weight of the contributions")] = 1.0,
     valid: Annotated[
         float, Meta(description="bonus for a turn whose first answer was played")

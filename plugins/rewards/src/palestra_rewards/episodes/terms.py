@@ -190,7 +190,14 @@ def proxy_points(
     paper="Confronting Reward Model Overoptimization with Constrained RLHF (2023)",
     check="test_multipliers_hold_a_term_at_its_point",
 )
-def lagrangian(record: EpisodeRecord, *, weights: Lagrangian | Mapping[str, float]) -> Floats:
+def lagrangian(
+    record: EpisodeRecord,
+    *,
+    weights: Annotated[
+        Lagrangian | Mapping[str, float],
+        Meta(description="weights by term, or a Lagrangian that sets them"),
+    ],
+) -> Floats:
     """Named terms weighted by multipliers that hold the mean of each at its target.
 
     `weights` is a `Lagrangian`, whose current weights are used, or a mapping of weights by term.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.judged import step_scores
@@ -60,7 +60,14 @@ def so_far(record: EpisodeRecord, values: Floats) -> Floats:
     paper="AgentRM: Enhancing Agent Generalization with Reward Modeling (2025)",
     check="test_reward_models_of_three_kinds_pick_the_best_of_n",
 )
-def agentrm(record: EpisodeRecord, *, scores: Scores | Judge | str | None = None) -> Floats:
+def agentrm(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[
+        Scores | Judge | str | None,
+        Meta(description="a reward model or a judge; without it, the tag implicit"),
+    ] = None,
+) -> Floats:
     """The value of the episode so far, by a fitted, an implicit or a judging model.
 
     One score per turn: the reward model's score of the episode up to that turn.
@@ -173,7 +180,13 @@ class Likeness:
     paper="From Novice to Expert: Policy Optimization via Step-wise RL (2024); Choudhury (2025)",
     check="test_the_odds_of_known_players_are_the_ratio_of_their_chances",
 )
-def expert_odds(record: EpisodeRecord, *, scores: Likeness) -> Floats:
+def expert_odds(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[
+        Likeness, Meta(description="a fitted model of how much a step is like an expert's")
+    ],
+) -> Floats:
     """Log-odds that the turn is the expert's, by a classifier; with a discount, InversePRM.
 
     A fitted `Likeness` scores each turn: above 0 if the expert is likelier to make that decision.

@@ -166,7 +166,9 @@ class ExpertActions:
 def sea(
     record: EpisodeRecord,
     *,
-    expert: Expert,
+    expert: Annotated[
+        Expert, Meta(description="a function that returns the expert's move at each turn")
+    ],
     form: Annotated[float, Meta(description="weight of an answer that was accepted at once")] = 0.1,
     kind: Annotated[float, Meta(description="weight of the right kind of action")] = 0.4,
     content: Annotated[float, Meta(description="weight of the right arguments")] = 0.5,

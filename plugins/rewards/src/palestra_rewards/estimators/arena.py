@@ -133,7 +133,7 @@ FORMS = {
 def arena(
     group: Group,
     *,
-    judge: Judge,
+    judge: Annotated[Judge, Meta(description="a function that compares two rollouts of the group")],
     form: Annotated[
         Literal["seeded", "single", "round-robin", "swiss", "double"],
         Meta(description="the form of the tournament"),

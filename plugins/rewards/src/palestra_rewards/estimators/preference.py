@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import InvalidOption, reward
+from palestra import InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, count, numbers, ranks
 from palestra_rewards.group import Group
@@ -21,7 +21,13 @@ Preference = Callable[[int, int], float]
     check="test_preference_rewards_average_one_half",
     cost="sort, or all pairs with `prefer`",
 )
-def self_play_preference(group: Group, *, prefer: Any = None) -> Floats:
+def self_play_preference(
+    group: Group,
+    *,
+    prefer: Annotated[
+        Any, Meta(description="how likely each rollout is preferred to each other")
+    ] = None,
+) -> Floats:
     """The share of its siblings that a rollout beats, minus one half.
 
     The mean over siblings j of the preference for i over j, minus one half.

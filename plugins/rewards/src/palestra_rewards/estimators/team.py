@@ -313,7 +313,12 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     paper="Liu et al. (2023), Dynamic LLM-Agent Network",
     check="test_importance_of_every_layer_sums_to_one",
 )
-def dylan(group: Group, *, ratings: Any = None, final: Any = None) -> Floats:
+def dylan(
+    group: Group,
+    *,
+    ratings: Annotated[Any, Meta(description="ratings that agents gave each other")] = None,
+    final: Annotated[Any, Meta(description="weight of each agent in the final answer")] = None,
+) -> Floats:
     """Group-centred return times the seat's importance, relative to an equal share.
 
     Each episode has its own `ratings` and `final` where its talk reports them: the facts "ratings"

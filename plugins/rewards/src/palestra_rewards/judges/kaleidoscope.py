@@ -142,7 +142,7 @@ def _alike(one: str, other: str) -> float:
 def kaleidoscope(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     weights: Annotated[
         Mapping[str, float] | None,
         Meta(description="weight of each value, right or duty, named as in 'duty: keep promises'"),

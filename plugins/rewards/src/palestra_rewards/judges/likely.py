@@ -55,7 +55,7 @@ def chance_of_yes(judge: Judge | str, texts: Sequence[str]) -> list[float]:
 def rewarddance(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     task: Annotated[str, Meta(description="what had to be done")],
     reference: Annotated[str, Meta(description="the attempt it is compared with, as text")],
     instructions: Annotated[

@@ -195,7 +195,7 @@ def evaluate(
 def pae(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     task: Annotated[str, Meta(description="the task, if the record does not hold it")] = "",
     last: Annotated[int, Meta(ge=1, description="decisions that the judge sees")] = 3,
 ) -> Floats:

@@ -143,7 +143,7 @@ def reflux(
 def two_tiers(
     record: EpisodeRecord,
     *,
-    judge: Judge | str,
+    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
     task: Annotated[str, Meta(description="the task; by default the game's rules")] = "",
     expert: Annotated[
         str | None, Meta(description="an agent that proposes corrections to the model")

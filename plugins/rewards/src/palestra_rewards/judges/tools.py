@@ -260,7 +260,9 @@ class ToolJudge:
 def themis(
     record: EpisodeRecord,
     *,
-    judge: ToolJudge | Judge | str,
+    judge: Annotated[
+        ToolJudge | Judge | str, Meta(description="a judge that may use tools, or a model")
+    ],
     most: Annotated[int, Meta(ge=0, description="tool calls before the score")] = 4,
 ) -> Floats:
     """The score of a judge that checks the episode with tools first, on each seat's last turn.

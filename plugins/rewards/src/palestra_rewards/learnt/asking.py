@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.intents import Triplet, trajectory
@@ -197,7 +197,14 @@ def at_terminal(
     paper="Scalable agent alignment via reward modeling: a research direction (2018)",
     check="test_an_agent_comes_to_do_what_its_user_wants",
 )
-def user_model(record: EpisodeRecord, *, scores: TaughtRewardModel) -> Floats:
+def user_model(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[
+        TaughtRewardModel,
+        Meta(description="the reward model that was taught by a person's answers"),
+    ],
+) -> Floats:
     """The score of a reward model that a user teaches, on the last turn of its seat.
 
     Pay a batch, then call `scores.update(records, questions)`; `teach` does both and trains the

@@ -226,7 +226,7 @@ class GuiRewards:
 def ui_genie(
     record: EpisodeRecord,
     *,
-    scores: GuiRewards,
+    scores: Annotated[GuiRewards, Meta(description="the fitted reward model of steps and tasks")],
     whole: Annotated[
         float, Meta(ge=0, description="weight of the chance that the task is done")
     ] = 1.0,

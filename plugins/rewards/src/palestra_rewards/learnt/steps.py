@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption, reward
+from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats, together
 from palestra_rewards.learnt.features import ACTION, SIZE, STATE, Features, feature_facts
@@ -131,7 +131,13 @@ class StepPreference:
     check="test_the_implicit_reward_is_the_log_odds_of_being_preferred",
     cost="gradient steps of a small network",
 )
-def stepagent_implicit(record: EpisodeRecord, *, scores: StepPreference) -> Floats:
+def stepagent_implicit(
+    record: EpisodeRecord,
+    *,
+    scores: Annotated[
+        StepPreference, Meta(description="a fitted model of preferences between steps")
+    ],
+) -> Floats:
     """How much likelier a policy that learnt from the expert is to play a turn than the agent was.
 
     Each turn is paid `beta * log(policy / reference)` by a fitted `StepPreference`.
