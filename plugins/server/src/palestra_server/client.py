@@ -75,6 +75,10 @@ class Server:
         made = self._ask("POST", "/matches", {"env": env, **settings})
         return made["match"], made["invite"], made["free"]
 
+    def hand_over(self, token: str, name: str = "") -> str:
+        """Give a seat to another client: its new token, after which the old one opens nothing."""
+        return self._ask("POST", "/seat/hand-over", {"name": name}, token=token)["token"]
+
     def sit(self, token: str) -> SeatConnection:
         """Reconnect to a seat that was taken before, with everything it has seen."""
         return SeatConnection(self.url, token)
@@ -174,9 +178,18 @@ class SeatConnection:
         return self.turn()
 
     def resign(self) -> SeatView:
+        """Give the seat up; the match may go on with a substitute in it."""
         self._send(SocketMessage("resign"))
-        while self.view.status != "over":
+        while self.view.status != "over" and not self.view.away:
             self.view = self._next(None)
+        return self.view
+
+    def reclaim(self) -> SeatView:
+        """Take the seat back from the substitute that sat down after a silence."""
+        self._send(SocketMessage("reclaim"))
+        while self.view.status != "over" and self.view.away:
+            self.view = self._next(None)
+        self._answered = -1
         return self.view
 
     def close(self) -> None:

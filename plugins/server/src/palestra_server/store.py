@@ -164,6 +164,11 @@ class MatchStore:
         row = {"token": token, "match": match, "seat": seat, "name": name}
         self._write(insert(SEATS).values(**row))
 
+    def hand_over(self, match: str, seat: int, token: bytes) -> None:
+        """Give a seat another token, which replaces the old one."""
+        chosen = update(SEATS).where((SEATS.c.match == match) & (SEATS.c.seat == seat))
+        self._write(chosen.values(token=token))
+
     def add(self, match: str, place: int, answer: Answer) -> None:
         """Keep the answer at a place of its match's journal, counted from 0, for `flush`."""
         self._pending.append(Row(match, place, msgspec.json.encode(answer)))

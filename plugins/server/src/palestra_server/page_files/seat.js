@@ -193,7 +193,7 @@ class MatchPage {
     this.showPicture(view);
     this.showTable(view);
     this.showMoves();
-    this.resigning.hidden = !this.seated || view.status !== "playing";
+    this.resigning.hidden = !this.seated || view.status !== "playing" || Boolean(view.away);
     this.showEnd(view);
     this.tick();
   }
