@@ -2,14 +2,18 @@
 
 import asyncio
 import shutil
+import subprocess
+import sys
+import threading
 from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
-from palestra import InvalidOption
+from palestra import Agent, Decision, InvalidOption
 from palestra.kernel.registry import open_game
 from palestra.records.verify import verify
 from palestra_server.client import Server, ServerRefused
+from palestra_server.episodes import EpisodeOptions, SeatEpisode
 from palestra_server.leaving import policy_for
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, Answer, Create, HandOver, Join, MatchPlan, Move
@@ -17,6 +21,8 @@ from palestra_server.plans import MatchDefaults, plan_for
 from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
+from palestra_server.table import table
+from palestra_server.words import in_words
 
 GAMES = [  # environment, seats, options
     ("games/Holdem-v0", 4, {"hands": 3}),
@@ -320,6 +326,87 @@ def test_who_waits_for_others_has_ten_minutes():
     assert seconds((OPEN, "random")).move_seconds is None
     assert seconds((OPEN, OPEN), move_seconds=0).move_seconds is None
     assert seconds((OPEN, "random"), move_seconds=3).move_seconds == 3
+
+
+def test_what_others_read_of_a_departure():
+    match = opened("games/MatrixGame-v0", 2, {"rounds": 4})
+    leave(match, 1, "resigned")
+    words = in_words(match.view(0))
+    assert "player_1 left at step 0 (resigned); absent plays on." in words
+    assert in_words(match.view(1)).endswith("You have resigned, and a substitute plays on.")
+    seats = table(match, 0).seats
+    assert [seat.away for seat in seats] == ["", "resigned"]
+    assert seats[1].name == "p1"
+
+
+@pytest.mark.parametrize("way", ["resigned", "illegal"])
+def test_an_openenv_client_that_leaves_a_shared_match_ends_only_its_own_episode(tmp_path, way):
+    async def run():
+        async with serving_at(tmp_path / "a.db") as server:
+            wanted = Create("games/MatrixGame-v0", (OPEN, OPEN), options={"rounds": 4})
+            match = (await server.create(wanted)).match
+            tokens = [(await server.join(match, Join(seat))).token for seat in (0, 1)]
+            episode = SeatEpisode(server)
+            seen = await episode.reset(EpisodeOptions(token=tokens[1]))
+            assert seen.view.your_turn
+            if way == "resigned":
+                await episode.resign()
+                seen = await episode.rest()
+            else:
+                for _ in range(3):
+                    seen = await episode.step(Move(text="nonsense"))
+            assert seen.over
+            assert seen.view.status == "playing"
+            assert episode.over
+            await episode.resign()
+            key = server.seat(tokens[0])
+            while not server.match(match).over:
+                await server.move(key, Move(action=0))
+            assert server.record(key).tags["left"][0]["why"] == way
+
+    asyncio.run(run())
+
+
+def test_a_slow_agent_keeps_no_substitute_from_answering(tmp_path):
+    woken = threading.Event()
+
+    class Asleep(Agent):
+        name = "asleep"
+
+        def act(self, turns):
+            woken.wait(20)
+            return [Decision(0) for _ in turns]
+
+    async def run():
+        async with serving_at(tmp_path / "a.db") as server:
+            wanted = Create(
+                "games/MatrixGame-v0", (OPEN, "mcts"), options={"rounds": 3}, move_seconds=0.2
+            )
+            match = (await server.create(wanted)).match
+            seats = server.match(match)
+            seats._runner.agents[1] = Asleep()
+            key = server.seat((await server.join(match, Join())).token)
+            while not seats.over:
+                if seats.asks(0):
+                    await server.move(key, Move(action=0))
+                await asyncio.sleep(0.01)
+            record = server.record(key)
+            verify(record)
+            assert [(left["seat"], left["why"]) for left in record.tags["left"]] == [(1, "silent")]
+            woken.set()
+
+    asyncio.run(run())
+
+
+def test_an_unknown_policy_on_the_command_line_is_named():
+    done = subprocess.run(
+        [sys.executable, "-m", "palestra", "serve", "--on-leave", "cry", "--store", ":memory:"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "--on-leave or --move-seconds: Invalid enum value 'cry'" in " ".join(done.stderr.split())
 
 
 def test_clients_choose_a_substitute_from_the_operators_list(server):
