@@ -8,6 +8,7 @@ import threading
 from contextlib import asynccontextmanager
 
 import msgspec
+import palestra
 import pytest
 from palestra import Agent, Decision, InvalidOption
 from palestra.kernel.registry import open_game
@@ -365,6 +366,20 @@ def test_an_openenv_client_that_leaves_a_shared_match_ends_only_its_own_episode(
             assert server.record(key).tags["left"][0]["why"] == way
 
     asyncio.run(run())
+
+
+def test_one_agent_of_a_parallel_env_leaves_and_the_other_plays_to_the_end(server):
+    env = palestra.connect(
+        server[0], env="games/MatrixGame-v0", seats=(0, 1), options={"rounds": 3}
+    )
+    env.reset(seed=1)
+    for _ in range(3):
+        _, _, over, _, _ = env.step({"player_0": 99, "player_1": 0})
+    assert over == {"player_0": True, "player_1": False}
+    while env.agents:
+        assert env.agents == ["player_1"]
+        env.step({"player_1": 0})
+    env.close()
 
 
 def test_a_slow_agent_keeps_no_substitute_from_answering(tmp_path):

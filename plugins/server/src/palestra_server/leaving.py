@@ -76,7 +76,7 @@ class Leaving:
         """
         others = self._open_seats - self.away.keys() - {seat}
         last = seat in self._open_seats and not others
-        return self._plan.on_leave == "substitute" and not last
+        return bool(self._plan.substitute) and not last
 
     def leave(self, seat: int, why: Why) -> None:
         """Let a seat's player leave now."""

@@ -53,6 +53,8 @@ class Match:
             )
         if plan.move_seconds is not None and not plan.move_seconds > 0:
             raise InvalidOption(f"move_seconds is more than 0, not {plan.move_seconds}")
+        if (plan.on_leave == "substitute") != bool(plan.substitute):
+            raise InvalidOption("a plan names a substitute where on_leave is 'substitute'")
         named = [agent for agent in (*plan.seats, plan.substitute) if agent not in (OPEN, "")]
         check_agents(named, game, spec)
         self.name, self.plan, self.game, self.spec = name, plan, game, spec

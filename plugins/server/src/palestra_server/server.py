@@ -22,7 +22,7 @@ from palestra.records.versions import check_versions, versions_for, versions_of_
 from palestra.runner.running import PendingTurn
 
 from palestra_server.allowed import EVERYWHERE, Allowed
-from palestra_server.audit import note
+from palestra_server.audit import kind_of, note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
 from palestra_server.messages import (
@@ -41,7 +41,14 @@ from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Elsewhere, Peers
 from palestra_server.plans import MatchDefaults, plan_for
 from palestra_server.refused import RequestRefused
-from palestra_server.store import MatchStore, OwnershipLost, StoreError, digest, seat_token
+from palestra_server.store import (
+    MatchStore,
+    OwnershipLost,
+    StoreError,
+    digest,
+    seat_token,
+    watch_word,
+)
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
@@ -416,7 +423,7 @@ class MatchServer:
         if counted:
             live.captured.pop(key.seat, None)
             self.metrics.moves += 1
-            note(_kind(answer), key.match, key.seat)
+            note(kind_of(answer), key.match, key.seat)
             if live.match.leaving.departures:
                 live.at_once = live.match.answers_at_once
                 if answer.missed:  # who is too slow keeps no substitute from answering
@@ -733,17 +740,6 @@ def versions_of(plan: MatchPlan) -> dict[str, str]:
     env = registry().environment(plan.env).entry_point
     agents = [*plan.seats, *([plan.substitute] if plan.substitute else [])]
     return {**versions_for(env), **versions_of_names(agents)}
-
-
-def watch_word(invite: bytes) -> str:
-    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
-    return digest(f"watch {invite.hex()}").hex()[:32]
-
-
-def _kind(answer: Answer) -> str:
-    """What the audit log calls an answer."""
-    kinds = {"resign": answer.resigned, "reclaim": answer.reclaimed, "rename": bool(answer.called)}
-    return next((kind for kind, is_one in kinds.items() if is_one), "move")
 
 
 def _check_seated(key: SeatKey) -> None:

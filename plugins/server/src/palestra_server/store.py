@@ -116,6 +116,11 @@ def seat_token(match: str, key: str) -> str:
     return digest(f"seat of {match} {key}").hex()[:32]
 
 
+def watch_word(invite: bytes) -> str:
+    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
+    return digest(f"watch {invite.hex()}").hex()[:32]
+
+
 class MatchStore:
     """Plans, seats and answers by match; `url` is an SQLAlchemy URL: `sqlite:///matches.db`.
 
