@@ -424,6 +424,16 @@ def test_an_unknown_policy_on_the_command_line_is_named():
     assert "--on-leave or --move-seconds: Invalid enum value 'cry'" in " ".join(done.stderr.split())
 
 
+def test_a_resignation_that_a_broken_connection_lost_is_sent_again(server):
+    client = Server(server[0])
+    match = client.create("games/MatrixGame-v0", options={"rounds": 5})
+    seats = [client.join(match, seat) for seat in (0, 1)]
+    seats[1]._socket.close()
+    assert seats[1].resign().away == "resigned"
+    for connection in (*seats, client):
+        connection.close()
+
+
 def test_clients_choose_a_substitute_from_the_operators_list(server):
     client = Server(server[0])
     with pytest.raises(ServerRefused, match="may not seat 'mcts:simulations=9999'"):

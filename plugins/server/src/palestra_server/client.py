@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -179,17 +179,21 @@ class SeatConnection:
 
     def resign(self) -> SeatView:
         """Give the seat up; the match may go on with a substitute in it."""
-        self._send(SocketMessage("resign"))
-        while self.view.status != "over" and not self.view.away:
-            self.view = self._next(None)
-        return self.view
+        return self._change("resign", lambda view: bool(view.away))
 
     def reclaim(self) -> SeatView:
         """Take the seat back from the substitute that sat down after a silence."""
-        self._send(SocketMessage("reclaim"))
-        while self.view.status != "over" and self.view.away:
-            self.view = self._next(None)
         self._answered = -1
+        return self._change("reclaim", lambda view: not view.away)
+
+    def _change(self, do: str, done: Callable[[SeatView], bool]) -> SeatView:
+        """Ask for a change until a view shows it; again if the request was lost on the way."""
+        socket = None
+        while self.view.status != "over" and (socket is None or not done(self.view)):
+            if self._socket is not socket:
+                self._send(SocketMessage(do))
+                socket = self._socket
+            self.view = self._next(None)
         return self.view
 
     def close(self) -> None:
