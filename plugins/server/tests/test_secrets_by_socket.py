@@ -72,7 +72,8 @@ class World:
 def world(url: str, server: Any, env: str, seat: int) -> Iterator[World]:
     with ExitStack() as held:
         http = held.enter_context(httpx.Client(base_url=url, timeout=60))
-        made = http.post("/matches", json={"env": env, "seed": 5, "max_episode_steps": 3 * STEPS})
+        wanted = {"env": env, "seed": 5, "max_episode_steps": 3 * STEPS, "move_seconds": 0}
+        made = http.post("/matches", json=wanted)
         match = made.json()["match"]
         tokens = [
             http.post(f"/matches/{match}/join", json={"seat": taken}).json()["token"]

@@ -33,6 +33,7 @@ by an agent, about a decision (`TurnRecord.facts`):
 * `full tokens`: the tokens that the whole context would have taken.
 * `evidence`: the seat's own turns, from 0, that prove its task done.
 * `absent`: true where the seat only stands in for a player who is left out.
+* `substitute`: the agent that decided, after the seat's player had left the match.
 * `worker`: the number of the worker that decided, if a planner hands out subtasks.
 * `talks`: conversations between roles or members that led to it, as records.
 """

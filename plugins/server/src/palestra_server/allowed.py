@@ -105,7 +105,9 @@ class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         spec = self._environment(wanted.env)
         split = {"split": wanted.split} if wanted.split else {}
         self._check_options(spec, {**wanted.options, **split})
-        for agent in sorted({*(wanted.seats or ()), wanted.opponents} - {OPEN, ""}):
+        for agent in sorted(
+            {*(wanted.seats or ()), wanted.opponents, wanted.substitute} - {OPEN, ""}
+        ):
             if agent.partition(":")[0] != PERSON:
                 self._check_agent(spec, agent)
 

@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from palestra_server.dialects import Dialect
-from palestra_server.messages import Again, Create, Failure, Join, Move
+from palestra_server.messages import Again, Create, Failure, HandOver, Join, Move, NewMatch
 from palestra_server.metrics import Counts, as_text
 from palestra_server.openapi import openapi
 from palestra_server.page import page_routes, record_response
@@ -27,7 +27,7 @@ from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.security import LOOPBACK, Guard
-from palestra_server.server import MatchServer, NewMatch, SeatKey
+from palestra_server.server import MatchServer, SeatKey
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import write_space
 
@@ -85,6 +85,8 @@ def create_app(
         Route("/seat", answer_errors(server, _look), methods=["GET"]),
         Route("/seat/move", answer_errors(server, _move), methods=["POST"]),
         Route("/seat/resign", answer_errors(server, _resign), methods=["POST"]),
+        Route("/seat/reclaim", answer_errors(server, _reclaim), methods=["POST"]),
+        Route("/seat/hand-over", answer_errors(server, _hand_over), methods=["POST"]),
         Route("/seat/again", matches.again, methods=["POST"]),
         Route("/seat/spaces", answer_errors(server, _spaces), methods=["GET"]),
         Route("/seat/record", answer_errors(server, _record), methods=["GET"]),
@@ -196,6 +198,16 @@ async def _resign(server: MatchServer, request: Request) -> Response:
     key = server.seat(bearer(request))
     await server.resign(key)
     return _seat_response(server, request, key)
+
+
+async def _reclaim(server: MatchServer, request: Request) -> Response:
+    key = server.seat(bearer(request))
+    await server.reclaim(key)
+    return _seat_response(server, request, key)
+
+
+async def _hand_over(server: MatchServer, request: Request) -> Response:
+    return Reply(await server.hand_over(bearer(request), await read(request, HandOver)), 201)
 
 
 def _seat_response(server: MatchServer, request: Request, key: SeatKey) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -74,6 +74,10 @@ class Server:
         """Open a match; returns its name, its invite, and its free seats."""
         made = self._ask("POST", "/matches", {"env": env, **settings})
         return made["match"], made["invite"], made["free"]
+
+    def hand_over(self, token: str, name: str = "") -> str:
+        """Give a seat to another client: its new token, after which the old one opens nothing."""
+        return self._ask("POST", "/seat/hand-over", {"name": name}, token=token)["token"]
 
     def sit(self, token: str) -> SeatConnection:
         """Reconnect to a seat that was taken before, with everything it has seen."""
@@ -174,8 +178,21 @@ class SeatConnection:
         return self.turn()
 
     def resign(self) -> SeatView:
-        self._send(SocketMessage("resign"))
-        while self.view.status != "over":
+        """Give the seat up; the match may go on with a substitute in it."""
+        return self._change("resign", lambda view: bool(view.away))
+
+    def reclaim(self) -> SeatView:
+        """Take the seat back from the substitute that sat down after a silence."""
+        self._answered = -1
+        return self._change("reclaim", lambda view: not view.away)
+
+    def _change(self, do: str, done: Callable[[SeatView], bool]) -> SeatView:
+        """Ask for a change until a view shows it; again if the request was lost on the way."""
+        socket = None
+        while self.view.status != "over" and (socket is None or not done(self.view)):
+            if self._socket is not socket:
+                self._send(SocketMessage(do))
+                socket = self._socket
             self.view = self._next(None)
         return self.view
 

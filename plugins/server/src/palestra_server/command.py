@@ -18,7 +18,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     import socket
 
-    from palestra_server.server import NewMatch
+    from palestra_server.messages import NewMatch
 
 
 # no access log: a link can hold a token
@@ -30,7 +30,18 @@ def serve_command(
     option: Annotated[list[str] | None, typer.Option(help="name=value, for the game.")] = None,
     split: Annotated[str, typer.Option(help="A named set of the environment's options.")] = "",
     seats: Annotated[int | None, typer.Option(min=1, help="Number of seats.")] = None,
-    move_seconds: Annotated[float | None, typer.Option(help="Time limit for one answer.")] = None,
+    move_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Time limit for one answer; 0 for none. Default: 600 if people wait."
+        ),
+    ] = None,
+    on_leave: Annotated[
+        str, typer.Option(help="When a player leaves: auto, forfeit or substitute.")
+    ] = "auto",
+    substitute: Annotated[
+        str, typer.Option(help="Agent that takes the seat of one who has left.")
+    ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     store: Annotated[
@@ -97,6 +108,7 @@ def serve_command(
     from palestra_server.listening import listen
     from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create
+    from palestra_server.plans import MatchDefaults
     from palestra_server.security import LOOPBACK
     from palestra_server.server import Limits, MatchServer
     from palestra_server.store import MatchStore
@@ -123,6 +135,13 @@ def serve_command(
             move_seconds=move_seconds,
             public=not people,  # seats of people are taken by link
         )
+    given = {} if move_seconds is None else {"move_seconds": move_seconds}
+    try:
+        usual = msgspec.convert(
+            {"on_leave": on_leave, "substitute": substitute, **given}, MatchDefaults
+        )
+    except msgspec.ValidationError as error:
+        raise InvalidOption(f"--on-leave or --move-seconds: {error}") from None
     url = store if "://" in store else f"sqlite:///{store}"
     try:
         limits = msgspec.convert(read_options(limit or []), Limits)
@@ -138,7 +157,7 @@ def serve_command(
             raise InvalidOption("with --workers or --inside, open matches once it serves")
         settings = Settings(
             *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
-            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed),
+            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed, usual),
         )
         port_socket = listen(host, port)
         write_logs(log_json)
@@ -147,7 +166,12 @@ def serve_command(
             serve_workers(settings, workers, port_socket, **tls)
         return
     connections.per_address = limits.per_address
-    server = MatchServer(MatchStore(url), limits, allowed=allowed, other_versions=other_versions)
+    server = MatchServer(
+        *(MatchStore(url), limits),
+        allowed=allowed,
+        other_versions=other_versions,
+        usual=usual,
+    )
     spoken = [open_dialect(word, server, token) for word in words]
     if upstream:
         from palestra_server.dialects.openai import CaptureDialect

@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from palestra_server.app import LONGEST_WAIT
-from palestra_server.messages import Create, Join, Move, SeatView
+from palestra_server.messages import Create, Join, Move, SeatGrant, SeatView
 from palestra_server.refused import RequestRefused
-from palestra_server.server import MatchServer, SeatGrant, SeatKey
+from palestra_server.server import MatchServer, SeatKey
 
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000
@@ -43,7 +43,7 @@ class EpisodeOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
     split: str | None = None
     invalid: str = "retry:2"
-    move_seconds: float | None = None
+    move_seconds: Annotated[float, Meta(ge=0)] | None = None
     max_episode_steps: int | None = None
     token: str = ""
     show: tuple[str, ...] = ("legal_texts",)
@@ -60,7 +60,7 @@ class TurnView(NamedTuple):
 
     @property
     def over(self) -> bool:
-        return self.view.status == "over"
+        return self.view.status == "over" or bool(self.view.away)
 
 
 class SeatEpisode:
@@ -167,7 +167,12 @@ class SeatEpisode:
 
     @property
     def over(self) -> bool:
-        return self._server.match(self.key.match).over
+        """Whether the match is over, or goes on without this seat's player."""
+        return self._is_over(self.key)
+
+    def _is_over(self, key: SeatKey) -> bool:
+        match = self._server.match(key.match)
+        return match.over or key.seat in match.leaving.away
 
     def look(self) -> SeatView:
         """What the seat sees now; it counts as not told."""
@@ -185,7 +190,7 @@ class SeatEpisode:
             await self._give_up(key)
 
     async def _give_up(self, key: SeatKey) -> None:
-        if not self._server.match(key.match).over:
+        if not self._is_over(key):
             await self._server.resign(key)
         self._server.drop(key.match)
 
@@ -198,9 +203,10 @@ class SeatEpisode:
     async def _next(self) -> TurnView:
         """Wait for the seat's turn or the end."""
         key = self.key
-        await self._server.wait(key, LONGEST_WAIT)
+        if not self.over:
+            await self._server.wait(key, LONGEST_WAIT)
         view = self._server.look(key, self._read, self._show, with_rules=not self._knows_rules)
-        if not view.your_turn and view.status != "over":
+        if not view.your_turn and view.status != "over" and not view.away:
             raise OutOfTurn(
                 f"no turn came within {LONGEST_WAIT:g} s: other seats are free, or their players "
                 "slow; set move_seconds, or call reset()"

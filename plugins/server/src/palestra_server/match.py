@@ -21,7 +21,8 @@ from palestra.records.record import TurnRecord, as_json, read_action
 from palestra.runner.runner import Runner
 from palestra.runner.running import PendingTurn
 
-from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatView, SeenEvent
+from palestra_server.leaving import Leaving
+from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatView, SeenEvent, Why
 
 
 class RemoteSeat(Agent):
@@ -52,11 +53,14 @@ class Match:
             )
         if plan.move_seconds is not None and not plan.move_seconds > 0:
             raise InvalidOption(f"move_seconds is more than 0, not {plan.move_seconds}")
-        named = [agent for agent in plan.seats if agent != OPEN]
+        if (plan.on_leave == "substitute") != bool(plan.substitute):
+            raise InvalidOption("a plan names a substitute where on_leave is 'substitute'")
+        named = [agent for agent in (*plan.seats, plan.substitute) if agent not in (OPEN, "")]
         check_agents(named, game, spec)
         self.name, self.plan, self.game, self.spec = name, plan, game, spec
         self.free = {seat for seat, agent in enumerate(plan.seats) if agent == OPEN}
         self.open_seats = frozenset(self.free)
+        self.remote = set(self.free)  # those of them that no substitute plays
         self.answers = [0] * game.num_players
         self.taken = 0  # answers of all seats, refused ones too
         self.lost = False  # whether another server has gone on with it
@@ -71,6 +75,7 @@ class Match:
             max_episode_steps=plan.max_episode_steps,
         )
         self._running = self._runner.start(0)
+        self.leaving = Leaving(plan, self._runner, self._running, self.open_seats)
         self._record: EpisodeRecord | None = None
 
     def _agent(self, seat: int, name: str) -> Agent:
@@ -109,6 +114,18 @@ class Match:
         """Whether this seat is to answer now."""
         return not self.free and self._running.awaits(seat)
 
+    def asks(self, seat: int) -> bool:
+        """Whether the player of this seat is to answer now, and no substitute."""
+        return seat not in self.leaving.away and self.awaits(seat)
+
+    def shows_turns(self, viewer: int) -> bool:
+        """Whether a seat, or -1 for a spectator, may know whose turn it is; it can betray a role.
+
+        Who came later to their seat was not informed of what was before.
+        """
+        newcomer = viewer >= 0 and self.episode.life(viewer)
+        return self.over or (self.game.perfect_information and not newcomer)
+
     def due(self) -> list[int]:
         """Seats whose answer is awaited."""
         return [seat for seat in self.episode.to_act if self.awaits(seat)]
@@ -118,8 +135,8 @@ class Match:
         """Whether all local agents are scripts, which answer at once; others run in a thread."""
         return all(
             registry().agent(parse_agent(agent)[0]).kind == "scripted"
-            for agent in self.plan.seats
-            if agent != OPEN
+            for agent in (*self.plan.seats, *(d.substitute for d in self.leaving.away.values()))
+            if agent not in (OPEN, "")
         )
 
     # Taking seats
@@ -137,7 +154,7 @@ class Match:
     def called(self, seat: int) -> str:
         """What others may call who sits there: a person's own name, or an agent without options."""
         if seat in self.open_seats:
-            return self._runner.agents[seat].name.removeprefix("remote:")
+            return self.leaving.player(seat).name.removeprefix("remote:")
         return self.plan.seats[seat].partition(":")[0]
 
     # Answers
@@ -164,8 +181,12 @@ class Match:
         if self.over:
             raise InvalidOption(f"match {self.name} is over")
         if answer.resigned:
-            self.episode.forfeit(seat, answer.missed or "resigned")
-            self._running.clear()
+            self._leave(seat, "resigned")
+        elif answer.reclaimed:
+            self.leaving.reclaim(seat)
+            self.remote.add(seat)
+        elif answer.called:
+            self.leaving.player(seat).name = answer.called
         elif not self.awaits(seat):
             raise InvalidOption(
                 f"seat {seat} is not to answer now"
@@ -182,7 +203,12 @@ class Match:
             self._runner.play(self._running)
         return True
 
+    def _leave(self, seat: int, why: Why) -> None:
+        self.leaving.leave(seat, why)
+        self.remote.discard(seat)
+
     def _settle(self, seat: int, answer: Answer) -> None:
+        away = self.leaving.away.get(seat)
         decision = Decision(
             action=self._action(answer),
             text=answer.text,
@@ -192,6 +218,7 @@ class Match:
             logprob=answer.logprob,
             sampling=answer.sampling,
             tokens=answer.tokens,
+            facts={} if away is None else {"substitute": away.substitute},
         )
         tries = len(self._running.refused.get(seat, ()))
         if answer.missed:
@@ -201,6 +228,12 @@ class Match:
             self._runner.settle(self._runner.pending(self._running, seat), decision, 0.0)
         refused = self._running.refused.get(seat, [])
         self.errors[seat] = refused[-1].error if len(refused) > tries else ""
+        # whoever is silent may come back: the others need not wait for further tries
+        gone = answer.missed and self._running.awaits(seat) and self.leaving.replaces(seat)
+        if away is not None and refused and len(refused) > tries:
+            self.leaving.repair(seat)
+        elif gone or seat in self._running.lost:
+            self._leave(seat, "silent" if answer.missed else "illegal")
 
     def _action(self, answer: Answer) -> Any:
         """The game's own action of an answer; None if the answer is a text to parse."""
@@ -212,14 +245,13 @@ class Match:
 
     def agents_due(self) -> list[PendingTurn]:
         """Turns that wait for local agents."""
-        if self.free or self.open_seats.issuperset(self.episode.to_act):
+        if self.free or self.remote.issuperset(self.episode.to_act):
             return []
-        return [
-            p for p in self._runner.waiting(self._running) if p.turn.seat not in self.open_seats
-        ]
+        return [p for p in self._runner.waiting(self._running) if p.turn.seat not in self.remote]
 
     def ask(self, pending: PendingTurn) -> Answer | None:
         """An agent's answer; None if it failed, which ends the match. May take long."""
+        number = self.answers[pending.turn.seat]  # as it was asked: a late answer is dropped
         decision = self._runner.decisions(pending.agent, [pending])[0]
         if decision is None:
             return None
@@ -228,7 +260,7 @@ class Match:
             action = as_json(action)
         return Answer(
             seat=seat,
-            number=self.answers[seat],
+            number=number,
             action=None if action is None else action if isinstance(action, dict) else int(action),
             text=decision.text,
             thought=decision.thought,
@@ -255,7 +287,7 @@ class Match:
     ) -> SeatView:
         """Everything one seat may know, with its transcript from position `since` on."""
         episode, game = self.episode, self.game
-        due, costs = self.awaits(seat), episode.step.costs.get(seat)
+        due, costs = self.asks(seat), episode.step.costs.get(seat)
         seen = SeatView(
             match=self.name,
             seat=seat,
@@ -266,10 +298,13 @@ class Match:
             your_turn=due,
             present=self.over or seat in episode.present,
             error=self.errors[seat],
-            returns=float(episode.returns[seat]),
+            returns=self.leaving.returns(seat),
             life=episode.life(seat),
             costs=as_json(costs) if costs else {},
         )
+        if self.leaving.departures:
+            seen.away = self.leaving.away[seat].why if seat in self.leaving.away else ""
+            seen.left = self.leaving.known_to(seat, turns=self.shows_turns(seat))
         news = [] if "no-text" in show else episode.news(seat, max(0, since))
         joined = seen.life and news and len(news) == len(episode.transcript(seat))
         if with_rules or joined:
@@ -289,7 +324,7 @@ class Match:
             seen.scene = msgspec.to_builtins(episode.scene(seat))
         outcome = episode.outcome
         if outcome is not None:
-            seen.result, seen.score = outcome.results[seat], float(outcome.scores[seat])
+            seen.result, seen.score = self.leaving.result(seat, outcome)
             seen.truncated, seen.reason = episode.truncated, outcome.reason
         return seen
 
@@ -302,6 +337,8 @@ class Match:
         if self._record is None:
             self._record = self._runner.finish(self._running)
             self._record.group = self.plan.group
+            if self.leaving.departures:
+                self._record.tags["left"] = self.leaving.tag(self.episode.outcome)
             self.close()
         return self._record
 
@@ -313,6 +350,7 @@ class Match:
         """Close the local agents."""
         for agent in self._runner.agents:
             agent.close()
+        self.leaving.close()
 
 
 def seen_event(event: Event) -> SeenEvent:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from palestra.agents.budget import Usage
 from palestra.agents.models import Tokens
 
@@ -12,6 +13,8 @@ OPEN = "open"  # a seat that waits for a client or a person
 PERSON = "human"  # an agent's name that means such a seat
 MOST_SEATS = 300
 FORMAT = "palestra.match/1"
+OnLeave = Literal["auto", "forfeit", "substitute"]
+Why = Literal["resigned", "silent", "illegal"]
 
 
 class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -20,7 +23,8 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     seats: for each seat an agent's name, or "open". move_seconds: how long a seat may take for one
     answer; then the answer is refused under `invalid`, as an illegal move is. public: whether the
     match is listed, and its open seats may be taken by anybody. versions: of the distributions that
-    define the environment and the agents, with which it was opened.
+    define the environment and the agents, with which it was opened. on_leave: what happens when a
+    player leaves, see `palestra_server.leaving`. substitute: the agent that then plays on.
     """
 
     env: str
@@ -33,6 +37,8 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     public: bool = True
     group: str = ""
     versions: dict[str, str] = {}
+    on_leave: Literal["forfeit", "substitute"] = "forfeit"
+    substitute: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -40,7 +46,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     `number` counts the seat's answers from 0, refused ones included. `action` is the number of an
     action or a typed action as an object; without it `text` is read. `missed` says why there is
-    neither: time was up, or the seat gave up.
+    neither: time was up, or the seat gave up. `reclaimed`: the client takes its seat back.
+    `called`: the seat was handed over to a client of this name.
     """
 
     seat: int
@@ -49,6 +56,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     text: str | None = None
     missed: str = ""
     resigned: bool = False
+    reclaimed: bool = False
+    called: str = ""
     thought: str = ""
     model: str = ""
     logprob: float | None = None
@@ -61,7 +70,10 @@ class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Request a match; without a seed, one is drawn at random.
 
     seats: for each seat an agent's name or "open". Without it the seats in `open` are, and
-    `opponents` sits in all others; without both all are open.
+    `opponents` sits in all others; without both all are open. move_seconds: for one answer; 0 for
+    no limit. on_leave: what happens when a player leaves; "auto" lets them forfeit in games of one
+    seat and in zero-sum games of two, and seats `substitute` in all others. The server has defaults
+    for these three.
     """
 
     env: str
@@ -72,9 +84,11 @@ class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     split: str | None = None
     seed: int | None = None
     invalid: str = "retry:2"
-    move_seconds: float | None = None
+    move_seconds: Annotated[float, Meta(ge=0)] | None = None
     max_episode_steps: int | None = None
     public: bool = True
+    on_leave: OnLeave | None = None
+    substitute: str = ""
 
 
 class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -89,6 +103,48 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     name: str = ""
     invite: str = ""
     key: str = ""
+
+
+class HandOver(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Request a new token for one's seat; the old one then opens nothing.
+
+    name: of who plays from now on, for the record; empty for the same. key: as in `Join`; whoever
+    joins with it gets the seat.
+    """
+
+    name: str = ""
+    key: str = ""
+
+
+class NewMatch(msgspec.Struct, frozen=True):
+    """The reply to whoever created a match: its name, the invite to its free seats, the word with
+    which others may watch it but not sit down, and which seats are free.
+    """
+
+    match: str
+    invite: str
+    watch: str
+    free: tuple[int, ...] = ()
+
+
+class SeatGrant(msgspec.Struct, frozen=True):
+    """The reply to whoever took a seat; the token gives access to this seat only."""
+
+    match: str
+    seat: int
+    player: str
+    token: str
+
+
+class Rematch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A seat in the match that follows one that is over; `invite` and `watch` for who opened it."""
+
+    match: str
+    seat: int
+    player: str
+    token: str
+    invite: str = ""
+    watch: str = ""
 
 
 class Again(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -119,11 +175,12 @@ class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
 
     do: "sit" (with a seat's `token`; the views that follow carry the same `handle`), "move", "try"
     (a move whose text may be short; one that is not legal is refused and does not count), "look",
-    "resign" or "leave"; "watch" (with a `match`, and as `token` its invite or its word for
-    spectators, unless it is public) asks for what every seat may know. `since` is the cursor of the
-    last view that was read. `show` names what views hold besides the words: "observation",
-    "legal_texts", "scene", and for pages "picture", "table" and "forms"; "no-text" leaves the words
-    out. `live` asks for a view after every step, not only when it is the seat's turn.
+    "resign", "reclaim" (the seat, after a substitute has taken it) or "leave"; "watch" (with a
+    `match`, and as `token` its invite or its word for spectators, unless it is public) asks for
+    what every seat may know. `since` is the cursor of the last view that was read. `show`
+    names what views hold besides the words: "observation", "legal_texts", "scene", and for pages
+    "picture", "table" and "forms"; "no-text" leaves the words out. `live` asks for a view after
+    every step, not only when it is the seat's turn.
     """
 
     do: str
@@ -144,12 +201,34 @@ class SeenEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     data: dict[str, Any] = {}
 
 
+class Departure(msgspec.Struct, omit_defaults=True):
+    """A player who left a seat, as views and the tag `left` of a record have it.
+
+    name: the agent or client that left, as records name it. step: how many steps had been played.
+    why: they resigned, were silent until their time was up, or gave illegal answers beyond the
+    retries. substitute: the agent that played on; empty where the match ended. back: the step at
+    which the seat was reclaimed. result, score: of the one who left, at the end; never better than
+    a forfeit.
+    """
+
+    seat: int
+    player: str
+    name: str
+    step: int
+    why: Why
+    substitute: str = ""
+    back: int | None = None
+    result: str = ""
+    score: float | None = None
+
+
 class TableSeat(msgspec.Struct, omit_defaults=True):
     """A seat as others see it.
 
     name: what the person called themselves, or the agent without its options. open: whether it is
     played from outside. acting, seconds_left (for its answer) and returns: None where the viewer
-    may not know them, or there is no limit.
+    may not know them, or there is no limit. away: why the one who sat there has left, if a
+    substitute plays.
     """
 
     player: str
@@ -161,6 +240,7 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
     returns: float | None = None
     result: str = ""
     score: float | None = None
+    away: str = ""
 
 
 class Table(msgspec.Struct, omit_defaults=True):
@@ -179,8 +259,9 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     life: 0 for the first person at the seat, 1 for the next: when it rises, forget everything
     before; the transcript starts over. returns: the seat's return so far, summed over all people
     who sat there. result and score are the seat's own, at the end. picture: for the script of the
-    renderer of mode "marks". forms: the fields of each typed action that is legal. A spectator's
-    view has seat -1.
+    renderer of mode "marks". forms: the fields of each typed action that is legal. away: why a
+    substitute plays this seat: its own player "resigned", was "silent" or gave "illegal" answers.
+    left: who has left, as far as the seat may know. A spectator's view has seat -1.
     """
 
     match: str
@@ -213,6 +294,8 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     picture: Any = None
     table: Table | None = None
     forms: list[dict[str, Any]] | None = None
+    away: str = ""
+    left: list[Departure] = []
 
 
 class Failure(msgspec.Struct, omit_defaults=True):

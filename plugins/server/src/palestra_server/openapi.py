@@ -9,8 +9,19 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from palestra_server.messages import Again, Create, Failure, Join, Move, SeatView, SocketMessage
-from palestra_server.server import NewMatch, Rematch, SeatGrant
+from palestra_server.messages import (
+    Again,
+    Create,
+    Failure,
+    HandOver,
+    Join,
+    Move,
+    NewMatch,
+    Rematch,
+    SeatGrant,
+    SeatView,
+    SocketMessage,
+)
 
 Schema = dict[str, Any]
 TEXT = {"type": "string"}
@@ -32,6 +43,8 @@ ROUTES: list[tuple[str, str, str, Any, Any, str, dict[str, Any]]] = [
     ("get", "/seat", "What the seat may know.", None, SeatView, SEAT, {**VIEW_QUERY, **WAIT}),
     ("post", "/seat/move", "Answer the seat's turn.", Move, SeatView, SEAT, VIEW_QUERY),
     ("post", "/seat/resign", "Give the match up.", None, SeatView, SEAT, VIEW_QUERY),
+    ("post", "/seat/reclaim", "Take the seat back.", None, SeatView, SEAT, VIEW_QUERY),
+    ("post", "/seat/hand-over", "A new token for the seat.", HandOver, SeatGrant, SEAT, {}),
     ("post", "/seat/again", "The same seat in the next match.", Again, Rematch, SEAT, {}),
     ("get", "/seat/spaces", "Observation and action space.", None, None, SEAT, {}),
     ("get", "/seat/record", "The record, once the match is over.", None, None, SEAT, FORM),

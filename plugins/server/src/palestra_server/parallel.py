@@ -136,7 +136,7 @@ class RemoteParallelEnv(ParallelEnv[str, Any, Any]):
 
     def _over(self, name: str) -> bool:
         view = self._views[name]
-        return view.status == "over" or not view.present
+        return view.status == "over" or not view.present or bool(view.away)
 
     def _wait(self) -> None:
         """Read until one of the seats is to act or the match is over, and all views are of then."""

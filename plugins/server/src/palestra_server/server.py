@@ -16,20 +16,39 @@ import msgspec
 from msgspec import Meta
 from palestra import EpisodeRecord, InvalidOption
 from palestra.kernel.errors import PalestraError, cause, show
-from palestra.kernel.registry import open_game, registry
+from palestra.kernel.registry import registry
 from palestra.quoting import disarm
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.running import PendingTurn
 
 from palestra_server.allowed import EVERYWHERE, Allowed
-from palestra_server.audit import note
+from palestra_server.audit import kind_of, note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
 from palestra_server.match import Match
-from palestra_server.messages import OPEN, PERSON, Answer, Create, Join, MatchPlan, Move, SeatView
+from palestra_server.messages import (
+    Answer,
+    Create,
+    HandOver,
+    Join,
+    MatchPlan,
+    Move,
+    NewMatch,
+    Rematch,
+    SeatGrant,
+    SeatView,
+)
 from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Elsewhere, Peers
+from palestra_server.plans import MatchDefaults, plan_for
 from palestra_server.refused import RequestRefused
-from palestra_server.store import MatchStore, OwnershipLost, StoreError, digest, seat_token
+from palestra_server.store import (
+    MatchStore,
+    OwnershipLost,
+    StoreError,
+    digest,
+    seat_token,
+    watch_word,
+)
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
@@ -38,37 +57,6 @@ log = logging.getLogger("palestra.server")
 class SeatKey(NamedTuple):
     match: str
     seat: int
-
-
-class NewMatch(msgspec.Struct, frozen=True):
-    """The reply to whoever created a match: its name, the invite to its free seats, the word with
-    which others may watch it but not sit down, and which seats are free.
-    """
-
-    match: str
-    invite: str
-    watch: str
-    free: tuple[int, ...] = ()
-
-
-class SeatGrant(msgspec.Struct, frozen=True):
-    """The reply to whoever took a seat; the token gives access to this seat only."""
-
-    match: str
-    seat: int
-    player: str
-    token: str
-
-
-class Rematch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A seat in the match that follows one that is over; `invite` and `watch` for who opened it."""
-
-    match: str
-    seat: int
-    player: str
-    token: str
-    invite: str = ""
-    watch: str = ""
 
 
 class Limits(msgspec.Struct, forbid_unknown_fields=True):
@@ -102,6 +90,7 @@ class Live:
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
     rematch: asyncio.Task[NewMatch] | None = None
     next: str = ""  # the match that followed it
+    tokens: set[bytes] = field(default_factory=set)  # hashes of those in memory
     spent: dict[int, tuple[int, int]] = field(default_factory=dict)  # by seat: second, answers
 
 
@@ -119,10 +108,12 @@ class MatchServer:
         *,
         allowed: Allowed = EVERYWHERE,
         other_versions: bool = False,
+        usual: MatchDefaults | None = None,
     ) -> None:
         """allowed: what clients may name. other_versions: whether matches that were opened with
-        other versions are resumed.
+        other versions are resumed. usual: what matches get whose creator does not say.
         """
+        self._usual = usual or MatchDefaults()
         self.allowed = allowed
         self.store, self.limits, self.peers = store, limits or Limits(), peers
         self._other_versions = other_versions
@@ -198,21 +189,7 @@ class MatchServer:
 
         Raises `InvalidOption` or `UnknownName` for what cannot be played.
         """
-        options = dict(wanted.options)
-        if wanted.split:
-            options["split"] = wanted.split
-        seats = wanted.seats or _line_up(wanted, options)
-        plan = MatchPlan(
-            env=wanted.env,
-            seats=tuple(OPEN if _is_person(seat) else seat for seat in seats),
-            seed=secrets.randbits(31) if wanted.seed is None else wanted.seed,
-            options=options,
-            invalid=wanted.invalid,
-            move_seconds=wanted.move_seconds,
-            max_episode_steps=wanted.max_episode_steps,
-            public=wanted.public,
-        )
-        return await self._open(plan)
+        return await self._open(plan_for(wanted, self._usual))
 
     async def _open(self, plan: MatchPlan) -> NewMatch:
         plan = msgspec.structs.replace(plan, versions=versions_of(plan))
@@ -286,7 +263,8 @@ class MatchServer:
             called = disarm(wanted.name[:200])  # others read it
             match.take(seat, f"remote:{called}" if called else "")
             self.store.sit(name, seat, called, digest(token))
-            self._seats[digest(token)] = held = SeatKey(name, seat)
+            held = SeatKey(name, seat)
+            self._remember(digest(token), held)
             self.metrics.joins += 1
             note("join", name, seat)
             self._go_on(live)
@@ -307,12 +285,25 @@ class MatchServer:
     def _held(self, token: str) -> SeatKey | None:
         """The seat that was given to a token; None if there is none."""
         hashed = digest(token)
-        if hashed not in self._seats:
-            found = self.store.seat_of(hashed) if token else None
-            if found is None:
-                return None
-            self._seats[hashed] = SeatKey(*found)
-        return self._seats[hashed]
+        if (known := self._seats.get(hashed)) is not None:
+            return known
+        found = self.store.seat_of(hashed) if token else None
+        if found is None:
+            return None
+        key = SeatKey(*found)
+        if key.match in self._live:  # elsewhere it may be handed over, and this not be known
+            self._remember(hashed, key)
+        return key
+
+    def _remember(self, token: bytes, key: SeatKey) -> None:
+        self._seats[token] = key
+        self._live[key.match].tokens.add(token)
+
+    def _forget(self, live: Live) -> None:
+        """Forget the tokens of a match; the store has them."""
+        for token in live.tokens:
+            self._seats.pop(token, None)
+        live.tokens.clear()
 
     def listed(self) -> list[dict[str, Any]]:
         """Public matches that are not over."""
@@ -339,10 +330,8 @@ class MatchServer:
 
     def take(self, key: SeatKey, move: Move) -> bool:
         """Take an answer without waiting for the journal; followers are notified after it."""
-        _check_seated(key)
-        live = self._find(key.match)
-        match = live.match
-        self._count(live, key.seat)
+        match = self._played_by(key)
+        self._count(self._find(key.match), key.seat)
         number = match.answers[key.seat] if move.number is None else move.number
         if move.action is None and move.text is None:
             raise InvalidOption("a move has an action's number or a text")
@@ -376,11 +365,39 @@ class MatchServer:
         note("refuse", reason=f"{type(error).__name__}: {error}"[:300])
 
     async def resign(self, key: SeatKey) -> None:
-        _check_seated(key)
-        match = self._find(key.match).match
-        number = match.answers[key.seat]
+        number = self._played_by(key).answers[key.seat]
         self._answer(key, Answer(key.seat, number, missed="resigned", resigned=True))
         await self._committed()
+
+    async def reclaim(self, key: SeatKey) -> None:
+        """Take a seat back from its substitute; raises `InvalidOption` after resigning."""
+        _check_seated(key)
+        match = self._find(key.match).match
+        match.leaving.check_reclaim(key.seat)
+        self._answer(key, Answer(key.seat, match.answers[key.seat], reclaimed=True))
+        await self._committed()
+
+    async def hand_over(self, token: str, wanted: HandOver) -> SeatGrant:
+        """Give a seat to another client: a new token, after which the old one opens nothing."""
+        key = self.seat(token)
+        live = self._find(key.match)
+        given = seat_token(key.match, wanted.key) if wanted.key else secrets.token_urlsafe(16)
+        self.store.hand_over(*key, digest(given))
+        self._forget(live)
+        note("hand over", *key)
+        if wanted.name and not live.match.over:
+            called = f"remote:{disarm(wanted.name[:200])}"
+            self._answer(key, Answer(key.seat, live.match.answers[key.seat], called=called))
+        await self._committed()
+        return SeatGrant(*key, live.match.game.players[key.seat], given)
+
+    def _played_by(self, key: SeatKey) -> Match:
+        """The match of a seat that its client may answer for; raises `RequestRefused`."""
+        _check_seated(key)
+        match = self._find(key.match).match
+        if why := match.leaving.refusal(key.seat):
+            raise RequestRefused(why, 409)
+        return match
 
     def check_capture(self, key: SeatKey) -> None:
         """Raise `RequestRefused` if a seat can keep no more exchanges with a language model."""
@@ -406,7 +423,11 @@ class MatchServer:
         if counted:
             live.captured.pop(key.seat, None)
             self.metrics.moves += 1
-            note("resign" if answer.resigned else "move", key.match, key.seat)
+            note(kind_of(answer), key.match, key.seat)
+            if live.match.leaving.departures:
+                live.at_once = live.match.answers_at_once
+                if answer.missed:  # who is too slow keeps no substitute from answering
+                    live.asked.pop(key.seat, None)
             self._go_on(live)
         return counted
 
@@ -433,7 +454,8 @@ class MatchServer:
         try:
             answer = await asyncio.to_thread(live.match.ask, pending)
         finally:
-            del live.asked[seat]
+            if live.asked.get(seat) is asyncio.current_task():
+                del live.asked[seat]
         if live.match.lost:
             return
         if answer is not None and not live.match.over:
@@ -497,8 +519,7 @@ class MatchServer:
 
         Raises `InvalidAction` with the reason.
         """
-        _check_seated(key)
-        match = self._find(key.match).match
+        match = self._played_by(key)
         if move.text is None or (move.number is not None and move.number < match.answers[key.seat]):
             return await self.move(key, move)
         text = meant(match, key.seat, move.text)
@@ -527,7 +548,7 @@ class MatchServer:
         match = self._find(key.match).match
 
         def changed() -> None:
-            if (match.lost or match.over or match.awaits(key.seat)) and not turn.done():
+            if (match.lost or match.over or match.asks(key.seat)) and not turn.done():
                 turn.set_result(None)
 
         leave = self.follow(key, changed)
@@ -657,6 +678,7 @@ class MatchServer:
         live = self._live.pop(name, None)
         if live is None:
             return
+        self._forget(live)
         log.warning("match=%s is played by another server now", name)
         live.match.lost = True
         for _, clock in live.clocks.values():
@@ -695,9 +717,8 @@ class MatchServer:
         if live is None or not live.match.over or live.asked or any(live.followers.values()):
             return
         live.match.close()
+        self._forget(live)
         del self._live[name]
-        for hashed in [hashed for hashed, key in self._seats.items() if key.match == name]:
-            del self._seats[hashed]
 
     async def _sweep(self) -> None:
         """Drop idle matches from memory periodically."""
@@ -709,6 +730,7 @@ class MatchServer:
                 idle = now - live.touched > self.limits.idle_seconds
                 if idle and not watched and not self.store.pending:
                     live.match.close()
+                    self._forget(live)
                     del self._live[name]
                     self.metrics.evicted += 1
 
@@ -716,29 +738,10 @@ class MatchServer:
 def versions_of(plan: MatchPlan) -> dict[str, str]:
     """Versions of what a match's environment and agents are defined by."""
     env = registry().environment(plan.env).entry_point
-    return {**versions_for(env), **versions_of_names(plan.seats)}
-
-
-def watch_word(invite: bytes) -> str:
-    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
-    return digest(f"watch {invite.hex()}").hex()[:32]
-
-
-def _is_person(seat: str) -> bool:
-    """Whether an agent's name stands for a person, who here plays from outside."""
-    return seat.partition(":")[0] == PERSON
+    agents = [*plan.seats, *([plan.substitute] if plan.substitute else [])]
+    return {**versions_for(env), **versions_of_names(agents)}
 
 
 def _check_seated(key: SeatKey) -> None:
     if key.seat == WATCHER:
         raise RequestRefused("a spectator has no seat; join the match to play")
-
-
-def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:
-    """Who sits where, from the seats that are open and who takes the others."""
-    count: int = open_game(wanted.env, dict(options))[1].num_players
-    if not wanted.opponents:
-        return (OPEN,) * count
-    if any(not 0 <= seat < count for seat in wanted.open):
-        raise InvalidOption(f"seats are from 0 to {count - 1}, not {list(wanted.open)}")
-    return tuple(OPEN if seat in wanted.open else wanted.opponents for seat in range(count))

@@ -41,6 +41,7 @@ class Sitting:
     live: bool
     asked: int = -1  # the number of the answer that was last asked for
     ended: bool = False
+    away: bool = False  # whether the client knows that a substitute plays
     leave: Callable[[], None] | None = None
 
 
@@ -156,13 +157,19 @@ class SocketSession:
             self._tell(sitting, asked=True)
         elif message.do == "resign":
             await self._server.resign(sitting.key)
+            self._tell(sitting, asked=True)
+        elif message.do == "reclaim":
+            await self._server.reclaim(sitting.key)
+            self._tell(sitting, asked=True)
         elif message.do == "leave":
             del self._sitting[message.handle]
             if sitting.leave:
                 sitting.leave()
         else:
             raise RequestRefused(
-                f"do is sit, watch, move, try, look, resign or leave, not {message.do[:40]!r}", 400
+                "do is sit, watch, move, try, look, resign, reclaim or leave, not "
+                f"{message.do[:40]!r}",
+                400,
             )
 
     async def _find_seat(self, message: SocketMessage) -> None:
@@ -228,7 +235,9 @@ class SocketSession:
         match, seat = sitting.match, sitting.key.seat
         if match.over:
             return not sitting.ended
-        return match.answers[seat] != sitting.asked and match.awaits(seat)
+        if seat in match.leaving.away:
+            return not sitting.away
+        return match.answers[seat] != sitting.asked and match.asks(seat)
 
     def _tell(self, sitting: Sitting, *, asked: bool) -> None:
         self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
@@ -271,5 +280,6 @@ class SocketSession:
         sitting.since = view.cursor
         if view.your_turn:
             sitting.asked = view.number
+        sitting.away = bool(view.away)
         sitting.ended = view.status == "over"
         return view

@@ -116,6 +116,11 @@ def seat_token(match: str, key: str) -> str:
     return digest(f"seat of {match} {key}").hex()[:32]
 
 
+def watch_word(invite: bytes) -> str:
+    """What lets people watch a match, from its invite's hash; it does not give the invite away."""
+    return digest(f"watch {invite.hex()}").hex()[:32]
+
+
 class MatchStore:
     """Plans, seats and answers by match; `url` is an SQLAlchemy URL: `sqlite:///matches.db`.
 
@@ -163,6 +168,11 @@ class MatchStore:
     def sit(self, match: str, seat: int, name: str, token: bytes) -> None:
         row = {"token": token, "match": match, "seat": seat, "name": name}
         self._write(insert(SEATS).values(**row))
+
+    def hand_over(self, match: str, seat: int, token: bytes) -> None:
+        """Give a seat another token, which replaces the old one."""
+        chosen = update(SEATS).where((SEATS.c.match == match) & (SEATS.c.seat == seat))
+        self._write(chosen.values(token=token))
 
     def add(self, match: str, place: int, answer: Answer) -> None:
         """Keep the answer at a place of its match's journal, counted from 0, for `flush`."""

@@ -67,6 +67,7 @@ def watching_view(match: Match, since: int, show: tuple[str, ...]) -> SeatView:
         turn=episode.steps_played,
         cursor=len(public),
         events=[seen_event(event) for event in public[max(0, since) :]],
+        left=match.leaving.known_to(WATCHER, turns=match.shows_turns(WATCHER)),
     )
     if episode.outcome is not None:
         view.truncated, view.reason = episode.truncated, episode.outcome.reason
@@ -80,20 +81,22 @@ def table(match: Match, viewer: int) -> Table:
 
 
 def _seat(match: Match, seat: int, viewer: int) -> TableSeat:
-    episode, outcome = match.episode, match.episode.outcome
-    newcomer = viewer != WATCHER and episode.life(viewer)  # who came later was not told of before
-    open_to_all = match.over or (match.game.perfect_information and not newcomer)
+    outcome = match.episode.outcome
+    open_to_all = match.shows_turns(viewer)
     shown = TableSeat(
         player=match.game.players[seat],
         name="" if seat in match.free else match.called(seat),
         open=seat in match.open_seats,
         free=seat in match.free,
     )
+    away = match.leaving.away.get(seat)
+    if away in match.leaving.known_to(viewer, turns=open_to_all):
+        shown.away = away.why
     if open_to_all or seat == viewer:  # whose turn it is can betray a role
         shown.acting = match.awaits(seat)
-        shown.returns = float(episode.returns[seat])
+        shown.returns = match.leaving.returns(seat)
     if outcome is not None:
-        shown.result, shown.score = outcome.results[seat], float(outcome.scores[seat])
+        shown.result, shown.score = match.leaving.result(seat, outcome)
     return shown
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from palestra.quoting import disarm
 
-from palestra_server.messages import SeatView
+from palestra_server.messages import Departure, SeatView
 
 
 def as_data(view: SeatView) -> dict[str, Any]:
@@ -34,10 +34,18 @@ def _disarmed(value: Any) -> Any:
 def in_words(view: SeatView) -> str:
     """The whole view as text, in the order a player reads it."""
     parts = [view.rules, *(event.text for event in view.events), view.position]
+    parts += [_who_left(left) for left in view.left if left.seat != view.seat]
     if view.error:
         parts.append(f"Your last answer was refused: {view.error}")
     parts.append(_what_now(view))
     return "\n".join(part for part in parts if part)
+
+
+def _who_left(left: Departure) -> str:
+    if left.back is not None:
+        return f"{left.player} left at step {left.step} and came back at step {left.back}."
+    instead = f"; {left.substitute} plays on" if left.substitute else ""
+    return f"{left.player} left at step {left.step} ({left.why}){instead}."
 
 
 def _what_now(view: SeatView) -> str:
@@ -46,6 +54,10 @@ def _what_now(view: SeatView) -> str:
         return f"The match is over. Your result: {view.result}.{score}"
     if view.status == "waiting":
         return "The match waits for players to take its free seats."
+    if view.away == "resigned":
+        return "You have resigned, and a substitute plays on."
+    if view.away:
+        return "You have lost your seat to a substitute; reclaim it to play on."
     if not view.your_turn:
         return "It is not your turn."
     return f"It is your turn. {view.legal}"

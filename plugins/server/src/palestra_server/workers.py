@@ -31,6 +31,7 @@ from palestra_server.dialects.opening import open_dialect
 from palestra_server.listening import listen
 from palestra_server.logs import write_logs
 from palestra_server.peers import Peers
+from palestra_server.plans import MatchDefaults
 from palestra_server.security import LOOPBACK
 from palestra_server.server import Limits, MatchServer
 from palestra_server.store import MatchStore
@@ -44,7 +45,7 @@ class Settings(msgspec.Struct):
 
     store: the database's URL. hosts: host names that requests may use. inside: the address on
     which the processes reach each other. upstream: a model server, and its key. allowed: what
-    clients may name.
+    clients may name. usual: what matches get whose creator does not say.
     """
 
     store: str
@@ -59,6 +60,7 @@ class Settings(msgspec.Struct):
     log_json: bool = False
     other_versions: bool = False
     allowed: Allowed = EVERYWHERE
+    usual: MatchDefaults = MatchDefaults()
 
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
@@ -107,6 +109,7 @@ def peer_app(settings: Settings) -> Starlette:
         *(store, settings.limits, peers),
         allowed=settings.allowed,
         other_versions=settings.other_versions,
+        usual=settings.usual,
     )
     dialects: list[Dialect] = [
         open_dialect(name, server, settings.token) for name in settings.dialects

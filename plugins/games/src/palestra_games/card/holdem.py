@@ -537,6 +537,10 @@ class Holdem(ArrayGame[HoldemState]):
             lines.append(f"{name} has put in {by_round}, has {left}{folded}.")
         return lines
 
+    def noop(self, state: HoldemState, seat: int) -> int:
+        """Fold to a bet, otherwise check."""
+        return FOLD if self.action_mask(state, seat)[FOLD] else CALL
+
     def action_text(self, state: HoldemState, seat: int, action: int) -> str:
         if action == FOLD:
             return "fold"

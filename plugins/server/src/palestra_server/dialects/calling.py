@@ -13,9 +13,8 @@ import httpx
 import msgspec
 from starlette.types import ASGIApp
 
-from palestra_server.messages import Failure, Join, Move, SeatView
+from palestra_server.messages import Failure, Join, Move, SeatGrant, SeatView
 from palestra_server.refused import RequestRefused
-from palestra_server.server import SeatGrant
 
 
 class Answered(RequestRefused):

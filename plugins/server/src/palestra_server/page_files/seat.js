@@ -162,8 +162,9 @@ class MatchPage {
       make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log]),
       this.dialog);
     $("tools").replaceChildren(this.status, this.clock, this.seated ? button("Rules", () => this.showRules(), {id: "rules", class: "plain"}) : "");
+    this.reclaiming = button("Come back", () => this.socket.send(JSON.stringify({do: "reclaim", handle: 1})), {id: "reclaim", class: "plain", hidden: true});
     this.resigning = button("Resign", () => this.resign(), {id: "resign", class: "plain", hidden: true});
-    $("tools").append(this.resigning);
+    $("tools").append(this.reclaiming, this.resigning);
     this.picture.addEventListener("pointerdown", event => this.pointed(event));
     this.picture.addEventListener("pointerup", event => this.dropped(event));
   }
@@ -193,7 +194,8 @@ class MatchPage {
     this.showPicture(view);
     this.showTable(view);
     this.showMoves();
-    this.resigning.hidden = !this.seated || view.status !== "playing";
+    this.resigning.hidden = !this.seated || view.status !== "playing" || Boolean(view.away);
+    this.reclaiming.hidden = !this.seated || view.status !== "playing" || !view.away || view.away === "resigned";
     this.showEnd(view);
     this.tick();
   }
@@ -201,6 +203,7 @@ class MatchPage {
     if (view.status === "over") return this.seated ? outcomeText(view) : "The match is over";
     if (view.status === "waiting") return "Waiting for players";
     if (!this.seated) return `Watching, turn ${view.turn}`;
+    if (view.away) return view.away === "resigned" ? "You resigned" : "A substitute plays for you";
     return view.your_turn ? (this.sending ? "Sending…" : "Your turn") : "Waiting for the others";
   }
   showPicture(view) {
@@ -237,7 +240,7 @@ class MatchPage {
   }
   showTable(view) {
     this.table.replaceChildren(...view.table.seats.map((one, seat) => {
-      const me = seat === view.seat, name = one.free ? "free" : one.name === String(seat) ? "a guest" : one.name;
+      const me = seat === view.seat, name = one.free ? "free" : `${one.name === String(seat) ? "a guest" : one.name}${one.away ? ", has left" : ""}`;
       const result = view.status === "over" && one.result ? `${one.result}${one.score === undefined ? "" : ` ${brief(one.score)}`}` : one.returns === undefined ? "" : brief(one.returns);
       return make("li", {class: `${one.acting ? "acting" : ""}${me ? " me" : ""}`}, [
         shape("svg", {class: "dot", viewBox: "0 0 12 12", "aria-hidden": "true"}, shape("circle", {cx: 6, cy: 6, r: 5, fill: `var(--c-seat${seat % 8}, currentColor)`})),

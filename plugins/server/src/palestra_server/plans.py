@@ -1,0 +1,66 @@
+"""The plan of a match that a client or the operator asks for."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from palestra import InvalidOption
+from palestra.kernel.registry import open_game
+
+from palestra_server.leaving import policy_for, usual_substitute
+from palestra_server.messages import OPEN, PERSON, Create, MatchPlan, OnLeave
+
+
+class MatchDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the operator gives a match whose creator does not say.
+
+    on_leave, substitute: as in `MatchPlan`; without a substitute it is `absent`. move_seconds: the
+    time for one answer where two seats or more are played from outside, so that nobody waits for
+    ever; 0 for no limit. A client that plays alone against agents keeps nobody waiting.
+    """
+
+    on_leave: OnLeave = "auto"
+    substitute: str = ""
+    move_seconds: Annotated[float, Meta(ge=0)] = 600.0
+
+
+def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
+    """The settings of a wanted match; raises `InvalidOption` or `UnknownName`."""
+    options = dict(wanted.options)
+    if wanted.split:
+        options["split"] = wanted.split
+    seats = [
+        OPEN if seat.partition(":")[0] == PERSON else seat
+        for seat in wanted.seats or _line_up(wanted, options)
+    ]
+    seconds = wanted.move_seconds
+    if seconds is None:
+        seconds = usual.move_seconds if seats.count(OPEN) > 1 else 0.0
+    game = open_game(wanted.env, dict(options), len(seats))[1]
+    on_leave = policy_for(game, wanted.on_leave or usual.on_leave)
+    substitute = wanted.substitute or usual.substitute or usual_substitute()
+    return MatchPlan(
+        env=wanted.env,
+        seats=tuple(seats),
+        seed=secrets.randbits(31) if wanted.seed is None else wanted.seed,
+        options=options,
+        invalid=wanted.invalid,
+        move_seconds=seconds or None,
+        max_episode_steps=wanted.max_episode_steps,
+        public=wanted.public,
+        on_leave=on_leave,
+        substitute=substitute if on_leave == "substitute" else "",
+    )
+
+
+def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:
+    """Who sits where, from the seats that are open and who takes the others."""
+    count: int = open_game(wanted.env, dict(options))[1].num_players
+    if not wanted.opponents:
+        return (OPEN,) * count
+    if any(not 0 <= seat < count for seat in wanted.open):
+        raise InvalidOption(f"seats are from 0 to {count - 1}, not {list(wanted.open)}")
+    return tuple(OPEN if seat in wanted.open else wanted.opponents for seat in range(count))
