@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 from palestra.kernel.episode import Episode
+from palestra.kernel.events import Event
 from palestra.kernel.rng import Rng
 from palestra.testing.parts import different_parts
-from palestra.testing.privacy import needs_secrets, spread, states_of
-from palestra.testing.subject import Failed, Subject, plain, play_long, same, sight
+from palestra.testing.privacy import needs_secrets, no_leak, spread, states_of
+from palestra.testing.subject import Failed, Skipped, Subject, plain, play_long, same, sight
 
 SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
@@ -23,6 +24,8 @@ MOVES = 6  # moves of one episode that are exchanged for another
 FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
+STEP_SEEDS = 4
+DRAWN = (1, 22, 333)  # seeds of what is imagined, to see whether two worlds are told apart
 ANOTHER = 8  # how often another legal move is drawn
 DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
 TWINS = 12  # of them that are played on
@@ -90,6 +93,21 @@ def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) 
 
 def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
     """Two states that a seat cannot tell apart, since one move that it did not see was another."""
+    for one, two, mover, later in _exchanged_moves(subject, seed):
+        where = f"where player {mover} played another move at step {one.steps_played - 1}"
+        seats = [seat for seat in range(subject.game.num_players) if seat != mover]
+        for actions in ({}, *later):
+            if actions and not _both_act(one, two, actions, {}):
+                break
+            seats = [seat for seat in seats if _sees_the_same(subject, one, two, seat)]
+            for seat in seats[:WATCHING]:
+                yield one.state, two.state, seat, f"step {one.steps_played - 1}, {where}"
+
+
+def _exchanged_moves(
+    subject: Subject, seed: int
+) -> Iterator[tuple[Episode, Episode, int, list[dict[int, Any]]]]:
+    """Two episodes that differ by the last move of one seat, that seat, and the moves after it."""
     moves: list[dict[int, Any]] = []
     for number, actions in play_long(subject.episode(seed), Rng(seed), careful=True):
         moves.append(actions)
@@ -104,17 +122,50 @@ def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any,
             one.act(actions)
         two = one.fork()
         other = _another(two, mover, moves[at][mover], rng)
-        if other is None:
-            continue
-        seats = [seat for seat in range(subject.game.num_players) if seat != mover]
-        for step, actions in enumerate(moves[at : at + AFTER], at):
-            changed = {mover: other} if step == at else {}
-            if not _both_act(one, two, actions, changed):
-                break
-            seats = [seat for seat in seats if _sees_the_same(subject, one, two, seat)]
-            for seat in seats[:WATCHING]:
-                where = f"step {step}, where player {mover} played another move at step {at}"
-                yield one.state, two.state, seat, where
+        if other is not None and _both_act(one, two, moves[at], {mover: other}):
+            yield one, two, mover, moves[at + 1 : at + AFTER]
+
+
+def steps_tell_no_secret(subject: Subject) -> None:
+    """Who cannot know, by `determinize`, which of two moves somebody made is not told by the step.
+
+    In two worlds that differ by one move of somebody else, and in which a player imagines the same
+    by any random numbers, that player reads the same events, with equal data, and sees the same.
+    """
+    needs_secrets(subject)
+    if subject.game.num_players == 1:
+        raise Skipped("nobody else moves")
+    for seed in range(STEP_SEEDS):
+        for one, two, mover, _ in _exchanged_moves(subject, seed):
+            where = f"step {one.steps_played - 1}, after one of two moves of player {mover}"
+            for seat in [s for s in range(subject.game.num_players) if s != mover][:WATCHING]:
+                if _imagines_the_same(subject, one.state, two.state, seat):
+                    _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _imagines_the_same(subject: Subject, one: Any, two: Any, seat: int) -> bool:
+    """Whether `determinize` says that a player cannot tell two different states apart."""
+    game = subject.game
+    if game.state_key(one) == game.state_key(two):
+        return False  # a step that leaves no trace says what it says in its event
+    drawn = [[game.state_key(game.determinize(s, seat, Rng(n))) for s in (one, two)] for n in DRAWN]
+    return all(first == second for first, second in drawn)
+
+
+def _told_alike(subject: Subject, one: Episode, two: Episode, seat: int, where: str) -> None:
+    seen = [sight(episode, seat, array=subject.has_array_view) for episode in (one, two)]
+    told = [[e for e in episode.log[-1] if e.visible_to(seat)] for episode in (one, two)]
+    no_leak(
+        subject.game,
+        [name for name in seen[0] if not same(seen[0][name], seen[1][name])],
+        f"{where}: {{}} of player {seat} tells which it was, and what they imagine with "
+        "determinize() does not; either the step betrays it, or determinize() forgets what it told "
+        f"({_in_short(told[0])} or {_in_short(told[1])})",
+    )
+
+
+def _in_short(events: list[Event]) -> str:
+    return "; ".join(f"{event.text} {dict(event.data) or ''}".strip() for event in events)[:200]
 
 
 def _another(episode: Episode, seat: int, action: Any, rng: Rng) -> Any:

@@ -66,6 +66,7 @@ CHECKS: dict[str, Check] = {
         privacy.pictures_keep_secrets,
         privacy.sealed_moves_stay_sealed,
         imagined.imagined_worlds_keep_secrets,
+        imagined.steps_tell_no_secret,
         own.turns_give_what_is_their_own,
         newcomers.newcomers_start_afresh,
         speech.speech_stays_quoted,

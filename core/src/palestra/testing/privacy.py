@@ -97,7 +97,7 @@ def _redrawn_looks_the_same(
         imagined = game.determinize(state, seat, Rng(17 + DRAWS * where[1] + draw))
         two = sight(_open_at(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
-        _no_leak(
+        no_leak(
             game,
             leaks,
             f"seed {where[0]}, step {where[1]}: {{}} of player {seat} betrays a secret: it changes "
@@ -107,7 +107,7 @@ def _redrawn_looks_the_same(
     return changed
 
 
-def _no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
+def no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
     """Fail where anything leaks; the message has a place for what does."""
     if not leaks:
         return
@@ -115,7 +115,7 @@ def _no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
     own = [name for name in leaks if name not in ("prompt", "key", "events")] or leaks
     place = written_at(game, own)
     raise Failed(
-        (f"{place}: " if place else "") + message.format(", ".join(own)),
+        (f"{place}: " if place else "") + message.replace("{}", ", ".join(own), 1),
         f"a secret leaks through {', '.join(own)}",
     )
 
@@ -204,7 +204,7 @@ def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> 
             return
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
-        _no_leak(
+        no_leak(
             subject.game,
             leaks,
             f"seed {where[0]}, step {where[1] + one.steps_played}: {{}} of player {seat} betrays a "

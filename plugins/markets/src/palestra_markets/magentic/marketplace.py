@@ -24,7 +24,7 @@ wording of customers' requests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -407,22 +407,23 @@ class Magentic(Talking, TextGame[MagenticState]):
         if not state.ledger.is_conserved():
             state.ledger.check()
         state.tick += 1
-        events += self._wake(state)
+        events += self._wake(state, actions)
         if not self.to_act(state):
             events.append(Event("end", "The marketplace closes."))
         return Step(rewards, events=events)
 
-    def _wake(self, state: MagenticState) -> list[Event]:
-        """A business wakes when a letter has arrived; that it may act again is seen by all."""
-        woken = [
-            seat
-            for seat in range(self.num_customers, self.num_players)
-            if not state.awake[seat]
-            and any(letter.arrival <= state.tick for letter in state.mail[seat])
-        ]
-        for seat in woken:
-            state.awake[seat] = True
-        return [Event("reveal", "", {"awake": woken})] if woken else []
+    def _wake(self, state: MagenticState, acted: Container[int]) -> list[Event]:
+        """Wake businesses for which a letter has arrived; who is awake then is seen by all.
+
+        It is told alike whether a business stayed awake or fell asleep and woke at once.
+        """
+        businesses, changed = range(self.num_customers, self.num_players), False
+        for seat in businesses:
+            arrived = any(letter.arrival <= state.tick for letter in state.mail[seat])
+            changed |= seat in acted or (arrived and not state.awake[seat])
+            state.awake[seat] |= arrived
+        awake = [seat for seat in businesses if state.awake[seat]]
+        return [Event("reveal", "", {"awake": awake})] if changed else []
 
     def _search(self, state: MagenticState, seat: int, action: Search) -> list[Event]:
         customer = state.customers[seat]
