@@ -420,6 +420,7 @@ PLACES = {
     ("server.py", "create", "create_own"): CHECKED,
     ("plans.py", "plan_for", "MatchPlan"): CHECKED,
     ("plans.py", "plan_for", "open_game"): CHECKED,
+    ("server.py", "_begin", "Match"): CHECKED,
     ("server.py", "_load", "Match"): "a plan of the journal",
     ("plans.py", "_line_up", "open_game"): CHECKED,
     ("leaving.py", "_seat_substitute", "make_agent"): CHECKED,
@@ -485,4 +486,7 @@ def test_clients_matches_are_checked_before_they_are_opened():
         if isinstance(node, ast.AsyncFunctionDef) and node.name == "create"
     )
     said = [ast.unparse(statement) for statement in create.body]
-    assert said[-2:] == ["self.allowed.check(wanted)", "return await self.create_own(wanted)"]
+    assert said[-2:] == [
+        "await self._aside.creation.run(self.allowed.check, wanted)",
+        "return await self.create_own(wanted)",
+    ]

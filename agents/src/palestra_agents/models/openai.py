@@ -87,7 +87,6 @@ class OpenAIModel(Model):
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         if self._loop is None:
-            self._loop = _Loop()
             self._client = openai.AsyncOpenAI(
                 api_key=self._key,
                 base_url=self._url,
@@ -96,6 +95,7 @@ class OpenAIModel(Model):
                 http_client=_Bounded(),
             )
             self._slots = asyncio.Semaphore(self._concurrency)
+            self._loop = _Loop()  # last: whoever closes this meanwhile closes what is there
         replies = self._loop.run(self._ask_all(requests))
         failed = [reply for reply in replies if isinstance(reply, ModelError)]
         if failed and len(replies) == 1:

@@ -191,6 +191,7 @@ async def _look(server: MatchServer, request: Request) -> Response:
 async def _move(server: MatchServer, request: Request) -> Response:
     key = server.seat(bearer(request))
     await server.move(key, await read(request, Move))
+    await server.settled(key)
     return _seat_response(server, request, key)
 
 

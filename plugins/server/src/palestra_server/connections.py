@@ -135,4 +135,5 @@ SETTINGS: dict[str, Any] = {
     "log_level": "warning",
     "log_config": None,  # its own would close the handlers that the process has
     "access_log": False,
+    "timeout_graceful_shutdown": 3,  # seconds; requests that wait for a turn would last a minute
 }

@@ -23,6 +23,7 @@ from palestra.runner.running import PendingTurn
 
 from palestra_server.leaving import Leaving
 from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatView, SeenEvent, Why
+from palestra_server.refused import RequestRefused
 
 
 class RemoteSeat(Agent):
@@ -64,6 +65,7 @@ class Match:
         self.answers = [0] * game.num_players
         self.taken = 0  # answers of all seats, refused ones too
         self.lost = False  # whether another server has gone on with it
+        self.stepping = False  # whether a thread plays a step: nobody else may look at it meanwhile
         self.errors = [""] * game.num_players
         self._journal = journal
         self._runner = Runner(
@@ -97,7 +99,7 @@ class Match:
 
     @property
     def over(self) -> bool:
-        return not self._running.episode.to_act
+        return not (self.stepping or self._running.episode.to_act)
 
     @property
     def error(self) -> str:
@@ -112,7 +114,7 @@ class Match:
 
     def awaits(self, seat: int) -> bool:
         """Whether this seat is to answer now."""
-        return not self.free and self._running.awaits(seat)
+        return not (self.free or self.stepping) and self._running.awaits(seat)
 
     def asks(self, seat: int) -> bool:
         """Whether the player of this seat is to answer now, and no substitute."""
@@ -166,7 +168,26 @@ class Match:
         return self._runner.pending(self._running, seat).turn
 
     def answer(self, answer: Answer) -> bool:
-        """Take one answer; returns False, and changes nothing, if it is late or a duplicate.
+        """Take one answer as `accept` does, and play the step if it was the last one."""
+        counted = self.accept(answer)
+        if counted and self.is_answered:
+            self.play()
+        return counted
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a step's answers are complete, and it can be played."""
+        return not self.stepping and self._running.answered and not self.error
+
+    def play(self) -> None:
+        """Play a step. Rules that run programs take long, and may do so in a thread."""
+        self._runner.play(self._running)
+        if self.game.runs_programs:
+            for seat in self.episode.to_act:
+                self.episode.describe(seat)  # which may run them too, and keeps what they gave
+
+    def accept(self, answer: Answer) -> bool:
+        """Take and journal one answer; False, and nothing changes, if it is late or a duplicate.
 
         Raises `InvalidOption` for an answer that nobody asked for.
         """
@@ -180,6 +201,8 @@ class Match:
             )
         if self.over:
             raise InvalidOption(f"match {self.name} is over")
+        if self.stepping:
+            raise RequestRefused(f"match {self.name} computes a step; try again", 503)
         if answer.resigned:
             self._leave(seat, "resigned")
         elif answer.reclaimed:
@@ -199,8 +222,6 @@ class Match:
         if self._journal is not None:
             self._journal(self.name, self.taken, answer)
         self.taken += 1
-        if self._running.answered and not self.error:
-            self._runner.play(self._running)
         return True
 
     def _leave(self, seat: int, why: Why) -> None:
@@ -242,6 +263,11 @@ class Match:
         return read_action(self.episode, TurnRecord(seat=answer.seat, action=answer.action))
 
     # Local agents
+
+    def agent_of(self, seat: int) -> str:
+        """The name of the local agent that plays a seat now."""
+        left = self.leaving.away.get(seat)
+        return left.substitute if left is not None and left.substitute else self.plan.seats[seat]
 
     def agents_due(self) -> list[PendingTurn]:
         """Turns that wait for local agents."""
@@ -327,6 +353,18 @@ class Match:
             seen.result, seen.score = self.leaving.result(seat, outcome)
             seen.truncated, seen.reason = episode.truncated, outcome.reason
         return seen
+
+    def brief_view(self, seat: int, since: int) -> SeatView:
+        """The view while a step is computed: nothing is new, and nobody is to answer."""
+        return SeatView(
+            match=self.name,
+            seat=seat,
+            player=self.game.players[seat] if seat >= 0 else "",
+            status=self.status,
+            cursor=since,
+            number=self.answers[seat] if seat >= 0 else 0,
+            returns=self.leaving.returns(seat) if seat >= 0 else 0.0,
+        )
 
     def record(self) -> EpisodeRecord:
         """The record of a match that is over; raises `InvalidOption` before that."""

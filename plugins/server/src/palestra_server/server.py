@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -22,8 +23,10 @@ from palestra.records.versions import check_versions, versions_for, versions_of_
 from palestra.runner.running import PendingTurn
 
 from palestra_server.allowed import EVERYWHERE, Allowed
+from palestra_server.aside import Aside
 from palestra_server.audit import kind_of, note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat, with_exchanges
+from palestra_server.clocks import Clocks
 from palestra_server.match import Match
 from palestra_server.messages import (
     Answer,
@@ -52,6 +55,7 @@ from palestra_server.store import (
 from palestra_server.table import WATCHER, meant, people_view, watching_view
 
 log = logging.getLogger("palestra.server")
+LONGEST_STEP = 60.0  # seconds that a request waits for rules
 
 
 class SeatKey(NamedTuple):
@@ -66,6 +70,9 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     messages: of one socket in a second. per_address: connections from one address at once, this
     machine's own apart. idle_seconds: a match that nobody has touched for so long
     leaves memory; it comes back from the journal when somebody does.
+    agent_seconds: for an answer of a local agent where the match sets no limit. agents: how many
+    turns one agent that waits for others, such as a language model, is asked at once. programs: how
+    many of the seats' programs run at once; 0 for one fewer than there are processors.
     """
 
     matches: Annotated[int, Meta(ge=1)] = 10_000
@@ -74,6 +81,9 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     messages: Annotated[int, Meta(ge=1)] = 20_000
     per_address: Annotated[int, Meta(ge=1)] = 1000
     idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
+    agent_seconds: Annotated[float, Meta(gt=0)] = 600.0
+    agents: Annotated[int, Meta(ge=1)] = 64
+    programs: Annotated[int, Meta(ge=0)] = 0
 
 
 @dataclass(slots=True)
@@ -84,9 +94,10 @@ class Live:
     invite: bytes
     at_once: bool  # whether local agents answer without a thread
     touched: float
+    clocks: Clocks
     followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
-    clocks: dict[int, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)
+    stepping: asyncio.Task[None] | None = None  # the step that rules compute in a thread
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
     rematch: asyncio.Task[NewMatch] | None = None
     next: str = ""  # the match that followed it
@@ -117,6 +128,7 @@ class MatchServer:
         self.allowed = allowed
         self.store, self.limits, self.peers = store, limits or Limits(), peers
         self._other_versions = other_versions
+        self._aside = Aside(self.limits.programs, self.limits.agents)
         self.metrics = Metrics()
         self._live: dict[str, Live] = {}
         self._seats: dict[bytes, SeatKey] = {}
@@ -143,11 +155,8 @@ class MatchServer:
             if task is not None:
                 task.cancel()
         for live in self._live.values():
-            for task in live.asked.values():
-                task.cancel()
-            for _, clock in live.clocks.values():
-                clock.cancel()
-            live.match.close()
+            self._halt(live)
+        self._aside.close()
         self.store.flush()
         if self.peers is not None:
             self.peers.leave()
@@ -181,7 +190,7 @@ class MatchServer:
         if self.full:
             self.metrics.throttled += 1
             raise RequestRefused(self.full, 503)
-        self.allowed.check(wanted)
+        await self._aside.creation.run(self.allowed.check, wanted)  # it may import the game
         return await self.create_own(wanted)
 
     async def create_own(self, wanted: Create) -> NewMatch:
@@ -189,13 +198,13 @@ class MatchServer:
 
         Raises `InvalidOption` or `UnknownName` for what cannot be played.
         """
-        return await self._open(plan_for(wanted, self._usual))
+        return await self._open(await self._aside.creation.run(plan_for, wanted, self._usual))
 
     async def _open(self, plan: MatchPlan) -> NewMatch:
-        plan = msgspec.structs.replace(plan, versions=versions_of(plan))
         name, invite = secrets.token_hex(8), secrets.token_urlsafe(16)
         # in a thread: a game that is played here for the first time may compile for seconds
-        match = await asyncio.to_thread(Match, name, plan, self.store.add)
+        match = await self._aside.creation.run(self._begin, name, plan)
+        plan = match.plan
         self.store.create(name, plan, digest(invite), self.peers.name if self.peers else "")
         self._live[name] = live = self._keep(match, digest(invite))
         self.metrics.matches += 1
@@ -203,6 +212,10 @@ class MatchServer:
         self._go_on(live)
         await self._committed()
         return NewMatch(name, invite, watch_word(digest(invite)), tuple(sorted(match.open_seats)))
+
+    def _begin(self, name: str, plan: MatchPlan) -> Match:
+        plan = msgspec.structs.replace(plan, versions=versions_of(plan))
+        return Match(name, plan, self.store.add)
 
     async def again(self, token: str, allowed: bool) -> Rematch:
         """The seat that a token opens in the next match of the same plan, with another seed.
@@ -324,9 +337,18 @@ class MatchServer:
 
     async def move(self, key: SeatKey, move: Move) -> bool:
         """Take an answer; False if it is late or a duplicate. Returns once it is in the journal."""
+        await self.settled(key)
         counted = self.take(key, move)
         await self._committed()
         return counted
+
+    async def settled(self, key: SeatKey) -> None:
+        """Wait until the rules have computed the step of a seat's match, or for `LONGEST_STEP`."""
+        until = asyncio.get_running_loop().time() + LONGEST_STEP
+        while (task := self._find(key.match).stepping) is not None:
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0 or not (await asyncio.wait([task], timeout=left))[0]:
+                return
 
     def take(self, key: SeatKey, move: Move) -> bool:
         """Take an answer without waiting for the journal; followers are notified after it."""
@@ -365,6 +387,7 @@ class MatchServer:
         note("refuse", reason=f"{type(error).__name__}: {error}"[:300])
 
     async def resign(self, key: SeatKey) -> None:
+        await self.settled(key)
         number = self._played_by(key).answers[key.seat]
         self._answer(key, Answer(key.seat, number, missed="resigned", resigned=True))
         await self._committed()
@@ -372,6 +395,7 @@ class MatchServer:
     async def reclaim(self, key: SeatKey) -> None:
         """Take a seat back from its substitute; raises `InvalidOption` after resigning."""
         _check_seated(key)
+        await self.settled(key)
         match = self._find(key.match).match
         match.leaving.check_reclaim(key.seat)
         self._answer(key, Answer(key.seat, match.answers[key.seat], reclaimed=True))
@@ -380,6 +404,7 @@ class MatchServer:
     async def hand_over(self, token: str, wanted: HandOver) -> SeatGrant:
         """Give a seat to another client: a new token, after which the old one opens nothing."""
         key = self.seat(token)
+        await self.settled(key)
         live = self._find(key.match)
         given = seat_token(key.match, wanted.key) if wanted.key else secrets.token_urlsafe(16)
         self.store.hand_over(*key, digest(given))
@@ -419,22 +444,43 @@ class MatchServer:
     def _answer(self, key: SeatKey, answer: Answer) -> bool:
         live = self._find(key.match)
         captured = live.captured.get(key.seat, ())
-        counted = live.match.answer(with_exchanges(answer, captured))
+        counted = live.match.accept(with_exchanges(answer, captured))
         if counted:
             live.captured.pop(key.seat, None)
             self.metrics.moves += 1
             note(kind_of(answer), key.match, key.seat)
             if live.match.leaving.departures:
-                live.at_once = live.match.answers_at_once
+                live.at_once = self._is_instant(live.match)
                 if answer.missed:  # who is too slow keeps no substitute from answering
                     live.asked.pop(key.seat, None)
-            self._go_on(live)
+            self._step(live)
         return counted
+
+    def _step(self, live: Live) -> None:
+        """Play a step whose answers are complete, in a thread if its rules run programs; go on."""
+        match = live.match
+        if match.is_answered and match.game.runs_programs:
+            match.stepping = True
+            live.stepping = asyncio.create_task(self._step_aside(live))
+            live.clocks.stop()  # nobody's time runs while the rules compute
+            self._schedule_flush()
+            return
+        if match.is_answered:
+            match.play()
+        self._go_on(live)
+
+    async def _step_aside(self, live: Live) -> None:
+        await self._aside.rules.run(live.match.play)
+        live.match.stepping, live.stepping = False, None
+        if not live.match.lost:
+            self._go_on(live)
 
     def _go_on(self, live: Live) -> None:
         """Let local agents answer, set the clocks, and notify followers after the journal."""
         match = live.match
         live.touched = asyncio.get_running_loop().time()
+        if match.stepping:
+            return
         if live.at_once:
             match.ask_at_once()
         else:
@@ -451,40 +497,35 @@ class MatchServer:
     async def _ask(self, live: Live, pending: PendingTurn) -> None:
         """Ask a local agent in a thread; an answer after its time limit is dropped."""
         seat = pending.turn.seat
+        threads = self._aside.agent(live.match.agent_of(seat))
         try:
-            answer = await asyncio.to_thread(live.match.ask, pending)
+            answer = await threads.run(live.match.ask, pending)
         finally:
             if live.asked.get(seat) is asyncio.current_task():
                 del live.asked[seat]
         if live.match.lost:
             return
         if answer is not None and not live.match.over:
-            live.match.answer(answer)
+            live.match.accept(answer)
             self.metrics.moves += 1
             note("move", live.match.name, seat)
-        self._go_on(live)
+        self._step(live)
 
     def _set_clocks(self, live: Live) -> None:
-        seconds = live.match.plan.move_seconds
-        if seconds is None:
-            return
-        due = set() if live.match.over else set(live.match.due())
-        for seat, (number, clock) in list(live.clocks.items()):
-            if seat not in due or number != live.match.answers[seat]:
-                clock.cancel()
-                del live.clocks[seat]
-        loop = asyncio.get_running_loop()
-        for seat in due - live.clocks.keys():
-            number = live.match.answers[seat]
-            clock = loop.call_later(seconds, self._time_is_up, live, seat, number)
-            live.clocks[seat] = number, clock
+        match, limit = live.match, self.limits.agent_seconds
+        due = () if match.over else match.due()
 
-    def _time_is_up(self, live: Live, seat: int, number: int) -> None:
-        live.clocks.pop(seat, None)
-        why = f"no answer came within {live.match.plan.move_seconds:g} s"
-        note("late", live.match.name, seat)
+        def seconds(seat: int) -> float | None:
+            return match.plan.move_seconds or (None if seat in match.remote else limit)
+
+        live.clocks.set({seat: match.answers[seat] for seat in due}, seconds)
+
+    def _time_is_up(self, match: Match, seat: int, number: int) -> None:
+        seconds = match.plan.move_seconds or self.limits.agent_seconds
+        why = f"no answer came within {seconds:g} s"
+        note("late", match.name, seat)
         self.metrics.late += 1
-        self._answer(SeatKey(live.match.name, seat), Answer(seat, number, missed=why))
+        self._answer(SeatKey(match.name, seat), Answer(seat, number, missed=why))
 
     # What is seen
 
@@ -497,6 +538,8 @@ class MatchServer:
     ) -> SeatView:
         """What the seat may know now, from a position of its transcript on."""
         live, shown = self._find(key.match), tuple(show)
+        if live.match.stepping:
+            return live.match.brief_view(key.seat, since)
         if key.seat == WATCHER:
             return self._timed(live, watching_view(live.match, since, shown))
         view = live.match.view(key.seat, since, shown, with_rules=with_rules)
@@ -505,9 +548,7 @@ class MatchServer:
 
     def _timed(self, live: Live, view: SeatView) -> SeatView:
         """A view with what is left of the seat's time, and of others' who are known to think."""
-        now = asyncio.get_running_loop().time()
-        for seat, (_, clock) in live.clocks.items():
-            left = round(max(0.0, clock.when() - now), 2)
+        for seat, left in live.clocks.left().items():
             if seat == view.seat:
                 view.seconds_left = left
             if view.table is not None and view.table.seats[seat].acting:
@@ -519,6 +560,7 @@ class MatchServer:
 
         Raises `InvalidAction` with the reason.
         """
+        await self.settled(key)
         match = self._played_by(key)
         if move.text is None or (move.number is not None and move.number < match.answers[key.seat]):
             return await self.move(key, move)
@@ -618,7 +660,21 @@ class MatchServer:
         return live
 
     def _keep(self, match: Match, invite: bytes) -> Live:
-        return Live(match, invite, match.answers_at_once, asyncio.get_running_loop().time())
+        clocks = Clocks(partial(self._time_is_up, match))
+        now = asyncio.get_running_loop().time()
+        return Live(match, invite, self._is_instant(match), now, clocks)
+
+    def _is_instant(self, match: Match) -> bool:
+        """Whether local agents are asked on the event loop, and the rules play their answers."""
+        return match.answers_at_once and not match.game.runs_programs
+
+    def _halt(self, live: Live) -> None:
+        """Stop everything that goes on for a match here."""
+        live.clocks.stop()
+        for task in (*live.asked.values(), live.stepping):
+            if task is not None:
+                task.cancel()
+        live.match.close()
 
     def _finish(self, live: Live) -> None:
         """Write down a match that is over; its moves are in the journal already."""
@@ -681,11 +737,7 @@ class MatchServer:
         self._forget(live)
         log.warning("match=%s is played by another server now", name)
         live.match.lost = True
-        for _, clock in live.clocks.values():
-            clock.cancel()
-        for task in live.asked.values():
-            task.cancel()
-        live.match.close()
+        self._halt(live)
         for followers in list(live.followers.values()):
             for call in list(followers):
                 call()
@@ -726,7 +778,8 @@ class MatchServer:
             await asyncio.sleep(min(30.0, self.limits.idle_seconds / 4))
             now = asyncio.get_running_loop().time()
             for name, live in list(self._live.items()):
-                watched = any(live.followers.values()) or live.asked or live.clocks or live.captured
+                busy = live.asked or live.clocks or live.captured or live.stepping
+                watched = busy or any(live.followers.values())
                 idle = now - live.touched > self.limits.idle_seconds
                 if idle and not watched and not self.store.pending:
                     live.match.close()

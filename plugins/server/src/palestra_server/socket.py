@@ -61,6 +61,7 @@ class SocketSession:
         self._hop = HOP in socket.headers  # whether another server speaks here for its client
         self._ready = asyncio.Event()
         self._lost: asyncio.Task[None] | None = None
+        self._later: set[asyncio.Task[None]] = set()
         self._binary = False
 
     async def serve(self) -> None:
@@ -76,7 +77,8 @@ class SocketSession:
         except WebSocketDisconnect:
             pass
         finally:
-            writer.cancel()
+            for task in (writer, *self._later):
+                task.cancel()
             await self._relay.close()
             self._server.metrics.sockets -= 1
             for sitting in self._sitting.values():
@@ -99,12 +101,26 @@ class SocketSession:
                 await self._socket.close(1008, f"at most {most} messages a second")
                 return
             for message in messages:
-                try:
-                    await self._handle(message)
-                except Elsewhere:
-                    await self._gone()
-                except Exception as error:
-                    self._refuse(error, message.handle)
+                await self._take(message)
+
+    async def _take(self, message: SocketMessage) -> None:
+        try:
+            await self._handle(message)
+        except Elsewhere:
+            await self._gone()
+        except Exception as error:
+            self._refuse(error, message.handle)
+
+    def _postpone(self, message: SocketMessage, key: SeatKey) -> None:
+        """Handle a message once the rules have computed a step; the other seats do not wait."""
+
+        async def take() -> None:
+            await self._server.settled(key)
+            await self._take(message)
+
+        task = asyncio.create_task(take())
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
 
     def _decode(self, frame: Any) -> list[SocketMessage]:
         text, data = frame.get("text"), frame.get("bytes")
@@ -139,7 +155,9 @@ class SocketSession:
             raise RequestRefused(
                 f"nobody sits here as {message.handle}; send 'sit' with a token first"
             )
-        if message.do == "move":
+        if sitting.match.stepping and message.do in ("move", "try", "resign", "reclaim"):
+            self._postpone(message, sitting.key)
+        elif message.do == "move":
             if message.move is None:
                 raise RequestRefused("a 'move' has a move: an action's number or a text", 400)
             counted = self._server.take(sitting.key, message.move)

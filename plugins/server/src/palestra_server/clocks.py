@@ -1,0 +1,57 @@
+"""The time limits of a match's seats."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+SLACK = 0.05  # seconds by which a timer may fire late without the process having been busy
+
+
+class Clocks:
+    """The clocks of the seats that are to answer; `late` is called with the seat and its answer.
+
+    A clock that fires late shows that the process was busy, maybe too busy to read an answer that
+    had arrived. It then runs once more for as long as that took.
+    """
+
+    def __init__(self, late: Callable[[int, int], None]) -> None:
+        self._late = late
+        self._running: dict[int, tuple[int, asyncio.TimerHandle]] = {}  # answer's number, by seat
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    def set(self, due: Mapping[int, int], seconds: Callable[[int], float | None]) -> None:
+        """Start the clocks of seats that are due, by their answer's number, and stop all others."""
+        for seat, (number, clock) in list(self._running.items()):
+            if due.get(seat) != number:
+                clock.cancel()
+                del self._running[seat]
+        for seat in due.keys() - self._running.keys():
+            if (limit := seconds(seat)) is not None:
+                self._start(seat, due[seat], limit, 1)
+
+    def stop(self) -> None:
+        self.set({}, lambda _: None)
+
+    def left(self) -> dict[int, float]:
+        """The seconds that each seat still has."""
+        now = asyncio.get_running_loop().time()
+        return {
+            seat: round(max(0.0, clock.when() - now), 2)
+            for seat, (_, clock) in self._running.items()
+        }
+
+    def _start(self, seat: int, number: int, seconds: float, extensions: int) -> None:
+        loop = asyncio.get_running_loop()
+        clock = loop.call_later(seconds, self._is_up, seat, number, extensions)
+        self._running[seat] = number, clock
+
+    def _is_up(self, seat: int, number: int, extensions: int) -> None:
+        _, clock = self._running.pop(seat)
+        busy = asyncio.get_running_loop().time() - clock.when()
+        if extensions and busy > SLACK:
+            self._start(seat, number, busy, extensions - 1)
+        else:
+            self._late(seat, number)

@@ -1,0 +1,148 @@
+"""What does not return in its time harms no other match, and keeps no server from ending."""
+
+import asyncio
+import random
+import socket
+import time
+
+import pytest
+from palestra_server.aside import Threads
+from palestra_server.clocks import Clocks
+from palestra_server.messages import OPEN, Create, Join, Move
+from palestra_server.server import Limits, MatchServer
+from palestra_server.store import MatchStore
+
+TTT = "games/TicTacToe-v0"
+ENDLESS = "Program(code='while True: pass')"
+
+
+@pytest.fixture
+def silent():
+    """A model server that accepts connections and never answers; its agent's name."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"llm:openai:x@http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+async def seated(server, wanted):
+    match = (await server.create_own(wanted)).match
+    free = sorted(server.match(match).free)
+    return [server.seat((await server.join(match, Join(seat))).token) for seat in free]
+
+
+async def play(server, keys):
+    """Play a match to its end by legal moves; whether each of them counted."""
+    rng, counted = random.Random(0), []
+    while not server.match(keys[0].match).over:
+        for key in keys:
+            view = server.look(key, show=["legal_texts"])
+            if view.your_turn:
+                text = rng.choice(view.legal_texts)
+                counted.append(await server.move(key, Move(text=text)))
+    return all(counted)
+
+
+@pytest.mark.slow
+def test_endless_programs_and_silent_models_keep_nobody_from_playing(tmp_path, silent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    url = f"sqlite:///{tmp_path}/m.db"
+
+    async def run():
+        server = MatchServer(MatchStore(url), Limits(programs=1))
+        await server.start()
+        coders = [(await seated(server, Create("tasks/FastCode-v0")))[0] for _ in range(5)]
+        assert all([await server.move(key, Move(text=ENDLESS)) for key in coders])
+        asked = [await server.create_own(Create(TTT, (silent, OPEN))) for _ in range(5)]
+        for match in asked:
+            await server.join(match.match, Join())
+        wanted = Create(TTT, (OPEN, OPEN), move_seconds=60)
+        matches = [await seated(server, wanted) for _ in range(20)]
+        assert all(await asyncio.gather(*(play(server, keys) for keys in matches)))
+        for keys in matches:
+            record = server.record(keys[0])
+            assert list(record.mistakes) == [0, 0]
+        assert all(server.match(key.match).stepping for key in coders[1:]), "they ran one by one"
+        assert not any(server.match(match.match).over for match in asked)
+        waiting = server.look(coders[-1], 3)
+        assert (waiting.status, waiting.cursor, waiting.your_turn) == ("playing", 3, False)
+        assert not await server.move(asked_again := coders[-1], Move(text=ENDLESS, number=0))
+        assert server.match(asked_again.match).answers == [1]
+        await server.stop()
+        return [key.match for key in coders]
+
+    for match in asyncio.run(run()):
+        kept = MatchStore(url).load(match)
+        assert [answer.text for answer in kept.answers] == [ENDLESS]
+
+
+def test_a_program_that_ends_is_answered_with_its_result(tmp_path):
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        (key,) = await seated(server, Create("tasks/FastCode-v0", seed=1, move_seconds=60))
+        wrong = "Program(code='def solve(argument):\\n    return 0')"
+        assert await server.move(key, Move(text=wrong))
+        assert not server.look(key).your_turn
+        await server.settled(key)
+        view = server.look(key)
+        assert view.your_turn
+        assert view.number == 1
+        assert view.seconds_left is not None
+        assert view.events[-1].text.startswith("Not right")
+        await server.resign(key)
+        assert server.look(key).status == "over"
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_a_local_agent_has_a_time_limit(tmp_path, silent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    async def run():
+        limits = Limits(agent_seconds=0.2)
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"), limits)
+        await server.start()
+        (key,) = await seated(server, Create(TTT, (silent, OPEN), invalid="forfeit"))
+        await server.wait(key, 60)
+        view = server.look(key)
+        assert (view.status, view.result) == ("over", "win")
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_threads_are_bounded_and_pass_errors_on():
+    async def run():
+        threads, running, most = Threads("test", 2), set(), []
+
+        def work(number):
+            running.add(number)
+            most.append(len(running))
+            time.sleep(0.01)
+            running.discard(number)
+            return number
+
+        assert await asyncio.gather(*(threads.run(work, n) for n in range(8))) == list(range(8))
+        assert max(most) <= 2
+        with pytest.raises(ZeroDivisionError):
+            await threads.run(lambda: 1 // 0)
+        threads.close()
+
+    asyncio.run(run())
+
+
+def test_a_busy_process_charges_no_answer_that_has_arrived():
+    async def run():
+        late = []
+        clocks = Clocks(lambda seat, number: late.append((seat, number)))
+        clocks.set({0: 4, 1: 7}, lambda seat: 0.02)
+        time.sleep(0.5)  # the rules of another match
+        for _ in range(5):  # meanwhile the answer has come, and is read now
+            await asyncio.sleep(0)
+        assert late == []
+        clocks.set({1: 7}, lambda seat: 0.02)
+        while clocks:
+            await asyncio.sleep(0.01)
+        assert late == [(1, 7)]
+
+    asyncio.run(run())
