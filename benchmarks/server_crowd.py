@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import re
 import signal
 import socket
@@ -28,8 +29,8 @@ from palestra_server.store import MatchStore
 from websockets.asyncio.client import connect
 
 ENDLESS = "Program(code='while True: pass')"
-PACE = 0.5  # seconds that a busy seat thinks
 MOVE_SECONDS = 20
+SHOWN = ["legal_texts"]
 
 
 class Crowd:
@@ -41,6 +42,7 @@ class Crowd:
         self.acked: dict[str, int] = {}
         self.errors: list[str] = []
         self.mistakes = 0
+        self.ended = 0.0  # when SIGTERM was sent
 
     async def open(self, **wanted: Any) -> tuple[str, list[str]]:
         """A new match, and the tokens of its free seats."""
@@ -57,21 +59,24 @@ class Crowd:
         if told.is_success:
             self.acked[match] = 1
 
-    async def busy(self, seconds: float, delay: float) -> None:
-        """Play matches, one after another, with both seats on one socket."""
-        until = time.monotonic() + seconds
-        await asyncio.sleep(delay)
-        while time.monotonic() < until:
-            match, tokens = await self.open(
-                env="games/TicTacToe-v0", seats=["open", "open"], move_seconds=MOVE_SECONDS
-            )
-            async with connect(self.url.replace("http", "ws") + "/ws") as stream:
-                for handle, token in enumerate(tokens):
-                    sit = {"do": "sit", "handle": handle, "token": token, "show": ["legal_texts"]}
-                    await stream.send(msgspec.json.encode(sit).decode())
-                await self._play(stream, match, until)
+    async def sit_down(self) -> tuple[Any, str]:
+        """Both seats of a new match on one socket."""
+        match, tokens = await self.open(
+            env="games/TicTacToe-v0", seats=["open", "open"], move_seconds=MOVE_SECONDS
+        )
+        stream = await connect(self.url.replace("http", "ws") + "/ws", compression=None)
+        for handle, token in enumerate(tokens):
+            sit = {"do": "sit", "handle": handle, "token": token, "show": SHOWN}
+            await stream.send(msgspec.json.encode(sit).decode())
+        return stream, match
 
-    async def _play(self, stream: Any, match: str, until: float) -> None:
+    async def busy(self, stream: Any, match: str, pace: float) -> None:
+        try:
+            await self._play(stream, match, pace)
+        finally:
+            await stream.close()
+
+    async def _play(self, stream: Any, match: str, pace: float) -> None:
         sent = 0.0
         async for frame in stream:
             said = msgspec.json.decode(frame)
@@ -85,10 +90,10 @@ class Crowd:
                     sent = 0.0
                 if view.get("error"):
                     self.mistakes += 1
-                if view["status"] == "over" or time.monotonic() > until:
+                if view["status"] == "over":
                     return
                 if view.get("your_turn"):
-                    await asyncio.sleep(PACE)
+                    await asyncio.sleep(pace * random.uniform(0.5, 1.5))
                     move = {"number": view.get("number", 0), "text": view["legal_texts"][0]}
                     told = {"do": "move", "handle": view.get("handle", 0), "move": move}
                     sent = time.perf_counter()
@@ -106,7 +111,8 @@ async def measure(url: str, asked: argparse.Namespace, model: str) -> Crowd:
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as http:
         for named in ("alone", "with the crowd"):
             crowd = Crowd(url, http)
-            programs = []
+            programs: list[asyncio.Task[None]] = []
+            seated = [await crowd.sit_down() for _ in range(asked.busy)]
             if named != "alone":
                 began = time.perf_counter()
                 coders = [await crowd.open(env="tasks/FastCode-v0") for _ in range(asked.programs)]
@@ -116,18 +122,13 @@ async def measure(url: str, asked: argparse.Namespace, model: str) -> Crowd:
                 programs = [
                     asyncio.create_task(crowd.program(match, tokens[0])) for match, tokens in coders
                 ]
-            players = [
-                crowd.busy(asked.seconds, delay=PACE * 2 * n / asked.busy)
-                for n in range(asked.busy)
-            ]
-            await asyncio.gather(*players)
-            shown = (await http.get("/metrics")).text
-            late = re.search(r"^\w*late\w* (\d+)", shown, re.MULTILINE)
+            await asyncio.gather(*(crowd.busy(*one, asked.pace) for one in seated))
             print(f"{named}: {percentiles(crowd.took)}; {len(crowd.errors)} refused, ", end="")
-            print(f"{crowd.mistakes} mistakes, {late[1] if late else '?'} late in all")
+            print(f"{crowd.mistakes} charged")
             print(*crowd.errors[:3], sep="\n", end="")
         running = sum(not task.done() for task in programs)
         print(f"{running} of {len(programs)} programs are still running or waiting")
+        crowd.ended = time.perf_counter()
         os.kill(asked.pid, signal.SIGTERM)
         await asyncio.gather(*programs, return_exceptions=True)
         return crowd
@@ -138,7 +139,7 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=50)
     parser.add_argument("--models", type=int, default=50)
     parser.add_argument("--busy", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--pace", type=float, default=2.0, help="seconds that a busy seat thinks")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as hangs:
         model = f"llm:openai:x@http://127.0.0.1:{hangs.getsockname()[1]}/v1"
@@ -155,9 +156,8 @@ def main() -> None:
                 time.sleep(0.1)
             asked.pid = server.pid
             crowd = asyncio.run(measure(url[1], asked, model))
-            began = time.perf_counter()
             server.wait(60)
-            print(f"SIGTERM: ended {time.perf_counter() - began:.1f} s after the last answer")
+            print(f"SIGTERM: ended after {time.perf_counter() - crowd.ended:.1f} s")
             store = MatchStore(f"sqlite:///{folder}/m.db")
             lacking = [
                 match

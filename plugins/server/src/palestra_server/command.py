@@ -71,7 +71,10 @@ def serve_command(
     ] = "",
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="name=value of matches, sockets, moves, messages or idle_seconds."),
+        typer.Option(
+            help="name=value of matches, sockets, moves, messages, per_address, idle_seconds, "
+            "agent_seconds, agents or programs."
+        ),
     ] = None,
     log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the match's page in the browser.")] = False,
