@@ -23,6 +23,7 @@ from palestra_envs.text.shared_memory import SharedMemory
 from palestra_games.board.tic_tac_toe import TicTacToe
 from palestra_games.card.kuhn_poker import KuhnPoker
 from palestra_games.dilemmas.donor_game import DonorGame
+from palestra_games.dilemmas.matrix_game.game import MatrixGame
 from palestra_markets.language.persuasion import Persuasion
 
 BOARD = EnvSpec("broken/Board-v0", "", (2, 2), "sequential", "zero-sum")
@@ -66,6 +67,49 @@ class KeepsTheDeal(KuhnPoker):
 
     def determinize(self, state: Any, seat: int, rng: Rng) -> Any:
         return self.clone(state)
+
+
+@dataclass(frozen=True)
+class HidesNothing(KuhnPoker):
+    """Says that everybody sees all cards."""
+
+    perfect_information = True
+
+
+@dataclass(frozen=True)
+class LeavesNothingToChance(DonorGame):
+    """Says that there is no chance after the start; pairs are drawn in every round."""
+
+    deterministic = True
+
+
+@dataclass(frozen=True)
+class OneAfterTheOther(MatrixGame):
+    """Says that one seat moves at a time."""
+
+    order = "sequential"
+
+
+@dataclass(frozen=True)
+class MovesAtOnce(TicTacToe):
+    """Says that the seats move at once."""
+
+    order = "simultaneous"
+
+
+@dataclass(frozen=True)
+class PaysWithoutAName(Negotiation):
+    reward_terms = ("something",)
+
+
+@dataclass(frozen=True)
+class TellsTheNotes(SharedMemory):
+    """What the builder keeps is named in an event that the other reads."""
+
+    def step(self, state: Any, actions: Mapping[int, Any]) -> Step:
+        step = super().step(state, actions)
+        told = tuple(Event(e.kind, f"{e.text} {state.slots}", e.data) for e in step.events)
+        return Step(step.rewards, step.costs, told)
 
 
 @dataclass(frozen=True)
@@ -283,6 +327,12 @@ class KeysTheTurn(Negotiation):
             "imagined_worlds_keep_secrets",
             "Sort what is hidden before you shuffle",
         ),
+        (HidesNothing, "information_is_declared", "sees state.deck"),
+        (LeavesNothingToChance, "chance_is_declared", "set deterministic = False"),
+        (OneAfterTheOther, "seats_move_as_declared", "seats [0, 1] move at once"),
+        (MovesAtOnce, "seats_move_as_declared", "declare 'sequential'"),
+        (PaysWithoutAName, "terms_are_declared", "are not among reward_terms"),
+        (TellsTheNotes, "steps_tell_no_secret", "events of player"),
         (KeepsTheDeal, "imagined_worlds_keep_secrets", "which differ in state.deck["),
         (ImaginesWhatIsKept, "imagined_worlds_keep_secrets", "played another move at step"),
         (LendsItsPrices, "turns_give_what_is_their_own", "writing into turn.legal of seat 0"),

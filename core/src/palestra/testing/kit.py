@@ -13,6 +13,7 @@ from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
+    declared,
     endurance,
     facts,
     faults,
@@ -41,6 +42,10 @@ CHECKS: dict[str, Check] = {
         facts.options_are_read,
         facts.catalogue_is_current,
         facts.splits_play,
+        declared.chance_is_declared,
+        declared.seats_move_as_declared,
+        declared.information_is_declared,
+        declared.terms_are_declared,
         standards.found_by_id,
         standards.gymnasium_checker,
         standards.sb3_checker,

@@ -60,3 +60,44 @@ def different_parts(one: Any, other: Any) -> list[str]:
         for path in {**first, **second}
         if first.get(path, missing) != second.get(path, missing)
     ]
+
+
+def large_parts(state: Any) -> list[str]:
+    """The fields of a state, and of those that are sequences their items; no generator."""
+    found = []
+    for name, value in _inner(state):
+        if isinstance(value, Rng):
+            continue
+        found.append(name)
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+            found += [f"{name}[{number}]" for number in range(len(value))]
+    return found
+
+
+def copy_part(state: Any, other: Any, part: str) -> Any:
+    """Put a part of another state into a state, and return it; None if that cannot be done.
+
+    Items that are equal to the one that is replaced are replaced too: they say the same.
+    """
+    name, _, place = part.rstrip("]").partition("[")
+    mine, theirs = (
+        one[name] if isinstance(one, np.void) else getattr(one, name) for one in (state, other)
+    )
+    if place:
+        at = int(place)
+        if at >= len(theirs) or not isinstance(mine, list | tuple | np.ndarray):
+            return None
+        items = [theirs[at] if _equal(item, mine[at]) else item for item in mine]
+        theirs = np.array(items, mine.dtype) if isinstance(mine, np.ndarray) else type(mine)(items)
+    try:
+        if isinstance(state, np.void):
+            state[name] = theirs
+        else:
+            setattr(state, name, theirs)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return state
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)

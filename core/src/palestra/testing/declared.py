@@ -1,0 +1,167 @@
+"""Checks that what a game declares about chance, order, information and payoffs is so in play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from palestra.kernel.episode import Episode
+from palestra.kernel.rng import Rng
+from palestra.testing.moves import within_bounds
+from palestra.testing.parts import copy_part, different_parts, large_parts
+from palestra.testing.privacy import spread
+from palestra.testing.subject import (
+    Subject,
+    play_long,
+    random_actions,
+    require,
+    same,
+)
+
+SEEDS = 3
+STEPS = 60  # of an episode
+LOOKS = 6  # positions of an episode in which parts of the state are exchanged
+PARTS = 16  # of a position that are
+TRIED = 3  # moves of which somebody greedy or spiteful takes one
+
+
+def chance_is_declared(subject: Subject) -> None:
+    """In a `deterministic` game a step leads to the same, whatever random numbers come next."""
+    game = subject.game
+    if not game.deterministic:
+        return
+    for seed in range(SEEDS):
+        episode = subject.episode(seed)
+        for number in range(STEPS):
+            if episode.over:
+                break
+            actions = random_actions(episode, Rng(STEPS * seed + number))
+            one, two = episode.fork(seed=1), episode.fork(seed=2)
+            one.act(actions)
+            two.act(actions)
+            parts = ", ".join(f"state.{part}" for part in different_parts(one.state, two.state)[:3])
+            require(
+                one.state_key() == two.state_key(),
+                f"seed {seed}, step {number}: `deterministic` is declared, and other random "
+                f"numbers lead to another {parts or 'state'}; set deterministic = False",
+                "`deterministic` is declared and the rules draw random numbers",
+            )
+            require(
+                _told(one) == _told(two) and list(one.rewards) == list(two.rewards),
+                f"seed {seed}, step {number}: `deterministic` is declared, and other random "
+                "numbers lead to other events or rewards; set deterministic = False",
+                "`deterministic` is declared and the rules draw random numbers",
+            )
+            episode.act(actions)
+
+
+def _told(episode: Episode) -> list[Any]:
+    return [(e.kind, e.text, dict(e.data), e.audience) for e in episode.log[-1]]
+
+
+def seats_move_as_declared(subject: Subject) -> None:
+    """One seat at a time, or several at once, as `order` says; every seat moves in some game."""
+    game, moved, most = subject.game, set[int](), 0
+    for seed in range(SEEDS):
+        for number, actions in play_long(subject.episode(seed), Rng(seed), careful=True):
+            moved, most = moved | set(actions), max(most, len(actions))
+            require(
+                len(actions) == 1 or game.order != "sequential",
+                f"seed {seed}, step {number}: `order` is 'sequential', and seats {sorted(actions)} "
+                "move at once; declare 'phased' or 'simultaneous'",
+            )
+            if number >= 10 * STEPS:
+                break
+    idle = sorted({*range(game.num_players)} - moved)
+    require(not idle, f"seats {idle} had no move in {SEEDS} games; are there {game.num_players}?")
+    require(
+        most > 1 or game.num_players == 1 or game.order != "simultaneous",
+        "`order` is 'simultaneous', and one seat moves at a time; declare 'sequential'",
+    )
+
+
+def information_is_declared(subject: Subject) -> None:
+    """With `perfect_information`, no seat sees a part of the state that others do not see."""
+    game = subject.game
+    if not game.perfect_information or game.num_players == 1:
+        return
+    for seed in range(SEEDS):
+        for state, other, number in _pairs(subject, seed):
+            parts = large_parts(state)
+            for part in spread(parts, PARTS, seed + number):
+                changed = copy_part(game.clone(state), other, part)
+                if changed is not None:
+                    _seen_by_all_or_none(
+                        subject, state, changed, part, f"seed {seed}, step {number}"
+                    )
+
+
+def _pairs(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int]]:
+    """Positions of two games, and their number."""
+    one, two = subject.episode(seed), subject.episode(seed + 50)
+    rng = Rng(seed)
+    for number in range(LOOKS):
+        if one.over or two.over:
+            return
+        yield one.state, two.state, number
+        for episode in (one, two):
+            episode.act(random_actions(episode, rng))
+
+
+def _seen_by_all_or_none(subject: Subject, one: Any, two: Any, part: str, where: str) -> None:
+    seats = range(min(subject.game.num_players, 4))
+    try:
+        seen = [[_sight(subject, state, seat) for state in (one, two)] for seat in seats]
+    except Exception:  # the state makes no sense with this part of another
+        return
+    sees = [not same(*both) for both in seen]
+    if any(sees) and not all(sees):
+        yes, no = sees.index(True), sees.index(False)
+        require(
+            False,
+            f"{where}: `perfect_information` is declared, and player {yes} sees state.{part}, "
+            f"which player {no} does not; set perfect_information = False and write determinize()",
+            "perfect_information is declared and something is hidden",
+        )
+
+
+def _sight(subject: Subject, state: Any, seat: int) -> dict[str, Any]:
+    game = subject.game
+    seen = {"describe": game.describe(state, seat), "scene": game.scene(state, seat)}
+    return seen | ({"observation": game.observe(state, seat)} if subject.has_array_view else {})
+
+
+def terms_are_declared(subject: Subject) -> None:
+    """Rewards and costs have declared names, and returns stay in bounds for who seeks them."""
+    game = subject.game
+    for seed in range(SEEDS):
+        for sign in (1, -1):
+            episode, rng = subject.episode(seed), Rng(seed)
+            for number in range(STEPS):
+                if episode.over:
+                    within_bounds(subject, episode)
+                    break
+                actions = _seeking(episode, rng, seed % game.num_players, sign)
+                step = game.step(game.clone(episode.state), actions)
+                for kind, paid, names in (
+                    ("reward", step.rewards, game.reward_terms),
+                    ("cost", step.costs, game.cost_terms),
+                ):
+                    odd = sorted({term for terms in paid.values() for term in terms} - {*names})
+                    where = f"seed {seed}, step {number}"
+                    require(not odd, f"{where}: {kind}s {odd} are not among {kind}_terms {names}")
+                episode.act(actions)
+
+
+def _seeking(episode: Episode, rng: Rng, seat: int, sign: int) -> dict[int, Any]:
+    """Random moves, of several the one that pays one seat most, or least."""
+    best: tuple[float, dict[int, Any]] | None = None
+    for _ in range(TRIED):
+        actions = random_actions(episode, rng)
+        ahead = episode.fork()
+        ahead.act(actions)
+        worth = sign * float(ahead.rewards[seat])
+        if best is None or worth > best[0]:
+            best = worth, actions
+    assert best is not None
+    return best[1]
