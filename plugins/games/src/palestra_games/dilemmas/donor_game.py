@@ -342,6 +342,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         copy, seats = self.clone(state), range(self.num_players)
         if not self.to_act(state):
             return copy
+        self._redraw_pairs(copy, seat, rng)
         new = state.generation > 0 and state.born[seat] == state.generation
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":
@@ -361,6 +362,18 @@ class DonorGame(Talking, TextGame[DonorState]):
             self._redraw_acts(copy, seat, rng)
         return copy
 
+    def _redraw_pairs(self, state: DonorState, seat: int, rng: Rng) -> None:
+        """Pair the others anew: a donor knows who stands across, a recipient knows nothing."""
+        half = self.num_players // 2
+        if state.newcomers:
+            state.sides, state.pairs = (), ()  # drawn once they have written
+            return
+        state.sides = (*sorted(state.sides[:half]), *sorted(state.sides[half:]))
+        across = dict(state.pairs)
+        left = sorted(recipient for donor, recipient in across.items() if donor != seat)
+        rng.shuffle(left)
+        state.pairs = tuple((d, across[d] if d == seat else left.pop()) for d in sorted(across))
+
     def _has_read(self, state: DonorState, seat: int, author: int) -> bool:
         """Whether a player has read another's strategy: that of whoever was there before."""
         if state.strategies[author] == "":
@@ -375,7 +388,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         """
         heard, acts = self.heard_of(state, seat), []
         has = [float(self.endowment)] * self.num_players
-        for act in state.acts:
+        for act in self._paired_anew(state, heard, rng):
             percent = act.percent
             if act not in heard:
                 percent = rng.between(-100 if self.punishment else 0, 100)
@@ -390,6 +403,18 @@ class DonorGame(Talking, TextGame[DonorState]):
         for one in seen:
             has[one] = state.resources[one]
         state.acts, state.resources = tuple(acts), tuple(has)
+
+    def _paired_anew(self, state: DonorState, heard: set[Act], rng: Rng) -> list[Act]:
+        """All acts, in every round those that were not heard of with another recipient."""
+        acts = list(heard)
+        for number in range(state.round):
+            others = [act for act in state.acts if act.round == number and act not in heard]
+            units = {act.recipient: act.units for act in others}
+            left = sorted(units)
+            rng.shuffle(left)
+            for act, recipient in zip(sorted(others, key=_order), left, strict=True):
+                acts.append(replace(act, recipient=recipient, units=units[recipient]))
+        return sorted(acts, key=_order)
 
     def heard_of(self, state: DonorState, seat: int) -> set[Act]:
         """The acts a player knows: their own, those of traces they saw, and with `partners`
@@ -573,6 +598,10 @@ def move_units(has: list[float], donor: int, recipient: int, percent: int) -> fl
     moved = GROWTH * spent if percent >= 0 else -GROWTH * spent
     has[recipient] = max(0.0, has[recipient] + moved)
     return spent
+
+
+def _order(act: Act) -> tuple[int, int]:
+    return act.round, act.donor
 
 
 def _nearest_percent(spent: float, of: float) -> int:

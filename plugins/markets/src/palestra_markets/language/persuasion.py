@@ -328,8 +328,11 @@ class Persuasion(Talking, TextGame[Shop]):
                 kinds += [(True, False)] if state.lies else []
                 kinds += [(False, False)] if bad > state.lies else []
                 copy.last = rng.choice(kinds)
-        if seat == SELLER and not self.complete:
+        if seat == SELLER and not self.complete and not state.ended:
             copy.worth = self._draw_worth(rng)
+            bad_sold = state.sold - state.goods_sold
+            worth = state.goods_sold * copy.worth + bad_sold * self.bad_worth
+            copy.totals = state.totals[SELLER], worth - state.sold * self.price
         return copy
 
     # What a player reads and observes

@@ -77,6 +77,8 @@ class SanctionsState(ArrayState):
     partner: Annotated[int, np.int16]  # the other seat; -1 before one is chosen
     onlooker: Annotated[int, np.int16]  # the seat that looks on; -1 for none
     moves: Annotated[NDArray[np.int8], Shape("num_players")]  # each player's latest move
+    saw_just: Annotated[NDArray[np.int16], Shape("num_players", "num_players")]  # by witness
+    saw_unjust: Annotated[NDArray[np.int16], Shape("num_players", "num_players")]  # by witness
     known: Annotated[NDArray[np.int8], Shape("num_players", "num_players")]  # last seen; -1: none
     totals: Annotated[NDArray[np.float64], Shape("num_players")]  # payoffs less fees and fines
     played: Counts  # moves made
@@ -367,7 +369,10 @@ class Sanctions(ArrayGame[SanctionsState]):
             played = int(state.played[other])
             copy.known[other] = [rng.below(3) - 1 for _ in range(self.num_players)]
             copy.cooperated[other] = rng.below(played + 1)
-            copy.just[other], copy.unjust[other] = rng.below(played + 1), rng.below(played + 1)
+            just, unjust = int(state.saw_just[seat, other]), int(state.saw_unjust[seat, other])
+            copy.saw_just[other], copy.saw_unjust[other] = 0, 0
+            copy.just[other] = just + rng.below(max(played - just, 0) + 1)
+            copy.unjust[other] = unjust + rng.below(max(played - unjust, 0) + 1)
             copy.totals[other] = mean * played
         return copy
 
@@ -548,10 +553,13 @@ def punish(config: Sanctions, state: SanctionsState, seat: int, target: int, out
     """Charge the fee and the fine, and count whether a defector was punished."""
     reward(state, seat, FEE, -config.fee, out)
     reward(state, target, FINE, -config.fine, out)
-    if state.moves[target] == DEFECT:
-        state.just[seat] += 1
-    else:
-        state.unjust[seat] += 1
+    just = state.moves[target] == DEFECT
+    state.just[seat] += just
+    state.unjust[seat] += not just
+    for witness in range(config.num_players):
+        if sees(config, state, witness):
+            state.saw_just[witness, seat] += just
+            state.saw_unjust[witness, seat] += not just
 
 
 def reward(state: SanctionsState, seat: int, term: int, amount: float, out: Any) -> None:
