@@ -11,9 +11,9 @@ import palestra
 import pytest
 import typer
 from palestra.cli import add_commands, main
-from palestra.cli.entries import cut, lines
+from palestra.cli.entries import SUMMARY, cut, lines
 from palestra.cli.groups import AUTHOR, GROUPS, MORE, PLAY, in_order
-from palestra.cli.listing import ENVIRONMENT, SUMMARY
+from palestra.cli.listing import ENVIRONMENT
 from palestra.cli.unknown import Commands
 from palestra.kernel.plugins import Plugin, Plugins
 from palestra.kernel.registry import registry

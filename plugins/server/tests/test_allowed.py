@@ -422,7 +422,6 @@ PLACES = {
     ("plans.py", "plan_for", "open_game"): CHECKED,
     ("server.py", "_begin", "Match"): CHECKED,
     ("server.py", "_load", "Match"): "a plan of the journal",
-    ("plans.py", "_line_up", "open_game"): CHECKED,
     ("leaving.py", "_seat_substitute", "make_agent"): CHECKED,
     ("match.py", "__init__", "open_game"): CHECKED,
     ("match.py", "_agent", "make_agent"): CHECKED,

@@ -29,8 +29,7 @@ def read_move(turn: Turn, typed: str) -> str:
             refused.append(error)
         else:
             return candidate
-    begun = [move for move in turn.legal_texts if move.lower().startswith(text.lower())]
-    if text and len(begun) == 1:
+    if len(begun := _begun(turn, text)) == 1:
         return begun[0]
     raise next((error for error in refused if _reason(error)), refused[0])
 
@@ -38,8 +37,7 @@ def read_move(turn: Turn, typed: str) -> str:
 def refusal(turn: Turn, typed: str, error: InvalidAction) -> str:
     """What a person reads about a text that is no move: what came, why not, what is accepted."""
     text = typed.strip()
-    begun = [move for move in turn.legal_texts if move.lower().startswith(text.lower())]
-    if text and begun:
+    if begun := _begun(turn, text):
         more = ", …" * (len(begun) > SHOWN_BEGUN)
         return f"{show(text)} may mean {', '.join(begun[:SHOWN_BEGUN])}{more}; type more of it."
     said = f"{show(text)} is not a move here"
@@ -47,6 +45,11 @@ def refusal(turn: Turn, typed: str, error: InvalidAction) -> str:
         said += f": {reason}"
     example = f", for example {error.example}" if error.example else ""
     return f"{said}. Type one of these{example}: {legal_line(turn)}"
+
+
+def _begun(turn: Turn, text: str) -> list[str]:
+    """The legal moves that begin as a text does; none for no text."""
+    return [move for move in turn.legal_texts if text and move.lower().startswith(text.lower())]
 
 
 def _reason(error: InvalidAction) -> str:

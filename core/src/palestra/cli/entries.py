@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from palestra.kernel.errors import UnknownName
 from palestra.quoting import printable
 
 Columns = dict[str, Callable[[Any], str]]
+SUMMARY: Columns = {"what it is": attrgetter("summary")}
 Search = Annotated[
     str | None,
     typer.Option(help="Only those with all these words in id, summary, paper or family."),
@@ -50,9 +52,20 @@ def check_value(what: str, given: str | None, known: Iterable[str], hint: str = 
 
 
 def print_entries(
-    found: Sequence[Any], columns: Columns, *, as_json: bool, long: bool, nothing: str
+    specs: Iterable[Any],
+    search: str | None,
+    columns: Columns,
+    more: Columns,
+    *,
+    as_json: bool,
+    long: bool,
+    nothing: str,
 ) -> None:
-    """Print specs as JSON or as a table; `nothing` is said on stderr if there are none."""
+    """Print the specs that match `search`, as JSON or as a table that ends with their summaries.
+
+    `more` columns are for the long table. `nothing` is said on stderr if no spec is left.
+    """
+    found = matching(specs, search)
     if not found:
         typer.echo(nothing, err=True)
     if as_json:
@@ -60,7 +73,8 @@ def print_entries(
     elif found:
         fits = sys.stdout.isatty() and not long
         width = shutil.get_terminal_size().columns if fits else None
-        typer.echo("\n".join(lines(found, columns, width)))
+        shown = columns | (more if long else {}) | SUMMARY
+        typer.echo("\n".join(lines(found, shown, width)))
 
 
 def no_match(what: str, filters: Mapping[str, object], kinds: str, known: Iterable[str]) -> str:

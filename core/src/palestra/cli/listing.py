@@ -20,7 +20,6 @@ from palestra.cli.entries import (
     Long,
     Search,
     check_value,
-    matching,
     no_match,
     print_entries,
 )
@@ -67,16 +66,13 @@ def list_environments(
         check_value("namespace", namespace, {spec.namespace for spec in installed}, hint)
         for one in tag or ():
             check_value("tag", one, {known for spec in installed for known in spec.tags})
-    found = matching(
-        specs(
-            family=family,
-            namespace=namespace,
-            players=players,
-            moves=moves,
-            payoffs=pays,
-            tags=tag or (),
-        ),
-        search,
+    found = specs(
+        family=family,
+        namespace=namespace,
+        players=players,
+        moves=moves,
+        payoffs=pays,
+        tags=tag or (),
     )
     filters = {
         "--family": family,
@@ -89,8 +85,7 @@ def list_environments(
     }
     nothing = no_match("environment", filters, "families", {spec.family for spec in installed})
     print_entries(
-        found,
-        ENVIRONMENT | MORE_OF_ENVIRONMENT | SUMMARY if long else ENVIRONMENT | SUMMARY,
+        *(found, search, ENVIRONMENT, MORE_OF_ENVIRONMENT),
         as_json=as_json,
         long=long,
         nothing=nothing if installed else hint or ADVICE,
@@ -102,7 +97,6 @@ def seats_text(spec: EnvSpec) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-SUMMARY: Columns = {"what it is": attrgetter("summary")}
 ENVIRONMENT: Columns = {"id": attrgetter("id"), "players": seats_text}
 MORE_OF_ENVIRONMENT: Columns = {
     "family": attrgetter("family"),
@@ -129,8 +123,7 @@ def list_agents(
     found = [spec for spec in able if kind in (None, spec.kind)]
     filters = {"--kind": kind, "--plays": plays, "--search": search}
     print_entries(
-        matching(found, search),
-        AGENT | MORE_OF_AGENT | SUMMARY if long else AGENT | SUMMARY,
+        *(found, search, AGENT, MORE_OF_AGENT),
         as_json=as_json,
         long=long,
         nothing=no_match("agent", filters, "kinds", {spec.kind for spec in installed}),
@@ -180,8 +173,7 @@ def list_metrics(
     found = installed if measures is None else metrics_for(registry().environment(measures).id)
     filters = {"--measures": measures, "--search": search}
     print_entries(
-        matching(found, search),
-        METRIC | MORE_OF_METRIC | SUMMARY if long else METRIC | SUMMARY,
+        *(found, search, METRIC, MORE_OF_METRIC),
         as_json=as_json,
         long=long,
         nothing=no_match("metric", filters, "metrics", (spec.name for spec in installed)),

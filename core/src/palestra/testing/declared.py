@@ -11,6 +11,7 @@ from palestra.testing.moves import within_bounds
 from palestra.testing.parts import copy_part, different_parts, large_parts
 from palestra.testing.privacy import spread
 from palestra.testing.subject import (
+    Failed,
     Subject,
     play_long,
     random_actions,
@@ -22,6 +23,7 @@ SEEDS = 3
 STEPS = 60  # of an episode
 LOOKS = 6  # positions of an episode in which parts of the state are exchanged
 PARTS = 16  # of a position that are
+WATCHING = 4  # seats that are compared
 TRIED = 3  # moves of which somebody greedy or spiteful takes one
 
 
@@ -39,24 +41,23 @@ def chance_is_declared(subject: Subject) -> None:
             one, two = episode.fork(seed=1), episode.fork(seed=2)
             one.act(actions)
             two.act(actions)
-            parts = ", ".join(f"state.{part}" for part in different_parts(one.state, two.state)[:3])
+            other = _other(one, two)
             require(
-                one.state_key() == two.state_key(),
+                not other,
                 f"seed {seed}, step {number}: `deterministic` is declared, and other random "
-                f"numbers lead to another {parts or 'state'}; set deterministic = False",
-                "`deterministic` is declared and the rules draw random numbers",
-            )
-            require(
-                _told(one) == _told(two) and list(one.rewards) == list(two.rewards),
-                f"seed {seed}, step {number}: `deterministic` is declared, and other random "
-                "numbers lead to other events or rewards; set deterministic = False",
+                f"numbers lead to {other}; set deterministic = False",
                 "`deterministic` is declared and the rules draw random numbers",
             )
             episode.act(actions)
 
 
-def _told(episode: Episode) -> list[Any]:
-    return [(e.kind, e.text, dict(e.data), e.audience) for e in episode.log[-1]]
+def _other(one: Episode, two: Episode) -> str:
+    """In what the last step of two episodes differs; empty if it does not."""
+    if one.state_key() != two.state_key():
+        parts = [f"state.{part}" for part in different_parts(one.state, two.state)[:3]]
+        return f"another {', '.join(parts) or 'state'}"
+    alike = one.log[-1] == two.log[-1] and list(one.rewards) == list(two.rewards)
+    return "" if alike else "other events or rewards"
 
 
 def seats_move_as_declared(subject: Subject) -> None:
@@ -87,13 +88,12 @@ def information_is_declared(subject: Subject) -> None:
         return
     for seed in range(SEEDS):
         for state, other, number in _pairs(subject, seed):
-            parts = large_parts(state)
-            for part in spread(parts, PARTS, seed + number):
+            seen = _seen(subject, state)
+            for part in spread(large_parts(state), PARTS, seed + number):
                 changed = copy_part(game.clone(state), other, part)
                 if changed is not None:
-                    _seen_by_all_or_none(
-                        subject, state, changed, part, f"seed {seed}, step {number}"
-                    )
+                    where = f"seed {seed}, step {number}"
+                    _seen_by_all_or_none(subject, seen, changed, part, where)
 
 
 def _pairs(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int]]:
@@ -108,27 +108,33 @@ def _pairs(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int]]:
             episode.act(random_actions(episode, rng))
 
 
-def _seen_by_all_or_none(subject: Subject, one: Any, two: Any, part: str, where: str) -> None:
-    seats = range(min(subject.game.num_players, 4))
+def _seen_by_all_or_none(
+    subject: Subject, before: list[Any], changed: Any, part: str, where: str
+) -> None:
     try:
-        seen = [[_sight(subject, state, seat) for state in (one, two)] for seat in seats]
+        after = _seen(subject, changed)
     except Exception:  # the state makes no sense with this part of another
         return
-    sees = [not same(*both) for both in seen]
+    sees = [not same(*both) for both in zip(before, after, strict=True)]
     if any(sees) and not all(sees):
         yes, no = sees.index(True), sees.index(False)
-        require(
-            False,
+        raise Failed(
             f"{where}: `perfect_information` is declared, and player {yes} sees state.{part}, "
             f"which player {no} does not; set perfect_information = False and write determinize()",
             "perfect_information is declared and something is hidden",
         )
 
 
-def _sight(subject: Subject, state: Any, seat: int) -> dict[str, Any]:
+def _seen(subject: Subject, state: Any) -> list[Any]:
+    """What the first seats see in a state, whoever is to act."""
     game = subject.game
-    seen = {"describe": game.describe(state, seat), "scene": game.scene(state, seat)}
-    return seen | ({"observation": game.observe(state, seat)} if subject.has_array_view else {})
+    views: list[Any] = [
+        game.describe,
+        game.scene,
+        *([game.observe] if subject.has_array_view else []),
+    ]
+    seats = range(min(game.num_players, WATCHING))
+    return [[view(state, seat) for view in views] for seat in seats]
 
 
 def terms_are_declared(subject: Subject) -> None:
@@ -141,27 +147,19 @@ def terms_are_declared(subject: Subject) -> None:
                 if episode.over:
                     within_bounds(subject, episode)
                     break
-                actions = _seeking(episode, rng, seed % game.num_players, sign)
-                step = game.step(game.clone(episode.state), actions)
+                episode = _seeking(episode, rng, seed % game.num_players, sign)
                 for kind, paid, names in (
-                    ("reward", step.rewards, game.reward_terms),
-                    ("cost", step.costs, game.cost_terms),
+                    ("reward", episode.step.rewards, game.reward_terms),
+                    ("cost", episode.step.costs, game.cost_terms),
                 ):
                     odd = sorted({term for terms in paid.values() for term in terms} - {*names})
                     where = f"seed {seed}, step {number}"
                     require(not odd, f"{where}: {kind}s {odd} are not among {kind}_terms {names}")
-                episode.act(actions)
 
 
-def _seeking(episode: Episode, rng: Rng, seat: int, sign: int) -> dict[int, Any]:
-    """Random moves, of several the one that pays one seat most, or least."""
-    best: tuple[float, dict[int, Any]] | None = None
-    for _ in range(TRIED):
-        actions = random_actions(episode, rng)
-        ahead = episode.fork()
-        ahead.act(actions)
-        worth = sign * float(ahead.rewards[seat])
-        if best is None or worth > best[0]:
-            best = worth, actions
-    assert best is not None
-    return best[1]
+def _seeking(episode: Episode, rng: Rng, seat: int, sign: int) -> Episode:
+    """A step further, by random moves: of several those that pay one seat most, or least."""
+    tried = [episode.fork() for _ in range(TRIED)]
+    for ahead in tried:
+        ahead.act(random_actions(ahead, rng))
+    return max(tried, key=lambda ahead: sign * float(ahead.rewards[seat]))

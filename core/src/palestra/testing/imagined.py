@@ -48,7 +48,6 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
         if len(seats) > 1:
             for one, two, seat, where in _after_unseen_moves(subject, seed):
                 _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
-
     for one, two, seat, where in _after_unseen_deals(subject):
         _imagine_alike(subject, one, two, seat, where)
 
@@ -77,9 +76,9 @@ def _after_unseen_deals(subject: Subject) -> Iterator[tuple[Any, Any, int, str]]
 
 
 def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
-    game, drawn = subject.game, Rng(seat + 1).word()
-    first, second = (game.determinize(state, seat, Rng(drawn)) for state in (one, two))
-    if game.state_key(first) == game.state_key(second):
+    drawn, key = Rng(seat + 1).word(), subject.game.state_key
+    first, second = _imagined(subject, one, two, seat, drawn)
+    if key(first) == key(second):
         return
     parts = ", ".join(f"state.{part}" for part in different_parts(first, second)[:3]) or "something"
     raise Failed(
@@ -89,6 +88,12 @@ def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) 
         "game does at its beginning",
         "determinize() depends on what is hidden",
     )
+
+
+def _imagined(subject: Subject, one: Any, two: Any, seat: int, seed: int) -> tuple[Any, Any]:
+    """What a player imagines in two states by the same random numbers."""
+    draw = subject.game.determinize
+    return draw(one, seat, Rng(seed)), draw(two, seat, Rng(seed))
 
 
 def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
@@ -145,11 +150,11 @@ def steps_tell_no_secret(subject: Subject) -> None:
 
 def _imagines_the_same(subject: Subject, one: Any, two: Any, seat: int) -> bool:
     """Whether `determinize` says that a player cannot tell two different states apart."""
-    game = subject.game
-    if game.state_key(one) == game.state_key(two):
+    key = subject.game.state_key
+    if key(one) == key(two):
         return False  # a step that leaves no trace says what it says in its event
-    drawn = [[game.state_key(game.determinize(s, seat, Rng(n))) for s in (one, two)] for n in DRAWN]
-    return all(first == second for first, second in drawn)
+    drawn = (_imagined(subject, one, two, seat, seed) for seed in DRAWN)
+    return all(key(first) == key(second) for first, second in drawn)
 
 
 def _told_alike(subject: Subject, one: Episode, two: Episode, seat: int, where: str) -> None:

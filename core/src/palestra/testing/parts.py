@@ -9,21 +9,20 @@ import msgspec
 import numpy as np
 
 from palestra.kernel.rng import Rng
+from palestra.testing.subject import same
 
-Parts = dict[str, Any]
 
-
-def parts_of(state: Any) -> Parts:
+def parts_of(state: Any) -> dict[str, Any]:
     """Every number, text and length in a state by its path, its generators left out.
 
     A number of a list of cards is at `deck[3]`, the number of cards at `len(deck)`.
     """
-    found: Parts = {}
+    found: dict[str, Any] = {}
     _collect(state, "", found)
     return found
 
 
-def _collect(value: Any, path: str, found: Parts) -> None:
+def _collect(value: Any, path: str, found: dict[str, Any]) -> None:
     if isinstance(value, Rng):
         return
     if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.void):
@@ -80,14 +79,12 @@ def copy_part(state: Any, other: Any, part: str) -> Any:
     Items that are equal to the one that is replaced are replaced too: they say the same.
     """
     name, _, place = part.rstrip("]").partition("[")
-    mine, theirs = (
-        one[name] if isinstance(one, np.void) else getattr(one, name) for one in (state, other)
-    )
+    mine, theirs = dict(_inner(state))[name], dict(_inner(other))[name]
     if place:
         at = int(place)
-        if at >= len(theirs) or not isinstance(mine, list | tuple | np.ndarray):
+        if not isinstance(theirs, type(mine)) or at >= len(theirs):
             return None
-        items = [theirs[at] if _equal(item, mine[at]) else item for item in mine]
+        items = [theirs[at] if same(item, mine[at]) else item for item in mine]
         theirs = np.array(items, mine.dtype) if isinstance(mine, np.ndarray) else type(mine)(items)
     try:
         if isinstance(state, np.void):
@@ -97,7 +94,3 @@ def copy_part(state: Any, other: Any, part: str) -> Any:
     except (AttributeError, TypeError, ValueError):
         return None
     return state
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)

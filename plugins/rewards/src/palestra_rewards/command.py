@@ -13,11 +13,9 @@ from palestra.cli.entries import (
     Long,
     Search,
     check_value,
-    matching,
     no_match,
     print_entries,
 )
-from palestra.cli.listing import SUMMARY
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import RewardShape
 
@@ -53,8 +51,7 @@ def rewards_command(
     ]
     filters = {"--kind": kind, "--needs": needs, "--search": search}
     print_entries(
-        matching(found, search),
-        REWARD | MORE_OF_REWARD | SUMMARY if long else REWARD | SUMMARY,
+        *(found, search, REWARD, MORE_OF_REWARD),
         as_json=as_json,
         long=long,
         nothing=no_match("reward", filters, "kinds", SHAPES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -32,14 +32,14 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
     options = dict(wanted.options)
     if wanted.split:
         options["split"] = wanted.split
+    game = open_game(wanted.env, options, len(wanted.seats or ()) or 1)[1]
     seats = [
         OPEN if seat.partition(":")[0] == PERSON else seat
-        for seat in wanted.seats or _line_up(wanted, options)
+        for seat in wanted.seats or _line_up(wanted, game.num_players)
     ]
     seconds = wanted.move_seconds
     if seconds is None:
         seconds = usual.move_seconds if seats.count(OPEN) > 1 else 0.0
-    game = open_game(wanted.env, dict(options), len(seats))[1]
     on_leave = policy_for(game, wanted.on_leave or usual.on_leave)
     substitute = wanted.substitute or usual.substitute or usual_substitute()
     return MatchPlan(
@@ -56,9 +56,8 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
     )
 
 
-def _line_up(wanted: Create, options: dict[str, Any]) -> tuple[str, ...]:
+def _line_up(wanted: Create, count: int) -> tuple[str, ...]:
     """Who sits where, from the seats that are open and who takes the others."""
-    count: int = open_game(wanted.env, dict(options))[1].num_players
     if not wanted.opponents:
         return (OPEN,) * count
     if any(not 0 <= seat < count for seat in wanted.open):

@@ -267,7 +267,7 @@ class MatchServer:
     async def _take_seat(self, live: Live, wanted: Join) -> SeatGrant:
         """Give a seat to whoever may have it, or again to whom it was given under this key."""
         match, name = live.match, live.match.name
-        token = seat_token(name, wanted.key) if wanted.key else secrets.token_urlsafe(16)
+        token = seat_token(name, wanted.key)
         held = self._held(token) if wanted.key else None
         if held is None:
             if not match.free:
@@ -406,7 +406,7 @@ class MatchServer:
         key = self.seat(token)
         await self.settled(key)
         live = self._find(key.match)
-        given = seat_token(key.match, wanted.key) if wanted.key else secrets.token_urlsafe(16)
+        given = seat_token(key.match, wanted.key)
         self.store.hand_over(*key, digest(given))
         self._forget(live)
         note("hand over", *key)
@@ -768,23 +768,24 @@ class MatchServer:
         live = self._live.get(name)
         if live is None or not live.match.over or live.asked or any(live.followers.values()):
             return
+        self._evict(live)
+
+    def _evict(self, live: Live) -> None:
         live.match.close()
         self._forget(live)
-        del self._live[name]
+        del self._live[live.match.name]
 
     async def _sweep(self) -> None:
         """Drop idle matches from memory periodically."""
         while True:
             await asyncio.sleep(min(30.0, self.limits.idle_seconds / 4))
             now = asyncio.get_running_loop().time()
-            for name, live in list(self._live.items()):
+            for live in list(self._live.values()):
                 busy = live.asked or live.clocks or live.captured or live.stepping
                 watched = busy or any(live.followers.values())
                 idle = now - live.touched > self.limits.idle_seconds
                 if idle and not watched and not self.store.pending:
-                    live.match.close()
-                    self._forget(live)
-                    del self._live[name]
+                    self._evict(live)
                     self.metrics.evicted += 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
 import time
 from typing import Any, NamedTuple
@@ -110,7 +111,12 @@ def digest(secret: str) -> bytes:
 
 
 def seat_token(match: str, key: str) -> str:
-    """The token of a seat that was taken under a client's key; raises `InvalidOption`."""
+    """The token of a seat that is taken under a client's key, or a random one without a key.
+
+    Raises `InvalidOption` for a key that can be guessed.
+    """
+    if not key:
+        return secrets.token_urlsafe(16)
     if not 16 <= len(key) <= 200:
         raise InvalidOption(f"key is a secret of 16 to 200 characters, not of {len(key)}")
     return digest(f"seat of {match} {key}").hex()[:32]

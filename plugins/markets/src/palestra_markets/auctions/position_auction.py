@@ -221,7 +221,7 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             out.rewards[seat, 0], out.rewards[seat, 1] = won, -state.payment[seat]
             state.clicked[seat] += clicked
             state.paid[seat] += state.payment[seat]
-            state.earned[seat] = state.clicked[seat] * state.worth[seat] - state.paid[seat]
+            count_earned(state, seat)
         if state.turn + 1 >= config.rounds:
             finish(state)
             return
@@ -262,7 +262,7 @@ class PositionAuction(SealedBids[PositionAuctionState]):
         for other in range(self.num_players):
             if other != seat:
                 copy.worth[other] = rng.below(self.max_value + 1)
-                copy.earned[other] = state.clicked[other] * copy.worth[other] - state.paid[other]
+                count_earned(copy, other)
         return copy
 
     def scores(self, state: PositionAuctionState) -> tuple[float, ...]:
@@ -331,6 +331,11 @@ class PositionAuction(SealedBids[PositionAuctionState]):
 
 
 # Parts of the rules
+
+
+def count_earned(state: PositionAuctionState, seat: int) -> None:
+    """Set what a seat has earned: the worth of its clicks less what it has paid."""
+    state.earned[seat] = state.clicked[seat] * state.worth[seat] - state.paid[seat]
 
 
 def clicks(config: PositionAuction, rank: int) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
+from palestra_rewards.episodes.turns import TurnScores, lines_of, scores_of
 
 
 @reward(
@@ -22,10 +22,7 @@ from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
 def score(
     record: EpisodeRecord,
     *,
-    scores: Annotated[
-        Scores | None,
-        Meta(description="a function that scores every turn; without it, what the record says"),
-    ] = None,
+    scores: TurnScores = None,
     phase: Annotated[
         Literal[1, 2],
         Meta(description="1 pays the last attempt only, 2 every attempt and the bonus"),

@@ -11,7 +11,7 @@ import numpy as np
 from palestra import EpisodeRecord, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
+from palestra_rewards.episodes.turns import TurnScores, lines_of, scores_of
 from palestra_rewards.reading import turn_rewards
 
 
@@ -25,10 +25,7 @@ from palestra_rewards.reading import turn_rewards
 def clip(
     record: EpisodeRecord,
     *,
-    scores: Annotated[
-        Scores | None,
-        Meta(description="a function that scores every turn; without it, what the record says"),
-    ] = None,
+    scores: TurnScores = None,
     eta: Annotated[
         float, Meta(description="score that is good enough, from which a step costs nothing")
     ] = 0.5,
@@ -51,10 +48,7 @@ def clip(
 def delta(
     record: EpisodeRecord,
     *,
-    scores: Annotated[
-        Scores | None,
-        Meta(description="a function that scores every turn; without it, what the record says"),
-    ] = None,
+    scores: TurnScores = None,
     alpha: Annotated[float, Meta(description="weight of the game's own rewards")] = 1.0,
 ) -> Floats:
     """Each score minus the seat's next one, so that the differences sum to the first score.
@@ -80,10 +74,7 @@ def delta(
 def clip_delta(
     record: EpisodeRecord,
     *,
-    scores: Annotated[
-        Scores | None,
-        Meta(description="a function that scores every turn; without it, what the record says"),
-    ] = None,
+    scores: TurnScores = None,
     eta: Annotated[
         float, Meta(description="score that is good enough, from which a step costs nothing")
     ] = 0.5,

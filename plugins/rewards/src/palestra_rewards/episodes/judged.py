@@ -15,7 +15,7 @@ from palestra_rewards.judges.metrics import Metric, rate
 from palestra_rewards.judges.panel import judge_by
 from palestra_rewards.judges.rubrics import Rubric
 from palestra_rewards.judges.scale import Scale, grade, prefer
-from palestra_rewards.judges.service import Judge, open_judge
+from palestra_rewards.judges.service import Judge, JudgeModel, open_judge
 from palestra_rewards.judges.showing import as_text, turn_texts
 
 WELL = Scale("Was the task done well?")
@@ -37,7 +37,7 @@ BETTER = "Which of the two is the better next action?"
 def judge(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     scale: Annotated[
         Scale, Meta(description="the question that is asked, and the levels of its answers")
     ] = WELL,
@@ -67,7 +67,7 @@ def judge(
 def step_scores(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     scale: Annotated[
         Scale, Meta(description="the question that is asked, and the levels of its answers")
     ] = STEP,
@@ -115,7 +115,7 @@ def rubric(
 def autolibra(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     metrics: Annotated[Sequence[Metric], Meta(description="the metrics that the judge marks")],
 ) -> Floats:
     """Mean rating by metrics that were induced from free comments.
@@ -137,7 +137,7 @@ def autolibra(
 def webarbiter(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     task: Annotated[str, Meta(description="the question that the judge decides")] = BETTER,
 ) -> Floats:
     """Share of the proposed actions that the one played beats, judged by principles.
@@ -170,7 +170,7 @@ def webarbiter(
 def smartsnap(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     task: Annotated[str, Meta(description="what had to be done")],
     most: Annotated[int, Meta(ge=1, description="turns that may be cited")] = 5,
     price: Annotated[

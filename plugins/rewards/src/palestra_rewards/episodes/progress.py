@@ -11,7 +11,7 @@ import numpy as np
 from palestra import EpisodeRecord, InvalidOption, Meta, reward
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.episodes.turns import Scores, lines_of, scores_of
+from palestra_rewards.episodes.turns import TurnScores, lines_of, scores_of
 from palestra_rewards.reading import turn_rewards
 
 
@@ -25,10 +25,7 @@ from palestra_rewards.reading import turn_rewards
 def spa_rl(
     record: EpisodeRecord,
     *,
-    scores: Annotated[
-        Scores | None,
-        Meta(description="a function that scores every turn; without it, what the record says"),
-    ] = None,
+    scores: TurnScores = None,
     share: Annotated[float, Meta(description="weight of the contributions")] = 1.0,
     valid: Annotated[
         float, Meta(description="bonus for a turn whose first answer was played")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Meta
 
 from palestra_rewards.arrays import Floats, Ints, floats
 from palestra_rewards.facts import fact, of_person
@@ -14,6 +14,10 @@ from palestra_rewards.needs import NEEDS, Lacking
 from palestra_rewards.people import Person, newcomer_seats, people_of
 
 Scores = Callable[[EpisodeRecord], Sequence[float] | Floats]
+TurnScores = Annotated[
+    Scores | None,
+    Meta(description="a function that scores every turn; without it, what the record says"),
+]
 
 
 def scores_of(record: EpisodeRecord, scores: Scores | None, name: str) -> Floats:

@@ -17,7 +17,7 @@ from palestra import EpisodeRecord, InvalidOption, Meta, reward
 from palestra.agents.models import Message, Request
 
 from palestra_rewards.arrays import Floats, floats
-from palestra_rewards.judges.service import Judge, ask, open_judge
+from palestra_rewards.judges.service import Judge, JudgeModel, ask, open_judge
 
 KINDS = ("value", "right", "duty")
 GENERATE = (
@@ -142,7 +142,7 @@ def _alike(one: str, other: str) -> float:
 def kaleidoscope(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     weights: Annotated[
         Mapping[str, float] | None,
         Meta(description="weight of each value, right or duty, named as in 'duty: keep promises'"),

@@ -15,7 +15,7 @@ from palestra.agents.models import Message, Model, Request
 
 from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.turns import at_last
-from palestra_rewards.judges.service import Judge, open_judge
+from palestra_rewards.judges.service import Judge, JudgeModel, open_judge
 from palestra_rewards.judges.showing import as_text
 
 ANSWERS = ("yes", "no")
@@ -55,7 +55,7 @@ def chance_of_yes(judge: Judge | str, texts: Sequence[str]) -> list[float]:
 def rewarddance(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     task: Annotated[str, Meta(description="what had to be done")],
     reference: Annotated[str, Meta(description="the attempt it is compared with, as text")],
     instructions: Annotated[

@@ -25,7 +25,7 @@ from palestra_rewards.arrays import Floats
 from palestra_rewards.episodes.intents import trajectory
 from palestra_rewards.episodes.turns import lines_of
 from palestra_rewards.judges.scale import Scale, grade
-from palestra_rewards.judges.service import Judge, ask, open_judge
+from palestra_rewards.judges.service import Judge, JudgeModel, ask, open_judge
 
 LINE = re.compile(r"^[^\S\n]*+(?:[-*]|\d+[.)])[^\S\n]*+(.+)", re.MULTILINE)
 DONE = Scale("Is the task done, by what was seen last?", ("no", "yes"))
@@ -195,7 +195,7 @@ def evaluate(
 def pae(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     task: Annotated[str, Meta(description="the task, if the record does not hold it")] = "",
     last: Annotated[int, Meta(ge=1, description="decisions that the judge sees")] = 3,
 ) -> Floats:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
-from palestra import InvalidOption, ModelError, open_model
+from palestra import InvalidOption, Meta, ModelError, open_model
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Message, Model, PartialReplies, Reply, Request
 from palestra.files import UNREADABLE, writable
@@ -108,6 +108,9 @@ def _by_uri(uri: str) -> Judge:
 def open_judge(judge: Judge | str) -> Judge:
     """The judge itself, or one for a model's URI; the same URI gives the same judge."""
     return _by_uri(judge) if isinstance(judge, str) else judge
+
+
+JudgeModel = Annotated[Judge | str, Meta(description="a model that judges, or its name")]
 
 
 def _model(model: str | Model | Rule) -> Model:

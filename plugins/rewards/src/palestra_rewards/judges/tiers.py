@@ -20,7 +20,7 @@ from palestra.kernel.game import Game
 from palestra_rewards.arrays import Floats, floats
 from palestra_rewards.episodes.expert import AskedExpert
 from palestra_rewards.episodes.turns import lines_of
-from palestra_rewards.judges.service import Judge, ask, open_judge
+from palestra_rewards.judges.service import Judge, JudgeModel, ask, open_judge
 from palestra_rewards.judges.showing import turn_texts
 from palestra_rewards.training_rows import Row, prompts_of
 
@@ -143,7 +143,7 @@ def reflux(
 def two_tiers(
     record: EpisodeRecord,
     *,
-    judge: Annotated[Judge | str, Meta(description="a model that judges, or its name")],
+    judge: JudgeModel,
     task: Annotated[str, Meta(description="the task; by default the game's rules")] = "",
     expert: Annotated[
         str | None, Meta(description="an agent that proposes corrections to the model")
