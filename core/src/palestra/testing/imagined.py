@@ -113,19 +113,19 @@ def _exchanged_moves(
     subject: Subject, seed: int
 ) -> Iterator[tuple[Episode, Episode, int, list[dict[int, Any]]]]:
     """Two episodes that differ by the last move of one seat, that seat, and the moves after it."""
-    moves: list[dict[int, Any]] = []
-    for number, actions in play_long(subject.episode(seed), Rng(seed), careful=True):
+    episode = subject.episode(seed)
+    assert len(episode.log) == 1  # reading it has each step told as it is played, not all again
+    moves, positions = list[dict[int, Any]](), [episode.fork()]
+    for number, actions in play_long(episode, Rng(seed), careful=True):
         moves.append(actions)
+        positions.append(episode.fork())
         if number >= FIRST:
             break
     rng = Rng(seed + 77)
     for _ in range(MOVES):
         at = rng.below(len(moves))
         mover = rng.choice(sorted(moves[at]))
-        one = subject.episode(seed)
-        for actions in moves[:at]:
-            one.act(actions)
-        two = one.fork()
+        one, two = positions[at].fork(), positions[at].fork()
         other = _another(two, mover, moves[at][mover], rng)
         if other is not None and _both_act(one, two, moves[at], {mover: other}):
             yield one, two, mover, moves[at + 1 : at + AFTER]
