@@ -11,7 +11,6 @@ from palestra.cli.pages import catalogue_page
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = sorted(path.parent.name for path in ROOT.glob("**/src/*/catalogue.json"))
-README = (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_catalogue_page_says_what_is_installed() -> None:
@@ -23,19 +22,6 @@ def test_the_catalogue_page_says_what_is_installed() -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_catalogue_says_what_its_package_declares(package: str) -> None:
     assert not stale(package)
-
-
-def test_the_python_of_the_readme_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out == shown
-
-
-def test_the_python_of_the_quickstart_runs() -> None:
-    page = (ROOT / "docs" / "quickstart.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code.replace("episodes=20", "episodes=1"), "quickstart.md", "exec"), {})
 
 
 @pytest.mark.parametrize("page", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,14 +35,15 @@ class Ledger:
 def run(
     client: str, page: Path = PAGE, replaced: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[dict[str, Any], Ledger]:
-    """Run the Python under a heading of the page as one program; its names, and what was played.
+    """Run the Python under a heading of the page as a file; its names, and what was played.
 
     replaced: what stands for parts of it, such as a model that is not to be downloaded.
     """
     code = block(client, page, replaced)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with keep_ledger() as ledger:
-        exec(compile(code, f"{page.name} ({client})", "exec"), names)
+    with keep_ledger() as ledger, tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "as_read.py"
+        script.write_text(code, "utf-8")
+        names = runpy.run_path(str(script), run_name="__main__")
     return names, ledger
 
 
