@@ -27,6 +27,14 @@ REFUSED = {
     "decorator": "@__import__\nclass os: pass",
     "decorator of an attribute": "@print.__init__\ndef f(): pass",
     "match on a class": "match print:\n case object(__self__=x): print(x)",
+    "match by place": "match 1:\n case object(x): pass",
+    "match by place of fields": (
+        "from collections import namedtuple, UserDict\n"
+        "class P(namedtuple('B', 'tb_frame'), UserDict): pass\n"
+        "match 1:\n case P(frame): pass"
+    ),
+    "register": "from collections import UserDict\nUserDict.register(int)",
+    "match on register": "match 1:\n case object(register=f): pass",
     "match on format": "match 'x':\n case str(format=f): print(f)",
     "match captures": "match 1:\n case __builtins__: pass",
     "match star": "match [1]:\n case [*__builtins__]: pass",
@@ -64,6 +72,17 @@ REFUSED = {
 
 # what Python would have to hand out
 FAILED = {
+    "numbers of their own": (
+        "import statistics\nclass A: pass\nA.as_integer_ratio = lambda self: (1, None)\n"
+        "statistics.mean([A()])"
+    ),
+    "numbers of their own, inside": (
+        "import statistics\nclass A(float): pass\nstatistics.correlation([1, 2], [A(1), 2])"
+    ),
+    "numbers of their own, by name": (
+        "import statistics\nclass A: pass\nstatistics.pstdev([1, 2], mu=A())"
+    ),
+    "distributions": "import statistics\nstatistics.NormalDist",
     "update_wrapper": "import functools\nfunctools.update_wrapper",
     "update_wrapper by name": "from functools import update_wrapper\nupdate_wrapper(1, 2)",
     "wraps with names": "import functools\nfunctools.wraps(print, assigned=('__globals__',))",

@@ -266,7 +266,6 @@ def test_a_slip_of_a_tool_ends_no_host(values: str) -> None:
 SAME = {
     "addresses": "def f(): pass\nprint(f, [object()], str(f))",
     "hashes": "print(hash('text'), hash((1, 'x')), {'b', 'a', 'c'})",
-    "chance": "import statistics\nprint(statistics.NormalDist().samples(3))",
     "errors": "raise ValueError(print)",
 }
 

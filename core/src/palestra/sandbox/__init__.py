@@ -10,6 +10,10 @@ killed when its time is up. Without seccomp `run_program` refuses to run, unless
 The host reads the process's output as typed messages with limits on their size, depth and number. A
 message that breaks a rule ends the program.
 
+The language is no wall: whoever gets past it finds a process that can compute, and can say what it
+likes about what it did. So what a program is paid for must be checked by the host: values against
+its own, speed by processor time, which the kernel limits (`Limits.cpu`).
+
 Further checks catch mistakes early: `check_program` reads the source and refuses imports of all but
 a few modules, underscored names and attributes, and dangerous built-ins; executed lines are
 counted, so that the limit ends a program at the same line every time. Programs have no clock, no

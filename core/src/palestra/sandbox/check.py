@@ -29,8 +29,11 @@ SPECIAL = (
 )
 METHODS = frozenset(f"__{name}__" for name in SPECIAL.split())  # may be defined, not named
 CLOCKS = ("now", "today", "utcnow")
-BASES = ("mro",)  # leads to classes that no module hands out
+BASES = ("mro", "register")  # lead to classes that no module hands out, and into patterns
 TEMPLATES = ("format", "format_map")  # may be called, which is checked then; not matched
+# A pattern such as Point(x, y) reads attributes that the class names, and not the program's text
+WHOLE = ("bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str")
+WHOLE += ("tuple",)
 LEGAL = (
     f"Python without underscored names and attributes, that imports at most {', '.join(MODULES)}"
 )
@@ -93,7 +96,9 @@ def _problem(node: ast.AST) -> str:
             return _module(module) if module and not level else "imports from here lead nowhere"
         case ast.Attribute(attr=name):
             return _attribute(name)
-        case ast.MatchClass(kwd_attrs=names):
+        case ast.MatchClass(cls=kind, patterns=patterns, kwd_attrs=names):
+            if patterns and not (isinstance(kind, ast.Name) and kind.id in WHOLE):
+                return "a pattern names the attributes of a class, such as Point(x=0)"
             return _first(map(_match_name, names))
         case ast.FunctionDef(name=name) if name in METHODS:
             return ""

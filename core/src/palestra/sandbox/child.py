@@ -46,7 +46,7 @@ NAMES = {
     "math": "",
     "re": "A ASCII DOTALL I IGNORECASE M MULTILINE Match Pattern S U UNICODE VERBOSE X compile "
     "error escape findall finditer fullmatch match search split sub subn",
-    "statistics": "NormalDist StatisticsError correlation covariance fmean geometric_mean "
+    "statistics": "StatisticsError correlation covariance fmean geometric_mean "
     "harmonic_mean linear_regression mean median median_grouped median_high median_low mode "
     "multimode pstdev pvariance quantiles stdev variance",
 }
@@ -190,11 +190,32 @@ def public(name: str) -> ModuleType:
     found = {n: getattr(module, n) for n in names if hasattr(module, n)}
     if name == "functools":
         found["wraps"] = wraps
+    if name == "statistics":  # written in Python, which calls methods of what it is given
+        found = {n: plainly(f) if type(f) is type(public) else f for n, f in found.items()}
     if name == "re":  # whose flags lead to enum
         found.update({n: int(value) for n, value in found.items() if n.isupper()})
     own = type(sys)(name)
     vars(own).update(found)
     return own
+
+
+def plainly(function: Any) -> Callable[..., Any]:
+    """A function of numbers and texts that takes nothing with methods of the program's own."""
+
+    def call(*args: Any, **named: Any) -> Any:
+        own = {name: plain(value) for name, value in named.items()}
+        return function(*(plain(value) for value in args), **own)
+
+    wraps(function)(call)
+    return call
+
+
+def plain(value: Any) -> Any:
+    if value is None or type(value) in (bool, float, int, str):
+        return value
+    if isinstance(value, str) or not hasattr(type(value), "__iter__"):
+        raise TypeError(f"statistics takes numbers and texts, not {type(value).__name__}")
+    return [plain(item) for item in value]
 
 
 def wraps(wrapped: Any) -> Callable[[Any], Any]:
@@ -416,8 +437,6 @@ class Process:
         os.closerange(3, 1 << 16)
         isolated = isolate()
         hide_addresses()
-        if "random" in sys.modules:  # statistics draws from it; a fork seeds it anew
-            sys.modules["random"].seed(0)
         limit(self.limits)
         return {"type": "ready", "guarded": guard(), "isolated": isolated}
 
