@@ -196,3 +196,11 @@ def test_who_gets_past_the_language_is_stopped_by_the_kernel(tmp_path: Path) -> 
     assert all("refused" in line for line in said if line)
     assert kept.read_text() == "here"
     assert not (tmp_path / "new").exists()
+
+
+def test_without_a_limit_lines_are_not_counted_and_time_is() -> None:
+    long = "total = 0\nfor n in range(300_000):\n    total += n\nprint(total)"
+    assert "more than 200000 lines" in run_program(long).error
+    free = run_program(long, limits=Limits(lines=None))
+    assert (free.printed, free.error, free.lines) == ("44999850000\n", "", 0)
+    assert "too long" in run_program("while True: pass", limits=Limits(lines=None, cpu=1)).error

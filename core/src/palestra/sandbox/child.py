@@ -167,7 +167,7 @@ def leave_files(library: ctypes.CDLL) -> bool:
     return bool(library.umount2(b".", DETACH) == 0)
 
 
-def limit(limits: dict[str, int]) -> None:
+def limit(limits: dict[str, Any]) -> None:
     """Give up what a program does not need."""
     memory = limits["memory"] << 20
     for kind, most in (
@@ -417,7 +417,7 @@ class Process:
         self.order = order
         self.limits = order["limits"]
         self.printed = PrintBuffer(self.limits["printed"])
-        self.lines = self.limits["lines"]
+        self.lines = self.limits["lines"] or 0
         self.modules: dict[str, Any] = {}
         if not order["source"].isascii():
             importlib.import_module("unicodedata")  # names of other scripts are read with it
@@ -447,7 +447,8 @@ class Process:
             code = self.compile()
             names: dict[str, Any] = {"__builtins__": self.builtins(), "__name__": "program"}
             names.update({name: self.tool(name) for name in self.order["tools"]})
-            sys.settrace(self.count)
+            if self.lines:
+                sys.settrace(self.count)
             exec(code, names)
             if self.order["function"]:
                 function = names.get(self.order["function"])
@@ -455,7 +456,9 @@ class Process:
                     raise NameError(f"the program defines no function {self.order['function']}")
                 for given in self.order["arguments"]:  # a comprehension's lines would count
                     values.append(function(*given))
-            if sys.gettrace() is None:  # Python stops counting where the stack ends
+            if (
+                self.limits["lines"] and sys.gettrace() is None
+            ):  # Python stops counting where the stack ends
                 raise RecursionError("the program calls itself too deeply")
             sys.settrace(None)
             return self.last(values)
@@ -475,7 +478,7 @@ class Process:
         except Exception:
             values, error = [], "a value is not made of finite numbers, text, lists and tables"
         printed = self.printed.getvalue()
-        lines = self.limits["lines"] - max(self.lines, 0)
+        lines = (self.limits["lines"] or 0) - max(self.lines, 0)
         done = {"type": "done", "printed": printed, "error": error, "values": values}
         return {**done, "lines": lines}
 

@@ -37,9 +37,12 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a program. Those on lines and calls end it at the same place every time."""
+    """Limits of a program. Those on lines and calls end it at the same place every time.
 
-    lines: int = 200_000
+    Without a limit on lines they are not counted, and a program is several times as fast.
+    """
+
+    lines: int | None = 200_000
     calls: int = 100
     printed: int = 10_000  # characters
     memory: int = 512  # MiB of address space, the interpreter's own included
@@ -48,15 +51,16 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            if not getattr(self, name) > 0:
-                raise InvalidOption(f"{name} must be positive, not {getattr(self, name)!r}")
+            if (value := getattr(self, name)) is not None and not value > 0:
+                raise InvalidOption(f"{name} must be positive, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """The result of a program: its output, its function's values, and why it ended early.
 
-    `lines` is how many lines it executed; 0 if the process ended before it could say.
+    `lines` is how many lines its process says that it executed; 0 if it ended before it could say,
+    or lines were not counted.
     `guarded` says whether the kernel denied the program every system call beyond computing
     (seccomp); `isolated`, whether it also had namespaces of its own: no network, no other process
     and no files.
@@ -233,7 +237,7 @@ class _Conversation:
             printed = ADDRESS.sub(" at 0x...", heard.printed)
             if isinstance(heard, _Done):
                 values, error = self.outcome(heard)
-                lines = min(max(heard.lines, 0), self.limits.lines)
+                lines = min(max(heard.lines, 0), self.limits.lines or 0)
                 return Ran(printed, values, error, ready.guarded, ready.isolated, lines)
             self.called += 1
             if self.called > self.limits.calls:

@@ -11,7 +11,8 @@ After Sun, Feng, Ye, Chan, Yang et al., "CO-Bench: Benchmarking Language Model A
 Search for Combinatorial Optimization", 2025, which has 36 problems with curated data. Here 15
 problems have generators, and scores divide by optima that HiGHS or a dynamic programme proves, at
 the end of an episode and not at its start. Time is counted in executed lines, so that a program
-ends at the same line on every machine; the sandbox's limit on processor time guards the rest.
+ends at the same line on every machine; work that a line leaves to a built-in function is bounded by
+a second of processor time, one more for each million lines.
 
 Checked: optima of published instances and closed forms; see the tests of the problems.
 
@@ -155,9 +156,9 @@ class COBench(TaskGame[SearchState]):
         turn with the program in a fenced block that begins with ```python, or with
         Program(code='…'). It may import bisect, collections, functools, heapq, itertools, json,
         math, re and statistics; names must not begin with an underscore. There are no files, no
-        clock and no random numbers. The number of lines it executes is limited; report(answer) may
-        be called up to 100 times with the best answer so far, which counts if the program is
-        stopped.
+        clock and no random numbers. The lines that it executes and its processor time are limited;
+        report(answer) may be called up to 100 times with the best answer so far, which counts if
+        the program is stopped.
 
         You read its score on the development instances: the ratio of the answer's value and the
         optimum, 1 at best, 0 if the answer is infeasible. Improve the program, or write Finish().
@@ -176,7 +177,7 @@ class COBench(TaskGame[SearchState]):
 
     @property
     def limits(self) -> Limits:
-        return Limits(lines=self.lines, cpu=5, seconds=15.0)
+        return Limits(lines=self.lines, cpu=1 + self.lines // 1_000_000, seconds=15.0)
 
     def initial_state(self, seed: int | None = None) -> SearchState:
         rng = Rng.seeded(check_seed(seed))
@@ -193,7 +194,12 @@ class COBench(TaskGame[SearchState]):
         shown = json.dumps(self.example(state))
         if len(shown) > SHOWN_INSTANCE:
             shown = f"{shown[:SHOWN_INSTANCE]}…"
-        return f"{problem(state.problem).statement}\nDevelopment instance 0: {shown}"
+        limits = self.limits
+        return (
+            f"{problem(state.problem).statement}\n"
+            f"On each instance a program may execute {limits.lines} lines, and take {limits.cpu} s "
+            f"of processor time.\nDevelopment instance 0: {shown}"
+        )
 
     def notes(self, state: SearchState, seat: int) -> tuple[str, ...]:
         if not state.curve:

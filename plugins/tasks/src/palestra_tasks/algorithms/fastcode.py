@@ -4,8 +4,14 @@ The player reads a correct and slow Python function and hands in faster ones. Ea
 with the slow one on three random arguments, then measured: the number of lines that it executes.
 The best correct program is measured again on hidden arguments at the end; the reward is 1 - 1 /
 speed-up, where the speed-up is the ratio of lines, at least 1, and the mean over functions where
-there are several. A run may take two seconds of processor time, so that no program holds the host
-for more than a dozen.
+there are several.
+
+A line that leaves much work to a built-in function is one line, and a program counts its lines in
+its own process. So two things outside of it bound what is paid. A program has to return the right
+value for an argument that is some thousand times as large within two seconds of processor time,
+which the kernel measures: the best programs known take a quarter of a second there, those that do
+as much work as the slow one four seconds to minutes. And no speed-up counts for more than that of
+the best program known.
 
 With two seats a coder writes the programs and a judge of performance answers each of them. The
 judge alone reads how many lines it executes by the size of its argument, and how fast they grow;
@@ -14,14 +20,14 @@ function (`functions`), while advice is about one program. A player alone keeps 
 
 After "MARCO: Multi-Agent Code Optimization with Real-Time Knowledge Integration for
 High-Performance Computing", 2025, whose coder and performance judge time programs on a machine.
-Lines are counted in place of time, because a record must replay exactly on every machine; a line
-that does much in C counts as one, as an operation of a vector library would.
+Lines are counted in place of time, because a record must replay exactly on every machine.
 
 The metric `expert-share` is the measure of "GSO: Challenging Software Optimization Tasks for
 Evaluating SWE-Agents", 2025: the share of functions on which a program reaches 95 % of an expert's
 speed-up.
 
-Checked: the better program of every kernel is correct and faster; a wrong program is never paid;
+Checked: the better program of every kernel is correct and faster, also on the large argument;
+programs that leave the same work to built-in functions fail there; a wrong program is never paid;
 the growth that a judge reads against the order that textbooks give for an algorithm.
 
 Left out: time on a real machine, compilers, search of the web for
@@ -80,6 +86,7 @@ NAMES = Literal[
 
 
 LIMITS = Limits(lines=MOST_LINES, cpu=2, seconds=10.0)
+LARGE = Limits(lines=None, cpu=2, seconds=20.0)
 COMPARED = 3  # arguments on which a program must return what the slow one does
 MOST_LESSONS = 8  # that are kept: the latest
 NEAR = 0.95  # of an expert's speed-up, from where on a program counts as fast as theirs
@@ -117,6 +124,15 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
         if found.value != wanted.value:
             return f"on argument {number} it returned {found.value!r:.80}, not {wanted.value!r:.80}"
     return ""
+
+
+@lru_cache(maxsize=256)
+def is_quick(code: str, name: str, seed: int) -> bool:
+    """Whether a program returns the right value of a large argument in its time."""
+    argument = KERNELS[name].large(Rng.seeded(seed, 0))
+    wanted = run(KERNELS[name].better, "solve", argument, limits=LARGE)
+    found = run(code, "solve", argument, limits=LARGE)
+    return not found.error and found.value == wanted.value
 
 
 def lines_of(code: str, name: str, size: int, seed: int) -> int:
@@ -186,7 +202,8 @@ class SpeedState(TaskState):
 class FastCode(Talking, TaskGame[SpeedState]):
     """One player makes a slow Python function fast; executed lines are counted.
 
-    There are no numbered actions. The reward is the mean of 1 - 1 / speed-up on hidden arguments.
+    There are no numbered actions. The reward is the mean of 1 - 1 / speed-up on hidden
+    arguments, of programs that also end in time on a large one.
     """
 
     num_players: Annotated[
@@ -210,10 +227,13 @@ class FastCode(Talking, TaskGame[SpeedState]):
         functools, heapq, itertools, json, math, re and statistics; names must not begin with an
         underscore. A program that returns anything else than the slow one does not count. Speed is
         the number of lines executed, so that it is the same on every machine: a loop over n things
-        costs at least n lines, a call of a built-in function one.
+        costs at least n lines. Built-in functions do not make a program fast that does as much work
+        as the slow one: it also has to end within two seconds of processor time on an argument that
+        is some thousand times as large.
 
         You read whether the program is right and how much faster it is. Finish() ends the work. You
-        are paid 1 - 1 / speed-up of your best right program, measured on other arguments.
+        are paid 1 - 1 / speed-up of your best right program, measured on other arguments, and at
+        most what the best program that is known here would be paid.
     """
     payoffs = "common"
     action_types = (Program, Keep, Finish, Advise)
@@ -313,9 +333,15 @@ class FastCode(Talking, TaskGame[SpeedState]):
         """The ratio of lines, and why the program does not count; empty if it does."""
         wrong = difference(code, name, self.size, seed, COMPARED)
         if wrong:
-            return 0.0, wrong
+            return 0.0, f"Not right: {wrong}"
         slow = lines_of(KERNELS[name].slow, name, self.size, seed)
-        return slow / lines_of(code, name, self.size, seed), ""
+        ratio = slow / max(lines_of(code, name, self.size, seed), 1)
+        if ratio > 1 and not is_quick(code, name, seed):
+            return 0.0, (
+                f"Right, but it does not end in {LARGE.cpu} seconds of processor time on a large "
+                "argument, so that it does not count."
+            )
+        return min(ratio, self.expert(name, seed)), ""
 
     def expert(self, name: str, seed: int) -> float:
         """The speed-up of the better program that is known for a function."""
@@ -340,7 +366,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         if ratio > state.best[0]:
             state.best = (ratio, action.code)
         state.judged = action.code if self.num_players > 1 else ""
-        text = f"Not right: {wrong}" if wrong else f"Right, with a speed-up of {ratio:.2f}."
+        text = wrong or f"Right, with a speed-up of {ratio:.2f}."
         return Reply(text, {"right": not wrong, "speed_up": ratio})
 
     def _learn(self, state: SpeedState, lesson: str) -> None:
@@ -365,7 +391,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
             ratio, wrong = 1.0, "No faster program was right."
             if work.code:
                 ratio, wrong = self.speed_up(work.kernel, work.code, state.hidden)
-                wrong = f"Not right on hidden arguments: {wrong}" if wrong else ""
+                wrong = f"On hidden arguments: {wrong}" if wrong else ""
             ratios.append(ratio)
             reached += ratio >= NEAR * self.expert(work.kernel, state.hidden)
             reasons.append(wrong or f"Speed-up {ratio:.2f}.")
