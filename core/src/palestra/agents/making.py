@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import iscoroutinefunction, signature
 from typing import Any
 
 from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.naming import parse_agent
-from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.errors import InvalidOption, UnknownName, show
 from palestra.kernel.naming import construct
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
@@ -19,12 +20,21 @@ MODELS_OWN = "model."  # prefix of an option that is for the model only
 
 
 def make_agent(agent: AgentLike, **more: Any) -> Agent:
-    """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or a function of a `Turn`."""
+    """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or whatever answers a `Turn`.
+
+    That is a function or a coroutine function, an object with `act(turn)` or `__call__(turn)`, or a
+    class of such objects or of agents, which is then made with `more`: see `FunctionAgent`.
+    """
+    if isinstance(agent, type):
+        agent = construct(agent, f"agent {agent.__name__!r}", more)
     if isinstance(agent, Agent):
         return agent
     if not isinstance(agent, str):
-        if not callable(agent):
-            raise InvalidOption(f"an agent is a name, an Agent or a function, not {agent!r}")
+        if not (callable(agent) or callable(getattr(agent, "act", None))):
+            raise InvalidOption(
+                "an agent is a name, an Agent, a function of a turn (a coroutine function too) or "
+                f"an object with act(turn) or __call__(turn), not {show(agent)}"
+            )
         return FunctionAgent(agent)
     name, options, rest = parse_agent(agent)
     spec = registry().agent(name)
@@ -33,6 +43,19 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     made: Agent = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
     made.name = agent
     return made
+
+
+def is_factory(thing: Any) -> bool:
+    """Whether a call without arguments makes an agent, so that it is not one that answers turns."""
+    if isinstance(thing, Agent) or not callable(thing):
+        return False
+    try:
+        signature(thing).bind()
+    except TypeError:
+        return False
+    except ValueError:  # a builtin
+        return True
+    return not iscoroutinefunction(thing)
 
 
 def file_of(agent: object) -> str:

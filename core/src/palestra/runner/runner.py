@@ -21,6 +21,7 @@ from palestra.agents.agent import (
     memory_keys,
     plain_decision,
 )
+from palestra.agents.awaiting import LateAnswer
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
@@ -231,6 +232,7 @@ class Runner:
             error=refused[-1].error if refused else "",
             tries=len(refused) if refused else 0,
             sibling=running.sibling,
+            move_seconds=self._move_seconds,
         )
         return PendingTurn(running, turn, agent, account)
 
@@ -287,7 +289,7 @@ class Runner:
             if is_stop(error):
                 raise
             if len(waiting) == 1:
-                self._fail(waiting[0].running, error)
+                self._failed_on(waiting[0], error)
                 return [None]
         # one turn may have made the whole call fail: call one by one
         return [self.decisions(agent, [pending])[0] for pending in waiting]
@@ -303,8 +305,15 @@ class Runner:
             if not problem:
                 return plain
             answer = InvalidOption(f"agent {pending.agent.name!r}: {problem}")
-        self._fail(pending.running, answer)
+        self._failed_on(pending, answer)
         return None
+
+    def _failed_on(self, pending: PendingTurn, error: BaseException) -> None:
+        """End the episode of a turn that an agent failed to answer."""
+        if isinstance(error, LateAnswer) and self._move_seconds is not None:
+            self._time_out(pending)
+        else:
+            self._fail(pending.running, error)
 
     def _time_out(self, pending: PendingTurn) -> None:
         running, why = pending.running, f"time of {self._move_seconds:g} s for a move is over"
