@@ -45,7 +45,7 @@ def stream(
     rewards: Sequence[str] | None = None,
     gamma: float = 1.0,
     move_seconds: float | None = None,
-    isolate: bool = False,
+    isolate: bool | None = None,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished, keeping none in memory.
@@ -82,7 +82,8 @@ def stream(
         gamma=gamma,
         max_episode_steps=max_episode_steps,
         move_seconds=move_seconds,
-        versions=versions_for(game, *runner.agents) | versions_of_names(rewards=rewards or ()),
+        versions=versions_for(game, *runner.agents)
+        | versions_of_names((agent.name for agent in runner.agents), rewards or ()),
     )
     with RunFolder(out, plan, resume=resume, other_versions=other_versions) as folder:
         finished, begun = folder.read(runner.ledger)
@@ -117,8 +118,9 @@ def play(
     max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
     game's own) under the discount gamma (1.0). move_seconds: a seat that takes longer for a move
     forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
-    isolate: each agent plays in a process of its own, which reaches nothing but its turns (False;
-    Linux): see `palestra.isolation`. An agent named by a file, as in "mine.py:Mine", always does.
+    isolate: each agent plays in a process of its own, which reaches nothing but its turns (Linux):
+    see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine"; with
+    False none does.
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     An exception of an agent, the game or a listener ends that episode only: its record has `error`,
@@ -147,7 +149,7 @@ def _open(
     agents: AgentLike | Sequence[AgentLike],
     seed: int,
     options: dict[str, Any],
-    isolate: bool,
+    isolate: bool | None,
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
     """Make the game with its options, and the agents at its seats."""
     if isinstance(agents, str) or not isinstance(agents, Iterable) or callable(agents):
@@ -159,7 +161,7 @@ def _open(
     return spec, game, _seat(agents, seed, isolate)
 
 
-def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool) -> list[Agent]:
+def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool | None) -> list[Agent]:
     """Open every agent once, each with its own random numbers."""
     made: dict[Any, Agent] = {}
     seated = []
@@ -217,7 +219,7 @@ def rollouts(
     unknown = {"episodes", "out", "resume", "other_versions"} & set(settings)
     if unknown:
         raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
-    isolate = settings.pop("isolate", False)
+    isolate = settings.pop("isolate", None)
     own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}
     spec, game, seated = _open(env, agents, seed, settings, isolate)
     if start is None:

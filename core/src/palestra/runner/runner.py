@@ -23,6 +23,7 @@ from palestra.agents.agent import (
 )
 from palestra.agents.awaiting import LateAnswer
 from palestra.agents.budget import Budget, Ledger, Usage
+from palestra.code_names import code_version
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
 from palestra.kernel.game import Game
@@ -96,6 +97,7 @@ class Runner:
         self._running: list[RunningEpisode] = []
         self._finished = 0
         self.failures: list[Exception] = []
+        self._files = {k: v for agent in agents for k, v in code_version(agent.name).items()}
 
     def run(
         self, numbers: Iterable[int], begun: Mapping[int, EpisodeRecord] = MappingProxyType({})
@@ -467,9 +469,11 @@ class Runner:
     def _record(self, running: RunningEpisode) -> EpisodeRecord:
         names = [agent.name for agent in self.agents]
         try:
-            return record_episode(
+            record = record_episode(
                 running.episode, names, number=running.number, error=running.error
             )
+            record.versions |= self._files
+            return record
         except BaseException as error:
             self._fail(running, error)
             return failed_record(running.episode, names, number=running.number, error=running.error)

@@ -29,7 +29,8 @@ from palestra.agents.agent import (
     plain_decision,
 )
 from palestra.agents.fitting import check_agents
-from palestra.agents.making import file_of, is_factory
+from palestra.agents.making import is_factory
+from palestra.code_names import file_of
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.episode import Truncate
 from palestra.kernel.errors import cause
