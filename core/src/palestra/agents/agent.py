@@ -5,6 +5,7 @@ The agents themselves are plugins; this is what they share and how they are name
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,6 @@ import msgspec
 import numpy as np
 from typing_extensions import TypeVar
 
-from palestra.agents.awaiting import await_all, discard, is_awaited
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
@@ -312,6 +312,21 @@ class WrongAnswer(PalestraError, TypeError):
     """A function or object that plays returned what is no answer to a turn."""
 
 
+class LateAnswer(PalestraError):
+    """A coroutine took longer than its turn may take."""
+
+
+def is_awaited(value: object) -> bool:
+    """Whether a value is a coroutine, another awaitable, or an async generator."""
+    return inspect.isawaitable(value) or inspect.isasyncgen(value)
+
+
+def discard(value: object) -> None:
+    """Close a coroutine that nobody will await."""
+    if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
+
+
 class FunctionAgent(Agent):
     """An agent from whatever answers one turn.
 
@@ -339,6 +354,8 @@ class FunctionAgent(Agent):
         answers = [self._called(turn) for turn in turns]
         waiting = [place for place, answer in enumerate(answers) if is_awaited(answer)]
         if waiting:
+            from palestra.agents.awaiting import await_all  # asyncio takes a while to import
+
             limits = [turns[place].move_seconds for place in waiting]
             values = await_all([answers[place] for place in waiting], limits, self._concurrency)
             for place, value in zip(waiting, values, strict=True):
@@ -391,6 +408,8 @@ class FunctionAgent(Agent):
         told = getattr(self._object, method, None)
         result = told(*given) if callable(told) else None
         if is_awaited(result):
+            from palestra.agents.awaiting import await_all
+
             (ended,) = await_all([result])
             if isinstance(ended, Exception):
                 raise ended

@@ -15,18 +15,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from palestra.kernel.errors import PalestraError, cause
+from palestra.agents.agent import LateAnswer, discard
+from palestra.kernel.errors import cause
 
 GRACE = 1.0  # seconds in which cancelled coroutines are to end
-
-
-class LateAnswer(PalestraError):
-    """A coroutine took longer than its turn may take."""
-
-
-def is_awaited(value: object) -> bool:
-    """Whether a value is a coroutine, another awaitable, or an async generator."""
-    return inspect.isawaitable(value) or inspect.isasyncgen(value)
 
 
 def await_all(
@@ -44,12 +36,6 @@ def await_all(
     finally:
         for value in waiting:
             discard(value)
-
-
-def discard(value: object) -> None:
-    """Close a coroutine that nobody will await."""
-    if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
-        value.close()
 
 
 async def _gather(waiting: Sequence[Any], limits: Sequence[float | None], most: int) -> list[Any]:

@@ -152,7 +152,7 @@ def _open(
     isolate: bool | None,
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
     """Make the game with its options, and the agents at its seats."""
-    if isinstance(agents, str) or not isinstance(agents, Iterable) or callable(agents):
+    if isinstance(agents, str) or not isinstance(agents, Sequence) or callable(agents):
         spec, game = open_game(env, options)
         agents = [agents] * game.num_players
     else:
