@@ -55,7 +55,9 @@ def play_command(
     browser: Annotated[bool, typer.Option("--browser", help="Same as --render browser.")] = False,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
-    rewards: Annotated[str, typer.Option(help="Reward names, as in env,food-distance.")] = "",
+    rewards: Annotated[
+        str, typer.Option(help="Reward names, as in env,food-distance,mine.py:near.")
+    ] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
     move_seconds: Annotated[
         float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")

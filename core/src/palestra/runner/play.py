@@ -23,7 +23,7 @@ from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode, reward_name
 
 RUNNER_SETTINGS = ("invalid", "budgets", "live", "max_episode_steps", "move_seconds")
 
@@ -42,7 +42,7 @@ def stream(
     hooks: Iterable[object] = (),
     live: int = MAX_LIVE,
     max_episode_steps: int | None = None,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     move_seconds: float | None = None,
     isolate: bool | None = None,
@@ -78,12 +78,14 @@ def stream(
         seed=seed,
         agents=tuple(agent.name for agent in runner.agents),
         invalid=invalid,
-        rewards=tuple(rewards or ()),
+        rewards=tuple(map(reward_name, rewards or ())),
         gamma=gamma,
         max_episode_steps=max_episode_steps,
         move_seconds=move_seconds,
         versions=versions_for(game, *runner.agents)
-        | versions_of_names((agent.name for agent in runner.agents), rewards or ()),
+        | versions_of_names(
+            (agent.name for agent in runner.agents), map(reward_name, rewards or ())
+        ),
     )
     with RunFolder(out, plan, resume=resume, other_versions=other_versions) as folder:
         finished, begun = folder.read(runner.ledger)
@@ -115,8 +117,9 @@ def play(
     of palestra or of the plugins is refused, unless other_versions=True.
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
-    max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
-    game's own) under the discount gamma (1.0). move_seconds: a seat that takes longer for a move
+    max_episode_steps: truncate longer episodes. rewards: step shapers to pay, by name, as code
+    ("mine.py:near") or as functions of a `Transition` ("env": the game's own), under the discount
+    gamma (1.0). move_seconds: a seat that takes longer for a move
     forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
     isolate: each agent plays in a process of its own, which reaches nothing but its turns (Linux):
     see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine"; with
@@ -187,7 +190,7 @@ def rollouts(
     seed: int = 0,
     start: Episode | None = None,
     parent: str = "",
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     hooks: Iterable[object] = (),
     **settings: Any,

@@ -42,7 +42,7 @@ from palestra.records.record import (
 from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 from palestra.time_limit import TimeUp, can_interrupt, time_limit
 
 MAX_LIVE = 256
@@ -74,7 +74,7 @@ class Runner:
         listeners: Listeners | None = None,
         live: int = MAX_LIVE,
         max_episode_steps: int | None = None,
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         move_seconds: float | None = None,
         root: Episode | None = None,
