@@ -392,7 +392,7 @@ def test_bad_agents_are_named(tmp_path: Path) -> None:
         IsolatedAgent(str(tmp_path / "none.py") + ":Mine")
     file = tmp_path / "some.py"
     file.write_text("x = 1\n")
-    with pytest.raises(IsolatedAgentFailed, match=r"no class or function .{1,2}Mine"):
+    with pytest.raises(IsolatedAgentFailed, match=r"some.py has no .{1,2}Mine"):
         IsolatedAgent(f"{file}:Mine")
     with pytest.raises(InvalidOption, match="an isolated agent is a name"):
         IsolatedAgent(lambda turn: 0)

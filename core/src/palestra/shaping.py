@@ -10,12 +10,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name, load_code
 from palestra.kernel.episode import Episode, Snapshot
-from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.kernel.errors import InvalidOption, UnknownName, show
 from palestra.kernel.game import Game, Step, Terms, total
 from palestra.kernel.lives import newcomers
 from palestra.kernel.naming import construct, fit_arguments
@@ -88,11 +89,16 @@ class Remembering(Protocol):
     def copy(self) -> Remembering: ...
 
 
-def load_shaper(text: str, more: Mapping[str, Any] | None = None) -> Shaper:
+def load_shaper(text: str | Shaper, more: Mapping[str, Any] | None = None) -> Shaper:
     """Make the step shaper that a string such as `food-distance` or `stages:first=0.5` names.
 
-    `more` are options beside those in the string.
+    It may also name code, as in `mine.py:near,weight=0.5` or `module:near`, or be the function
+    of a `Transition` itself. `more` are options beside those in the string.
     """
+    if not isinstance(text, str):
+        return _checked(text)
+    if code := code_name(text, registry().rewards):
+        return _checked(load_code(code, "reward"), text)
     name, options, _ = parse_agent(text)
     options |= more or {}
     known = registry().rewards
@@ -111,6 +117,49 @@ def load_shaper(text: str, more: Mapping[str, Any] | None = None) -> Shaper:
     given = fit_arguments(found, f"reward {name!r}", options, leading=1)
     check_complete(found, f"reward {name!r}", given, leading=1)
     return partial(found, **given)
+
+
+def _checked(shaper: Any, name: str = "") -> Shaper:
+    """A shaper of the caller's own, whose answers are checked."""
+    if not callable(shaper) or isinstance(shaper, type):
+        raise InvalidOption(
+            f"a reward is the name of a shaper or a function of a palestra.Transition, as in "
+            f"rewards=['env', f], not {show(shaper)}; of a class give an instance"
+        )
+    name = name or reward_name(shaper)
+    try:
+        inspect.signature(shaper).bind(None)
+    except TypeError as error:
+        raise InvalidOption(
+            f"reward {name!r} is called with one palestra.Transition: {error}"
+        ) from None
+    except ValueError:  # a builtin
+        pass
+    if isinstance(shaper, Remembering):
+        return shaper
+
+    @wraps(shaper, updated=())
+    def checked(step: Transition) -> Mapping[str, float]:
+        terms = shaper(step)
+        if isinstance(terms, Mapping):
+            return terms
+        raise InvalidOption(
+            f"reward {name!r} returned {show(terms)}; return a dictionary of amounts by name, as "
+            "in {'near': 0.5}, which may be empty"
+        )
+
+    if is_potential_based(shaper):
+        potential_based(checked)
+    checked.by_person = is_by_person(shaper)  # type: ignore[attr-defined]
+    return checked
+
+
+def reward_name(reward: str | Shaper) -> str:
+    """What a component of rewards is called on a record."""
+    if isinstance(reward, str):
+        return reward
+    kind = reward if hasattr(reward, "__qualname__") else type(reward)
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def check_complete(
@@ -148,12 +197,13 @@ def open_episode(
     game: Game[Any, Any],
     seed: int | None = None,
     *,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     **settings: Any,
 ) -> Episode:
     """Open an episode with the rewards that `rewards` names: by default the game's own."""
-    names = (rewards,) if isinstance(rewards, str) else tuple(rewards or (OWN,))
+    given = [rewards] if isinstance(rewards, str) or callable(rewards) else rewards
+    names = tuple(given or (OWN,))
     if names == (OWN,):
         return Episode(game, seed, **settings)
     return ShapedEpisode(game, seed, rewards=names, gamma=gamma, **settings)
@@ -170,12 +220,12 @@ class ShapedEpisode(Episode):
         game: Game[Any, Any],
         seed: int | None = None,
         *,
-        rewards: Sequence[str],
+        rewards: Sequence[str | Shaper],
         gamma: float = 1.0,
         **settings: Any,
     ) -> None:
-        self.rewards_from, self.gamma = tuple(rewards), check_gamma(gamma)
-        self._loaded = {name: load_shaper(name) for name in rewards if name != OWN}
+        self.rewards_from, self.gamma = tuple(map(reward_name, rewards)), check_gamma(gamma)
+        self._loaded = {reward_name(one): load_shaper(one) for one in rewards if one != OWN}
         super().__init__(game, seed, **settings)
 
     def _clear(self, start: Any) -> None:
@@ -336,3 +386,36 @@ class ShapedEpisode(Episode):
             *paid, shapers = snapshot.shaped
             self._terms, self._paid, self._total, self._named, self._begun = paid
             self._playing = _copies(shapers)
+
+
+class RecordedRewards(ShapedEpisode):
+    """An episode that pays what a record says, step by step, because its shapers are not installed.
+
+    So no code is run that a record names.
+    """
+
+    def __init__(self, *given: Any, rewards: Sequence[str], terms: Sequence[Terms], **more: Any):
+        self._recorded = terms
+        super().__init__(*given, rewards=[OWN], **more)
+        self.rewards_from = tuple(rewards)
+        self._loaded = dict.fromkeys(rewards, lambda step: {})
+
+    def _pay(self, terms: Terms) -> None:
+        number = len(self.terms_by_step())
+        known = self._recorded[number] if number < len(self._recorded) else {}
+        super()._pay({seat: known.get(seat, {}) for seat in terms})
+
+
+def open_recorded(
+    game: Game[Any, Any], seed: int, *, rewards: Sequence[str], terms: Sequence[Terms], **more: Any
+) -> Episode:
+    """An episode with the rewards of a record; `terms` are what the record paid in each step."""
+    if are_installed(rewards):
+        return open_episode(game, seed, rewards=rewards, **more)
+    return RecordedRewards(game, seed, rewards=rewards, terms=terms, **more)
+
+
+def are_installed(rewards: Sequence[str]) -> bool:
+    """Whether all components of rewards are those of the game and of plugins."""
+    known = registry().rewards
+    return all(name == OWN or parse_agent(name)[0] in known for name in rewards)

@@ -121,6 +121,19 @@ WAYS = (
 
 
 @pytest.mark.parametrize("ask", WAYS)
+def test_no_code_is_run_that_a_client_names(served, tmp_path, monkeypatch, ask):
+    ran = tmp_path / "ran"
+    (tmp_path / "evil_code.py").write_text(f"open({str(ran)!r}, 'w')\ndef f(turn): return 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for code in (f"{tmp_path}/evil_code.py:f", "evil_code.py:f", "evil_code:f", "evil_code:f:x=1"):
+        for agent in (code, f"absent:{code}", f"palestra:{code}"):
+            said = ask(served, TTT, agent, {})
+            assert "unknown agent" in said or "may not seat" in said, said
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("ask", WAYS)
 def test_no_key_goes_where_a_client_says(served, listener, ask):
     for agent in (
         f"llm:openai:x@{listener.url}",
@@ -401,7 +414,7 @@ def test_a_match_of_the_command_line_is_free(tmp_path):
 
 OPENERS = frozenset(
     {
-        *("make_agent", "make_from_file", "open_model", "Match", "MatchPlan", "create_own"),
+        *("make_agent", "load_code", "open_model", "Match", "MatchPlan", "create_own"),
         *("open_game", "load_game", "load_entry_point", "import_module", "eval", "exec"),
         *("open", "read_text", "read_bytes", "Path", "exists", "is_file", "stat", "iterdir"),
         *("FileResponse", "StaticFiles", "Popen", "AsyncClient", "Client", "urlopen"),

@@ -5,10 +5,13 @@ The agents themselves are plugins; this is what they share and how they are name
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from math import isfinite
+from operator import index
 from typing import Any, Generic
 
 import msgspec
@@ -18,7 +21,7 @@ from typing_extensions import TypeVar
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import PalestraError, show
+from palestra.kernel.errors import InvalidOption, PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
@@ -42,6 +45,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     tries: int = 0  # answers refused so far in this turn
     sibling: int = 0  # distinguishes rollouts from one start, which draw different random numbers
     life: int = -1  # who sits at the seat: 0 for the first person, 1 for the next
+    move_seconds: float | None = None  # the time limit of this move, where the runner keeps one
 
     def __post_init__(self) -> None:
         if self.life < 0:
@@ -304,13 +308,108 @@ class Agent(ABC):
         """The run is over; free models and connections."""
 
 
-class FunctionAgent(Agent):
-    """An agent from a plain function, which maps one turn to an action or a `Decision`."""
+class WrongAnswer(PalestraError, TypeError):
+    """A function or object that plays returned what is no answer to a turn."""
 
-    def __init__(self, function: Callable[[Turn], Any], name: str = "") -> None:
-        self._function = function
-        self.name = name or getattr(function, "__name__", "function")
+
+class LateAnswer(PalestraError):
+    """A coroutine took longer than its turn may take."""
+
+
+def is_awaited(value: object) -> bool:
+    """Whether a value is a coroutine, another awaitable, or an async generator."""
+    return inspect.isawaitable(value) or inspect.isasyncgen(value)
+
+
+def discard(value: object) -> None:
+    """Close a coroutine that nobody will await."""
+    if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+        value.close()
+
+
+class FunctionAgent(Agent):
+    """An agent from whatever answers one turn.
+
+    function: a function of a `Turn`, or an object with a method `act(turn)` or `__call__(turn)`;
+    it may be a coroutine function or an async generator function, whose last value then counts. It
+    returns the number of a move, its text, an action that `Turn.parse` gave, or a `Decision`.
+    concurrency: how many turns its coroutines answer at the same time.
+
+    An object's own `reseed(seed)`, `forget(episode_key)` and `close()` are called as those of an
+    `Agent`. Raises `WrongAnswer` for any other return, which says what came.
+    """
+
+    def __init__(self, function: Any, name: str = "", *, concurrency: int = 64) -> None:
+        if concurrency < 1:
+            raise InvalidOption(f"concurrency is 1 or more, not {concurrency}")
+        act = getattr(function, "act", None)
+        self._object, self._concurrency = function, concurrency
+        self._answer: Callable[[Turn], Any] = act if callable(act) else function
+        own = getattr(function, "func", function)  # of a functools.partial
+        given = getattr(own, "name", "")
+        self.name = name or (given if isinstance(given, str) else "")
+        self.name = self.name or getattr(own, "__name__", type(own).__name__)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        answers = map(self._function, turns)
-        return [a if isinstance(a, Decision) else Decision(a) for a in answers]
+        answers = [self._called(turn) for turn in turns]
+        waiting = [place for place, answer in enumerate(answers) if is_awaited(answer)]
+        if waiting:
+            from palestra.agents.awaiting import await_all  # asyncio takes a while to import
+
+            limits = [turns[place].move_seconds for place in waiting]
+            values = await_all([answers[place] for place in waiting], limits, self._concurrency)
+            for place, value in zip(waiting, values, strict=True):
+                answers[place] = value
+        decided = [a if isinstance(a, Exception) else self._decided(a) for a in answers]
+        failed = [answer for answer in decided if isinstance(answer, Exception)]
+        if failed and len(turns) == 1:
+            raise failed[0]
+        if failed:
+            raise PartialDecisions(turns, decided)
+        return decided  # type: ignore[return-value]
+
+    def _called(self, turn: Turn) -> Any:
+        try:
+            return self._answer(turn)
+        except Exception as error:
+            return error
+
+    def _decided(self, answer: Any) -> Decision | Exception:
+        """An answer as a decision; the exception that says why it is none."""
+        if isinstance(answer, str):
+            return Decision(text=answer)
+        decision = answer if isinstance(answer, Decision) else Decision(answer)
+        action = decision.action
+        if isinstance(answer, Decision):
+            if not (is_awaited(action) or (action is None and decision.text is None)):
+                return decision
+        elif isinstance(action, msgspec.Struct):
+            return decision
+        elif not isinstance(action, bool):
+            with suppress(TypeError):
+                return Decision(index(action))
+        discard(action)
+        return WrongAnswer(
+            f"agent {self.name!r} returned {show(answer)} ({type(answer).__name__}); return the "
+            "number of a move (an int), its text (a str), or a palestra.Decision"
+            + (", and await what is a coroutine" if is_awaited(action) else "")
+        )
+
+    def reseed(self, seed: int) -> None:
+        self._tell("reseed", seed)
+
+    def forget(self, episode_key: int) -> None:
+        self._tell("forget", episode_key)
+
+    def close(self) -> None:
+        self._tell("close")
+
+    def _tell(self, method: str, *given: Any) -> None:
+        told = getattr(self._object, method, None)
+        result = told(*given) if callable(told) else None
+        if is_awaited(result):
+            from palestra.agents.awaiting import await_all
+
+            (ended,) = await_all([result])
+            if isinstance(ended, Exception):
+                raise ended

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palestra.agents.making import file_of
 from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
@@ -33,10 +33,10 @@ def unmet_needs(agent: AgentSpec, game: Game[Any, Any]) -> list[str]:
 def check_agents(agents: Sequence[Any], game: Game[Any, Any], spec: EnvSpec | None = None) -> None:
     """Raise `InvalidOption` for the first agent named in a string that cannot play the game.
 
-    Agents given as objects, functions or files are not checked: nothing is declared about them.
+    Agents given as objects, functions or names of code are not checked: they declare nothing.
     """
     for agent in dict.fromkeys(agent for agent in agents if isinstance(agent, str)):
-        if file_of(agent):
+        if code_name(agent, registry().agents):
             continue
         declared = registry().agent(parse_agent(agent)[0])
         named = spec.id if spec else type(game).__name__

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from importlib.util import module_from_spec, spec_from_file_location
+from inspect import iscoroutinefunction, signature
 from typing import Any
 
 from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.naming import parse_agent
-from palestra.kernel.errors import InvalidOption, UnknownName
+from palestra.code_names import code_name, load_code
+from palestra.kernel.errors import InvalidOption, UnknownName, show
 from palestra.kernel.naming import construct
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
@@ -19,46 +19,47 @@ MODELS_OWN = "model."  # prefix of an option that is for the model only
 
 
 def make_agent(agent: AgentLike, **more: Any) -> Agent:
-    """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or a function of a `Turn`."""
+    """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or whatever answers a `Turn`.
+
+    A name may also be that of code: `"mine.py:Mine,depth=2"` or `"package.module:name"`. What
+    answers is a function or a coroutine function, an object with `act(turn)` or `__call__(turn)`,
+    or a class of such objects or of agents, which is then made with `more`: see `FunctionAgent`.
+    """
+    if isinstance(agent, type):
+        agent = construct(agent, f"agent {agent.__name__!r}", more)
     if isinstance(agent, Agent):
         return agent
     if not isinstance(agent, str):
-        if not callable(agent):
-            raise InvalidOption(f"an agent is a name, an Agent or a function, not {agent!r}")
+        if not (callable(agent) or callable(getattr(agent, "act", None))):
+            raise InvalidOption(
+                "an agent is a name, an Agent, a function of a turn (a coroutine function too) or "
+                f"an object with act(turn) or __call__(turn), not {show(agent)}"
+            )
         return FunctionAgent(agent)
+    if code := code_name(agent, registry().agents):
+        made = make_agent(load_code(code, "agent", **more))
+        made.name = agent
+        return made
     name, options, rest = parse_agent(agent)
     spec = registry().agent(name)
     if rest:
         options["target"] = rest
-    made: Agent = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
+    made = construct(load_entry_point(spec.entry_point), f"agent {name!r}", more | options)
     made.name = agent
     return made
 
 
-def file_of(agent: object) -> str:
-    """The file of an agent that is named by one, as in `"mine.py:Mine,depth=2"`; else empty."""
-    name = agent.partition(":")[0] if isinstance(agent, str) else ""
-    return name if name.endswith(".py") else ""
-
-
-def make_from_file(agent: str) -> Agent:
-    """An agent from a class or function in a file, run as a module of its own."""
-    file, options, name = parse_agent(agent)
-    spec = spec_from_file_location("palestra_agent_file", file)
-    if spec is None or spec.loader is None:
-        raise InvalidOption(f"{file} cannot be imported")
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise InvalidOption(f"{file} has no class or function {name!r}; name one: {file}:NAME")
-    made: Agent = (
-        make_agent(construct(found, f"agent {name!r}", options))
-        if isinstance(found, type)
-        else FunctionAgent(found)
-    )
-    made.name = agent
-    return made
+def is_factory(thing: Any) -> bool:
+    """Whether a call without arguments makes an agent, so that it is not one that answers turns."""
+    if isinstance(thing, Agent) or not callable(thing):
+        return False
+    try:
+        signature(thing).bind()
+    except TypeError:
+        return False
+    except ValueError:  # a builtin
+        return True
+    return not iscoroutinefunction(thing)
 
 
 class Lasting(Agent):

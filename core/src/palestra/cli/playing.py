@@ -41,7 +41,10 @@ MODES = {"pygame": "human"}  # modes with another name on the command line
 def play_command(
     env: EnvId,
     agents: Annotated[
-        str, typer.Option(help="Comma-separated: one per seat, or one for all.")
+        str,
+        typer.Option(
+            help="Comma-separated: one per seat, or one for all; names, mine.py:NAME, module:NAME."
+        ),
     ] = "random",
     episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1,
     seed: Annotated[int, typer.Option(help="Episode i starts from seed + i.")] = 0,
@@ -52,14 +55,17 @@ def play_command(
     browser: Annotated[bool, typer.Option("--browser", help="Same as --render browser.")] = False,
     option: Annotated[list[str] | None, typer.Option("--option", "-o", help="name=value")] = None,
     invalid: Annotated[str, typer.Option(help="Invalid-move policy.")] = "retry:2",
-    rewards: Annotated[str, typer.Option(help="Reward names, as in env,food-distance.")] = "",
+    rewards: Annotated[
+        str, typer.Option(help="Reward names, as in env,food-distance,mine.py:near.")
+    ] = "",
     pause: Annotated[float, typer.Option(help="Seconds between drawn steps.")] = 0.3,
     move_seconds: Annotated[
         float | None, typer.Option(help="Time limit per move; a seat that exceeds it forfeits.")
     ] = None,
     isolate: Annotated[
-        bool, typer.Option("--isolate", help="Each agent in a process of its own.")
-    ] = False,
+        bool | None,
+        typer.Option(help="Each agent in a process of its own; default for agents of files."),
+    ] = None,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     other_versions: Annotated[
         bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")

@@ -21,6 +21,7 @@ from palestra.shaping import (
     check_gamma,
     is_potential_based,
     load_shaper,
+    reward_name,
 )
 
 Array = NDArray[Any]
@@ -70,7 +71,7 @@ class ShapedBatch(Batch):
         game: ArrayGame,
         num_envs: int,
         *,
-        rewards: Sequence[str],
+        rewards: Sequence[str | Shaper],
         gamma: float = 1.0,
         random_seats: Sequence[int] = (),
         scripted_seats: Sequence[int] = (),
@@ -82,9 +83,10 @@ class ShapedBatch(Batch):
         make_shared(game, random_seats, scripted_seats)  # refuses seats that cannot
         self._shared["limit"] = 0  # enforced here: the end has to be shaped
         self._limit = max_steps
-        self.rewards_from = (rewards,) if isinstance(rewards, str) else tuple(rewards)
+        given = [rewards] if isinstance(rewards, str) else rewards
+        self.rewards_from = tuple(map(reward_name, given))
         self.gamma = check_gamma(gamma)
-        self._loaded = {name: load_shaper(name) for name in self.rewards_from if name != OWN}
+        self._loaded = {reward_name(one): load_shaper(one) for one in given if one != OWN}
         self._of_lane: list[dict[str, Shaper]] = [{} for _ in range(num_envs)]
         self._auto: dict[int, str | Policy] = {
             **dict.fromkeys(random_seats, "random"),
@@ -391,7 +393,7 @@ def open_batch(
     game: ArrayGame,
     num_envs: int,
     *,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     **settings: Any,
 ) -> Batch:

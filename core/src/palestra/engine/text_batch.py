@@ -23,7 +23,7 @@ from palestra.kernel.array_game import RESULTS
 from palestra.kernel.errors import InvalidOption, OutOfTurn, UnknownName
 from palestra.kernel.game import Game
 from palestra.kernel.rng import Rng
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 
 Array = NDArray[Any]
 Lanes = Array | Sequence[int] | slice
@@ -48,7 +48,7 @@ class TextBatch:
         max_steps: int | None = None,
         random_seats: Sequence[int] = (),
         scripted_seats: Sequence[int] = (),
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
     ) -> None:
         check_seats(game, random_seats, scripted_seats)

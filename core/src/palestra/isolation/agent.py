@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from palestra.agents.agent import Agent, Decision, PartialDecisions, Turn
-from palestra.agents.making import MODELS_OWN, file_of, open_model
+from palestra.agents.making import MODELS_OWN, open_model
 from palestra.agents.models import Model
 from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name, file_of
 from palestra.engine.compiled import cache_folder
 from palestra.isolation.messages import (
     VALUES,
@@ -116,10 +117,13 @@ class IsolatedAgent(Agent):
         self._channel = Channel(ours)
         self._forget_all()
         with self._speaking(STARTING, "starting") as until:
-            from palestra.isolation.wall import readable_paths  # of modules that Windows lacks
+            # of modules that Windows lacks
+            from palestra.isolation.wall import modules_in, readable_paths
 
             path = [str(Path(entry).absolute()) for entry in sys.path]
-            reads = readable_paths([*self._reads, str(cache_folder())])
+            file = file_of(self._what)
+            beside = modules_in(Path(file).parent) if file else []
+            reads = readable_paths([*self._reads, *beside, str(cache_folder())])
             give(self._channel, (reads, self._memory, path), until)
             ready = hear(self._channel, until)
             if not isinstance(ready, Ready) or ready.missing:
@@ -331,12 +335,14 @@ def _found(agent: Any) -> tuple[Any, list[str], tuple[set[str], dict[str, Any]]]
                 f"imported, or 'FILE.py:NAME', not {show(agent)}"
             )
         return (module, name), [], (set(), {})
+    if code := code_name(agent, registry().agents):
+        if not code.is_file:
+            return agent, [], (set(), {})
+        path = Path(code.place).expanduser().absolute()
+        if not path.is_file():
+            raise InvalidOption(f"there is no file {code.place}")
+        return f"{path}{agent[len(code.place) :]}", [str(path)], (set(), {})
     name, options, rest = parse_agent(agent)
-    if file := file_of(agent):
-        path = str(Path(file).absolute())
-        if not Path(path).is_file():
-            raise InvalidOption(f"there is no file {file}")
-        return f"{path}:{agent.partition(':')[2]}", [path], (set(), {})
     registry().agent(name)  # raises if there is none
     texts = [rest, *(value for value in options.values() if isinstance(value, str))]
     paths = [str(Path(text).absolute()) for text in texts if text and Path(text).exists()]

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from palestra.agents.agent import Agent, Decision, Turn, decision_problem, plain_decision
-from palestra.agents.making import file_of, make_agent, make_from_file
+from palestra.agents.making import make_agent
 from palestra.agents.models import Model, Reply, Request
 from palestra.isolation.messages import (
     VALUES,
@@ -168,7 +168,7 @@ class Process:
                 module, name = what
                 self.agent = make_agent(attrgetter(name)(import_module(module))())
             else:
-                self.agent = make_from_file(what) if file_of(what) else make_agent(what)
+                self.agent = make_agent(what)
 
         done = _tried(make)
         trained = getattr(getattr(self, "agent", None), "trained_on", ())

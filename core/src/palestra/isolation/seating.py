@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from palestra.agents.agent import Agent
-from palestra.agents.making import file_of, make_agent
+from palestra.agents.making import make_agent
+from palestra.code_names import file_of
 from palestra.kernel.registry import registry
 
 
-def seat_agent(agent: Any, *, isolate: bool = False, **limits: Any) -> Agent:
-    """An agent as in `make_agent`, isolated if that is asked for or its name is that of a file.
+def seat_agent(agent: Any, *, isolate: bool | None = None, **limits: Any) -> Agent:
+    """An agent as in `make_agent`, in a process of its own if `isolate`; None: if a file is named.
 
     People stay in this process, which has their keyboard. `limits` are those of `IsolatedAgent`.
     """
-    if not file_of(agent) and (not isolate or _is_person(agent)):
+    if isolate is None:
+        isolate = bool(file_of(agent))
+    if not isolate or _is_person(agent):
         return make_agent(agent)
     from palestra.isolation.agent import IsolatedAgent
 

@@ -26,4 +26,7 @@ def unwalled_system() -> str:
 def require_wall() -> None:
     """Raise `InvalidOption` where the kernel cannot shut a process in."""
     if why := unwalled_system():
-        raise InvalidOption(f"{why}; leave --isolate out for agents that you trust")
+        raise InvalidOption(
+            f"{why}; leave --isolate out for agents that you trust, "
+            "and play a file that you trust with --no-isolate (isolate=False)"
+        )

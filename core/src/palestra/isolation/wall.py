@@ -107,8 +107,13 @@ def readable_paths(extra: Iterable[str] = ()) -> dict[str, bool]:
             found[str(entry)] = False
         elif entry.is_dir():
             found[str(entry)] = True
-            found.update(dict.fromkeys(map(str, filter(_is_module, entry.iterdir())), False))
+            found.update(dict.fromkeys(modules_in(entry), False))
     return found
+
+
+def modules_in(folder: Path) -> list[str]:
+    """The packages and modules that lie in a folder."""
+    return [str(path) for path in folder.iterdir() if _is_module(path)]
 
 
 def _is_module(path: Path) -> bool:

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palestra.kernel.errors import PluginError, UnknownName, cause
+from palestra.code_names import code_name, load_code
+from palestra.kernel.errors import InvalidOption, PluginError, UnknownName, cause, show
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec, MetricSpec, load_entry_point
 from palestra.records.intervals import Interval, Sample
 from palestra.records.record import EpisodeRecord
+
+Metric = Callable[[EpisodeRecord], Any]
 
 # What a metric may require of an environment, by the terms of `MetricSpec.needs`
 NEEDS: Mapping[str, Callable[[EnvSpec], bool]] = {
@@ -61,31 +64,38 @@ def own_metrics(env: str) -> list[MetricSpec]:
     return [m for m in metrics_for(env) if env in m.measures or m.name in TELLING]
 
 
-def measure(record: EpisodeRecord, names: Iterable[str] | None = None) -> dict[str, float]:
+def measure(record: EpisodeRecord, names: Iterable[str | Metric] | None = None) -> dict[str, float]:
     """Every metric that applies to a record, or those named.
 
+    names: of installed metrics, of code as in `mine.py:length`, or functions of a record.
     A metric by key appears as `name:key`. A metric that is undefined in this episode is left out,
     and one that fails is left out with a warning. With `names`, an error of a metric is raised, and
     `UnknownName` for a name that is not installed.
     """
-    known = registry().metrics
-    if names is None:
-        chosen = metrics_for(record.env)
-    else:
-        chosen = []
-        for name in names:
-            if name not in known:
-                raise UnknownName("metric", name, known)
-            chosen.append(known[name])
+    if names is not None:
+        own = [numbers(name, function(record)) for name, function in map(_named, names)]
+        return {name: value for found in own for name, value in found.items()}
     found: dict[str, float] = {}
-    for spec in chosen:
+    for spec in metrics_for(record.env):
         try:
             found |= numbers(spec.name, load_entry_point(spec.entry_point)(record))
         except (Exception, SystemExit) as error:  # one metric must not cost a run the others
-            if names is not None:
-                raise
             _warn_of(spec, error)
     return found
+
+
+def _named(name: str | Metric) -> tuple[str, Metric]:
+    """A metric with the name that is reported."""
+    known = registry().metrics
+    if callable(name):
+        return getattr(name, "__name__", type(name).__name__), name
+    if not isinstance(name, str):
+        raise InvalidOption(f"a metric is a name or a function of a record, not {show(name)}")
+    if code := code_name(name, known):
+        return code.name, load_code(code, "metric")
+    if name not in known:
+        raise UnknownName("metric", name, known)
+    return name, load_entry_point(known[name].entry_point)
 
 
 def _warn_of(metric: MetricSpec, error: BaseException) -> None:
@@ -103,7 +113,12 @@ def numbers(name: str, value: Any) -> dict[str, float]:
         return {}
     if isinstance(value, Mapping):
         return {f"{name}:{key}": float(number) for key, number in value.items()}
-    return {name: float(value)}
+    try:
+        return {name: float(value)}
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"metric {name!r} returned {show(value)}; return a number, numbers by key, or None"
+        ) from None
 
 
 def metric_of(name: str) -> MetricSpec | None:

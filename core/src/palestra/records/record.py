@@ -36,7 +36,7 @@ from palestra.kernel.simulator import Simulator
 from palestra.kernel.specs import EnvSpec
 from palestra.records.notebook import record_html, record_line
 from palestra.records.versions import versions_for
-from palestra.shaping import OWN, ShapedEpisode, open_episode
+from palestra.shaping import OWN, ShapedEpisode, open_recorded
 
 FORMAT = "palestra.episode/1"
 NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON preserves
@@ -508,10 +508,11 @@ def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterat
 
 def _restart(record: EpisodeRecord, game: Game[Any, Any], spec: EnvSpec | None) -> Episode:
     """An episode at the start of a record, with the same policy and rewards."""
-    return open_episode(
+    return open_recorded(
         game,
         record.seed,
         rewards=record.rewards_from,
+        terms=[step.rewards for step in record.steps],
         gamma=record.gamma,
         invalid=record.invalid,
         spec=spec,

@@ -29,7 +29,7 @@ from palestra.records.record import (
     read_action,
     record_episode,
 )
-from palestra.shaping import open_episode
+from palestra.shaping import open_recorded
 
 What = Literal["answer", "rules", "outcome", "returns", "mistakes", "error"]
 OWN = ("group", "parent", "branched_at")  # known only to the recorder
@@ -95,10 +95,11 @@ def rescore(record: EpisodeRecord, *, forfeit: bool = False) -> RescoredRecord:
     """
     try:
         spec = registry().environment(record.env)
-        episode = open_episode(
+        episode = open_recorded(
             load_game(spec, record.options),
             record.seed,
             rewards=record.rewards_from,
+            terms=[step.rewards for step in record.steps],
             gamma=record.gamma,
             invalid=record.invalid,
             spec=spec,

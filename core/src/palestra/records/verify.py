@@ -13,6 +13,7 @@ from palestra.kernel.errors import Divergence, PalestraError
 from palestra.kernel.game import Game
 from palestra.records.answers import counts_of
 from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord, record_episode, replay
+from palestra.shaping import are_installed
 
 # Fields known only to the recorder, which a replay takes on trust, whether filled or empty: what
 # was taken out of a record is as little known as what was put in.
@@ -66,7 +67,8 @@ def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[s
         _verify_step(number, kept, made)
     _verify_answers(record)
     _verify_mistakes(record)
-    names = ("seed", "options", *TRUSTED, "status", *TRUSTED_OF_TURNS, "unplayed")
+    shaped = () if are_installed(record.rewards_from) else ("rewards",)
+    names = ("seed", "options", *TRUSTED, "status", *TRUSTED_OF_TURNS, "unplayed", *shaped)
     return names if record.agents else (*names, "mistakes")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
+from palestra.code_names import code_version
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.registry import registry
 
@@ -24,11 +25,17 @@ def versions_for(*things: object) -> dict[str, str]:
 
 
 def versions_of_names(agents: Iterable[str] = (), rewards: Iterable[str] = ()) -> dict[str, str]:
-    """As `versions_for`, for agents and shapers by name; unknown names are left out."""
+    """As `versions_for`, for agents and shapers by name; unknown names are left out.
+
+    The version of a file that is named, as in "mine.py:Mine", is a digest of what is in it.
+    """
     known = registry()
+    agents, rewards = list(agents), list(rewards)
+    files = [code_version(name) for name in (*agents, *rewards)]
     named = [known.agents.get(name.partition(":")[0]) for name in agents]
     shapers = [known.rewards.get(name.partition(":")[0]) for name in rewards]
-    return versions_for(*(spec.entry_point for spec in (*named, *shapers) if spec))
+    found = versions_for(*(spec.entry_point for spec in (*named, *shapers) if spec))
+    return {name: version for one in (found, *files) for name, version in one.items()}
 
 
 def differing(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -23,7 +23,7 @@ from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
 from palestra.runner.runner import MAX_LIVE, Runner
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode, reward_name
 
 RUNNER_SETTINGS = ("invalid", "budgets", "live", "max_episode_steps", "move_seconds")
 
@@ -42,10 +42,10 @@ def stream(
     hooks: Iterable[object] = (),
     live: int = MAX_LIVE,
     max_episode_steps: int | None = None,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     move_seconds: float | None = None,
-    isolate: bool = False,
+    isolate: bool | None = None,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished, keeping none in memory.
@@ -78,11 +78,14 @@ def stream(
         seed=seed,
         agents=tuple(agent.name for agent in runner.agents),
         invalid=invalid,
-        rewards=tuple(rewards or ()),
+        rewards=tuple(map(reward_name, rewards or ())),
         gamma=gamma,
         max_episode_steps=max_episode_steps,
         move_seconds=move_seconds,
-        versions=versions_for(game, *runner.agents) | versions_of_names(rewards=rewards or ()),
+        versions=versions_for(game, *runner.agents)
+        | versions_of_names(
+            (agent.name for agent in runner.agents), map(reward_name, rewards or ())
+        ),
     )
     with RunFolder(out, plan, resume=resume, other_versions=other_versions) as folder:
         finished, begun = folder.read(runner.ledger)
@@ -114,11 +117,13 @@ def play(
     of palestra or of the plugins is refused, unless other_versions=True.
     invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
-    max_episode_steps: truncate longer episodes. rewards: names of step shapers to pay ("env": the
-    game's own) under the discount gamma (1.0). move_seconds: a seat that takes longer for a move
+    max_episode_steps: truncate longer episodes. rewards: step shapers to pay, by name, as code
+    ("mine.py:near") or as functions of a `Transition` ("env": the game's own), under the discount
+    gamma (1.0). move_seconds: a seat that takes longer for a move
     forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
-    isolate: each agent plays in a process of its own, which reaches nothing but its turns (False;
-    Linux): see `palestra.isolation`. An agent named by a file, as in "mine.py:Mine", always does.
+    isolate: each agent plays in a process of its own, which reaches nothing but its turns (Linux):
+    see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine"; with
+    False none does.
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     An exception of an agent, the game or a listener ends that episode only: its record has `error`,
@@ -147,10 +152,10 @@ def _open(
     agents: AgentLike | Sequence[AgentLike],
     seed: int,
     options: dict[str, Any],
-    isolate: bool,
+    isolate: bool | None,
 ) -> tuple[EnvSpec | None, Game[Any, Any], list[Agent]]:
     """Make the game with its options, and the agents at its seats."""
-    if isinstance(agents, str | Agent) or callable(agents):
+    if isinstance(agents, str) or not isinstance(agents, Sequence) or callable(agents):
         spec, game = open_game(env, options)
         agents = [agents] * game.num_players
     else:
@@ -159,7 +164,7 @@ def _open(
     return spec, game, _seat(agents, seed, isolate)
 
 
-def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool) -> list[Agent]:
+def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool | None) -> list[Agent]:
     """Open every agent once, each with its own random numbers."""
     made: dict[Any, Agent] = {}
     seated = []
@@ -185,7 +190,7 @@ def rollouts(
     seed: int = 0,
     start: Episode | None = None,
     parent: str = "",
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     hooks: Iterable[object] = (),
     **settings: Any,
@@ -217,7 +222,7 @@ def rollouts(
     unknown = {"episodes", "out", "resume", "other_versions"} & set(settings)
     if unknown:
         raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
-    isolate = settings.pop("isolate", False)
+    isolate = settings.pop("isolate", None)
     own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}
     spec, game, seated = _open(env, agents, seed, settings, isolate)
     if start is None:

@@ -15,6 +15,7 @@ import msgspec
 from palestra.agents.agent import (
     Agent,
     Decision,
+    LateAnswer,
     PartialDecisions,
     Turn,
     decision_problem,
@@ -22,6 +23,7 @@ from palestra.agents.agent import (
     plain_decision,
 )
 from palestra.agents.budget import Budget, Ledger, Usage
+from palestra.code_names import code_version
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
 from palestra.kernel.game import Game
@@ -40,7 +42,7 @@ from palestra.records.record import (
 from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 from palestra.time_limit import TimeUp, can_interrupt, time_limit
 
 MAX_LIVE = 256
@@ -72,7 +74,7 @@ class Runner:
         listeners: Listeners | None = None,
         live: int = MAX_LIVE,
         max_episode_steps: int | None = None,
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         move_seconds: float | None = None,
         root: Episode | None = None,
@@ -95,6 +97,7 @@ class Runner:
         self._running: list[RunningEpisode] = []
         self._finished = 0
         self.failures: list[Exception] = []
+        self._files = {k: v for agent in agents for k, v in code_version(agent.name).items()}
 
     def run(
         self, numbers: Iterable[int], begun: Mapping[int, EpisodeRecord] = MappingProxyType({})
@@ -231,6 +234,7 @@ class Runner:
             error=refused[-1].error if refused else "",
             tries=len(refused) if refused else 0,
             sibling=running.sibling,
+            move_seconds=self._move_seconds,
         )
         return PendingTurn(running, turn, agent, account)
 
@@ -287,7 +291,7 @@ class Runner:
             if is_stop(error):
                 raise
             if len(waiting) == 1:
-                self._fail(waiting[0].running, error)
+                self._failed_on(waiting[0], error)
                 return [None]
         # one turn may have made the whole call fail: call one by one
         return [self.decisions(agent, [pending])[0] for pending in waiting]
@@ -303,8 +307,15 @@ class Runner:
             if not problem:
                 return plain
             answer = InvalidOption(f"agent {pending.agent.name!r}: {problem}")
-        self._fail(pending.running, answer)
+        self._failed_on(pending, answer)
         return None
+
+    def _failed_on(self, pending: PendingTurn, error: BaseException) -> None:
+        """End the episode of a turn that an agent failed to answer."""
+        if isinstance(error, LateAnswer) and self._move_seconds is not None:
+            self._time_out(pending)
+        else:
+            self._fail(pending.running, error)
 
     def _time_out(self, pending: PendingTurn) -> None:
         running, why = pending.running, f"time of {self._move_seconds:g} s for a move is over"
@@ -458,9 +469,11 @@ class Runner:
     def _record(self, running: RunningEpisode) -> EpisodeRecord:
         names = [agent.name for agent in self.agents]
         try:
-            return record_episode(
+            record = record_episode(
                 running.episode, names, number=running.number, error=running.error
             )
+            record.versions |= self._files
+            return record
         except BaseException as error:
             self._fail(running, error)
             return failed_record(running.episode, names, number=running.number, error=running.error)

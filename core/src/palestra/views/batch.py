@@ -13,6 +13,7 @@ from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game
 from palestra.kernel.specs import EnvSpec
+from palestra.shaping import Shaper
 from palestra.views.opening import check_settings, open_for
 
 DEVICES = ("cpu", "cuda")
@@ -30,7 +31,7 @@ def make(
     random_seats: Sequence[int] = (),
     scripted_seats: Sequence[int] = (),
     max_episode_steps: int | None = None,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     **options: Any,
 ) -> Batch | CudaBatch | TextBatch:

@@ -8,7 +8,7 @@ from typing import Any
 from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
 from palestra.kernel.specs import EnvSpec
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 from palestra.views.opening import check_settings, open_for
 
 
@@ -18,7 +18,7 @@ def make(
     seed: int | None = None,
     invalid: str = "raise",
     compiled: bool | None = None,
-    rewards: Sequence[str] | None = None,
+    rewards: Sequence[str | Shaper] | None = None,
     gamma: float = 1.0,
     **options: Any,
 ) -> Episode:

@@ -19,7 +19,7 @@ from palestra.kernel.game import Game
 from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.registry import renderer
 from palestra.kernel.specs import EnvSpec
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 from palestra.views.opening import (
     RENDER_MODES,
     check_member,
@@ -63,7 +63,7 @@ class GymView(gymnasium.Env[Any, Any]):
         obs: str | None = None,
         invalid: str = "forfeit",
         compiled: bool | None = None,
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         render_mode: str | None = None,
         infos: str = "all",

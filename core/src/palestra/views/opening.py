@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "max_cycles": Count | None,
     "max_episode_steps": Count | None,
     "compiled": bool | None,
-    "rewards": str | Sequence[str] | None,
+    "rewards": str | Sequence[str | Callable[..., Any]] | None,
     "gamma": Annotated[float, Meta(ge=0, le=1)],
     "infos": Literal["all", "arrays"],
 }

@@ -15,7 +15,7 @@ from palestra.kernel.errors import InvalidOption, UnknownName
 from palestra.kernel.game import Game
 from palestra.kernel.registry import renderer
 from palestra.kernel.specs import EnvSpec
-from palestra.shaping import open_episode
+from palestra.shaping import Shaper, open_episode
 from palestra.views.opening import (
     MASKS,
     RENDER_MODES,
@@ -55,7 +55,7 @@ class SeatsView:
         pad_spaces: bool = False,
         invalid: str = "forfeit",
         compiled: bool | None = None,
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         render_mode: str | None = None,
         **options: Any,

@@ -20,6 +20,7 @@ from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName, sh
 from palestra.kernel.game import Game
 from palestra.kernel.registry import registry, renderer
 from palestra.kernel.specs import EnvSpec, load_entry_point
+from palestra.shaping import Shaper
 from palestra.views.gym import GymView
 from palestra.views.opening import OBSERVATIONS, check_seat, check_settings, open_for
 
@@ -69,7 +70,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         threads: int = 1,
         compiled: bool | None = None,
-        rewards: Sequence[str] | None = None,
+        rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         **options: Any,
     ) -> None:

@@ -30,7 +30,9 @@ def tournament_command(
     suite: Annotated[
         str, typer.Option(help="mars-train, mars-held-out, social, markets, web or all-offline.")
     ] = "",
-    agents: Annotated[str, typer.Option(help="Comma-separated, as in random,mcts.")] = "",
+    agents: Annotated[
+        str, typer.Option(help="Comma-separated, as in random,mcts or mine.py:NAME.")
+    ] = "",
     games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,
     store: Annotated[Path, typer.Option(help="File that keeps the results.")] = Path("arena.db"),
     settings: Annotated[

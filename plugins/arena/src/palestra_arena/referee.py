@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,9 +22,15 @@ from palestra import (
     make_agent,
     record_episode,
 )
-from palestra.agents.agent import PartialDecisions, decision_problem, plain_decision
+from palestra.agents.agent import (
+    PartialDecisions,
+    WrongAnswer,
+    decision_problem,
+    plain_decision,
+)
 from palestra.agents.fitting import check_agents
-from palestra.agents.making import file_of
+from palestra.agents.making import is_factory
+from palestra.code_names import file_of
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.episode import Truncate
 from palestra.kernel.errors import cause
@@ -42,7 +49,7 @@ from palestra_arena.trust.evidence import Evidence
 from palestra_arena.trust.faults import Faults
 from palestra_arena.trust.held_out import TrainedOn, seeds_trained_on, seen_before
 
-Factories = Mapping[str, Callable[[], Any]]
+Factories = Mapping[str, Any]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
 AGENT_STREAM = 0x5EA7  # separates agents' random numbers from the game's
 
@@ -89,6 +96,7 @@ class Guard(Agent):
         self, name: str, agent: Agent, clock: MutableSequence[float], watch: Watch
     ) -> None:
         self.name, self._agent, self._clock, self._watch = name, agent, clock, watch
+        self._warned = False
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         self._clock[ASKED] = turns[0].seat
@@ -97,7 +105,7 @@ class Guard(Agent):
         except AgentFailed as failure:
             self._clock[ASKED] = -1
             if len(turns) == 1:  # of several turns, the runner puts each again by itself
-                self._watch.failures.setdefault(turns[0].episode_id, failure)
+                self._fail(turns[0], failure)
             raise
         self._clock[ASKED] = -1
         decisions = [answer for answer in answers if isinstance(answer, Decision)]
@@ -105,8 +113,15 @@ class Guard(Agent):
             return decisions
         for turn, answer in zip(turns, answers, strict=True):
             if isinstance(answer, AgentFailed):
-                self._watch.failures.setdefault(turn.episode_id, answer)
+                self._fail(turn, answer)
         raise PartialDecisions(turns, answers)
+
+    def _fail(self, turn: Turn, failure: AgentFailed) -> None:
+        """Keep why a game is forfeited; warn once of an agent whose answers are of a wrong type."""
+        self._watch.failures.setdefault(turn.episode_id, failure)
+        if WrongAnswer.__name__ in failure.why and not self._warned:
+            self._warned = True
+            warnings.warn(f"{self.name} forfeits: {failure.why}", RuntimeWarning, stacklevel=2)
 
     def _answers(self, turns: Sequence[Turn]) -> list[Decision | AgentFailed]:
         """One answer per turn: a decision, or how the agent failed."""
@@ -169,7 +184,8 @@ def _action_problem(turn: Turn, decision: Decision) -> str:
 class Referee:
     """Plays matches one after another; games and agents stay loaded between them.
 
-    `factories` make agents that have no name of their own. `clock` has two numbers, which another
+    `factories` are agents that have no name of their own, or functions without arguments that make
+    them. `clock` has two numbers, which another
     process may read: see `STARTED` and `ASKED`.
     """
 
@@ -310,10 +326,10 @@ class Referee:
             self._trained += seeds_trained_on(name, agent)
         return self._agents[name]
 
-    def _made(self, name: str, make: Callable[[], Any] | None) -> Agent:
+    def _made(self, name: str, make: Any) -> Agent:
         chosen = self._settings
         if not (chosen.isolate or file_of(name)):
-            return make_agent(make() if make else name)
+            return make_agent(name if make is None else make() if is_factory(make) else make)
         limits = {"memory": chosen.agent_memory, "seconds": chosen.agent_seconds}
         agent = seat_agent(make or name, isolate=True, **limits)
         agent.name = name

@@ -47,7 +47,8 @@ def run_tournament(
 
     `store` is a file, which makes the tournament resumable: every game is kept as soon as it is
     over, and a later run with the same settings resumes it. `agents` maps names used in
-    the settings to functions that return an agent; with workers they must be importable.
+    the settings to agents, as in `make_agent`, or to functions without arguments that return one;
+    with workers they must be importable.
     `progress` is called with games done, games known of so far, and the last result. A store that
     was begun with other versions of palestra or of the plugins is refused, unless `other_versions`.
     """

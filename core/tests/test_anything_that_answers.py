@@ -1,0 +1,368 @@
+"""Functions, coroutine functions, async generators and objects are agents."""
+
+import asyncio
+import functools
+import gc
+import threading
+import time
+import warnings
+
+import numpy as np
+import palestra
+import pytest
+from palestra import Decision, WrongAnswer
+from palestra.agents import awaiting
+
+TICTACTOE, NEGOTIATION, MATRIX = "games/TicTacToe-v0", "text/Negotiation-v0", "games/MatrixGame-v0"
+
+
+def first(turn):
+    return turn.legal_actions[0]
+
+
+async def first_later(turn):
+    await asyncio.sleep(0)
+    return turn.legal_actions[0]
+
+
+async def first_at_last(turn):
+    yield "thinking"
+    await asyncio.sleep(0)
+    yield turn.legal_actions[0]
+
+
+class Acts:
+    def act(self, turn):
+        return first(turn)
+
+
+class ActsLater:
+    async def act(self, turn):
+        return await first_later(turn)
+
+
+class Called:
+    def __call__(self, turn):
+        return first(turn)
+
+
+class CalledLater:
+    async def __call__(self, turn):
+        return await first_later(turn)
+
+
+class StreamsLater:
+    async def act(self, turn):
+        async for one in first_at_last(turn):
+            yield one
+
+
+AGENTS = {
+    "function": first,
+    "lambda": lambda turn: first(turn),
+    "partial": functools.partial(lambda place, turn: turn.legal_actions[place], 0),
+    "coroutine function": first_later,
+    "function that returns a coroutine": lambda turn: first_later(turn),
+    "partial of a coroutine function": functools.partial(first_later),
+    "async generator": first_at_last,
+    "act": Acts(),
+    "async act": ActsLater(),
+    "__call__": Called(),
+    "async __call__": CalledLater(),
+    "async generator act": StreamsLater(),
+    "bound method": Acts().act,
+    "class": Acts,
+    "text": lambda turn: turn.legal_texts[0],
+    "numpy integer": lambda turn: np.int16(first(turn)),
+    "array of no dimension": lambda turn: np.array(first(turn)),
+    "decision": lambda turn: Decision(first(turn)),
+    "decision with text": lambda turn: Decision(text=turn.legal_texts[0]),
+}
+
+
+@pytest.fixture(scope="module")
+def known():
+    """What the agent `first` plays."""
+    records = palestra.play(TICTACTOE, agents=["first", "random"], episodes=3, seed=5)
+    return [[turn.action for turn in record.turns] for record in records]
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_it_plays_as_the_agent_it_imitates(agent, known):
+    records = palestra.play(TICTACTOE, agents=[agent, "random"], episodes=3, seed=5)
+    assert [[turn.action for turn in record.turns] for record in records] == known
+    assert not any(record.error or sum(record.mistakes) for record in records)
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_it_is_an_opponent_in_every_view(agent):
+    env = palestra.make(TICTACTOE, opponents=agent, seat=1)
+    env.reset(seed=1)
+    assert env.action_masks().tolist() == [False] + [True] * 8
+    env.close()
+
+
+@pytest.mark.parametrize("agent", [first, Acts(), first_later, ActsLater()])
+def test_one_agent_sits_at_every_seat(agent):
+    (record,) = palestra.play(TICTACTOE, agents=agent)
+    assert [turn.action for turn in record.turns] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_an_action_of_a_text_game_is_an_answer():
+    async def walk(turn):
+        return turn.parse("Walk()")
+
+    (record,) = palestra.play(NEGOTIATION, agents=[walk, "negotiator"])
+    assert record.turns[0].text == "Walk()"
+
+
+async def nested(turn):
+    return first_later(turn)
+
+
+async def silent_generator(turn):
+    return
+    yield
+
+
+def generator(turn):
+    yield first(turn)
+
+
+WRONG = {
+    "None": lambda turn: None,
+    "coroutine of a coroutine": nested,
+    "decision of a coroutine": lambda turn: Decision(first_later(turn)),
+    "dict": lambda turn: {"move": 0},
+    "float": lambda turn: 0.0,
+    "numpy float": lambda turn: np.float64(0),
+    "bool": lambda turn: True,
+    "numpy bool": lambda turn: np.True_,
+    "list": lambda turn: [0],
+    "array": lambda turn: np.array([0]),
+    "bytes": lambda turn: b"0",
+    "tuple": lambda turn: (0,),
+    "generator": generator,
+    "function": lambda turn: first,
+    "empty decision": lambda turn: Decision(),
+    "async generator without a value": silent_generator,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("env", [TICTACTOE, NEGOTIATION, MATRIX])
+def test_a_wrong_return_is_named_at_once(wrong, env):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # "never awaited" among them
+        with pytest.raises(WrongAnswer) as raised:
+            palestra.play(env, agents=[wrong, "random"], episodes=3)
+        gc.collect()
+    said = str(raised.value)
+    assert "return the number of a move (an int), its text (a str), or a palestra.Decision" in said
+    assert "returned" in said
+
+
+@pytest.mark.parametrize("wrong", [5, None, {"act": 1}, [["random", "random"], "random"], object()])
+def test_what_cannot_answer_is_no_agent(wrong):
+    with pytest.raises(palestra.InvalidOption, match="a function of a turn"):
+        palestra.make_agent(wrong)
+
+
+def test_the_reason_is_on_the_record_beside_games_that_end_well():
+    asked = []
+
+    def sometimes(turn):
+        asked.append(turn)
+        return first(turn) if len(asked) > 1 else None
+
+    with pytest.warns(RuntimeWarning, match="WrongAnswer: agent 'sometimes' returned None"):
+        records = palestra.play(TICTACTOE, agents=[sometimes, "random"], episodes=3)
+    assert [bool(record.error) for record in records] == [True, False, False]
+    assert "returned None" in records[0].outcome.reason
+
+
+def test_an_exception_costs_its_own_game_and_is_asked_once():
+    asked = []
+
+    async def fails(turn):
+        asked.append(turn.episode_id)
+        second = len(asked) == 2
+        await asyncio.sleep(0)
+        if second:
+            raise LookupError("no book")
+        return first(turn)
+
+    with pytest.warns(RuntimeWarning, match="LookupError: 'no book'|LookupError: no book"):
+        records = palestra.play(TICTACTOE, agents=[fails, "random"], episodes=4)
+    assert [bool(record.error) for record in records] == [False, True, False, False]
+    assert len(asked) == sum(1 for r in records for t in r.turns if t.seat == 0) + 1
+
+
+@pytest.mark.parametrize("stop", [SystemExit(3), asyncio.CancelledError(), GeneratorExit()])
+def test_what_would_end_the_loop_ends_one_game(stop):
+    async def leaves(turn):
+        raise stop
+
+    with pytest.raises(RuntimeError, match=type(stop).__name__):
+        palestra.play(TICTACTOE, agents=[leaves, "random"])
+    assert palestra.play(TICTACTOE, agents=[first_later, "random"])[0].outcome
+
+
+def waits(seconds):
+    async def act(turn):
+        await asyncio.sleep(seconds)
+        return first(turn)
+
+    return act
+
+
+def test_waiting_games_are_awaited_together():
+    def took(episodes):
+        started = time.perf_counter()
+        palestra.play(TICTACTOE, agents=[waits(0.05), "first"], episodes=episodes)
+        return time.perf_counter() - started
+
+    took(1)
+    assert took(32) < 2.5 * took(1)
+
+
+def test_no_more_are_awaited_than_the_limit():
+    now, most = 0, 0
+
+    async def counts(turn):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        return first(turn)
+
+    agent = palestra.FunctionAgent(counts, concurrency=3)
+    palestra.play(TICTACTOE, agents=[agent, "first"], episodes=12)
+    assert most == 3
+    with pytest.raises(palestra.InvalidOption, match="concurrency is 1 or more, not 0"):
+        palestra.FunctionAgent(counts, concurrency=0)
+
+
+def test_a_hanging_coroutine_loses_by_itself_and_is_cancelled():
+    cancelled, asked = [], []
+
+    async def hangs_once(turn):
+        asked.append(turn)
+        if len(asked) == 3:
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                cancelled.append(turn)
+                raise
+        return first(turn)
+
+    records = palestra.play(TICTACTOE, agents=[hangs_once, "first"], episodes=6, move_seconds=0.5)
+    assert [record.outcome.results[0] for record in records].count("forfeit") == 1
+    assert "time of 0.5 s for a move is over" in records[2].outcome.reason
+    assert len(cancelled) == 1
+    assert not any(record.error for record in records)
+    assert len(asked) == sum(1 for r in records for t in r.turns if t.seat == 0) + 1 - sum(
+        1 for t in records[2].turns if t.seat == 0
+    )
+
+
+def test_a_coroutines_own_timeout_is_its_failure():
+    async def impatient(turn):
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(5)
+
+    with pytest.raises(TimeoutError):
+        palestra.play(TICTACTOE, agents=[impatient, "first"], move_seconds=5)
+
+
+def test_a_coroutine_that_blocks_the_loop_costs_its_game_alone():
+    async def blocks(turn):
+        time.sleep(2)
+        return first(turn)
+
+    (record,) = palestra.play(TICTACTOE, agents=[blocks, "first"], move_seconds=0.2)
+    assert record.outcome.results[0] == "forfeit"
+    started = time.perf_counter()
+    palestra.play(TICTACTOE, agents=[first_later, "first"])
+    assert time.perf_counter() - started < 1
+
+
+def test_an_interruption_cancels_everything(monkeypatch):
+    cancelled = []
+
+    async def hangs(turn):
+        try:
+            await asyncio.sleep(600)
+        finally:
+            cancelled.append(turn)
+
+    def interrupt():
+        time.sleep(0.3)
+        import _thread
+
+        _thread.interrupt_main()
+
+    threading.Thread(target=interrupt).start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KeyboardInterrupt):
+            palestra.play(
+                TICTACTOE,
+                agents=[palestra.FunctionAgent(hangs, concurrency=2), "first"],
+                episodes=5,
+            )
+        gc.collect()
+    assert len(cancelled) == 2  # the others had not begun
+
+
+def test_it_plays_inside_a_running_loop():
+    async def notebook():
+        return palestra.play(TICTACTOE, agents=[first_later, "first"], episodes=2)
+
+    assert len(asyncio.run(notebook())) == 2
+
+
+def test_a_client_of_the_loop_serves_several_runs():
+    loops = set()
+
+    async def notes(turn):
+        loops.add(asyncio.get_running_loop())
+        return first(turn)
+
+    for _ in range(3):
+        palestra.play(TICTACTOE, agents=[notes, "first"])
+    assert len(loops) == 1
+    assert not any(loop.is_closed() for loop in loops)
+
+
+def test_the_loop_is_closed_at_exit():
+    awaiting.await_all([asyncio.sleep(0)])
+    thread = awaiting._current
+    awaiting._close()
+    awaiting._forget()
+    assert thread._loop.is_closed()
+    assert not thread._thread.is_alive()
+
+
+def test_an_object_is_seeded_told_to_forget_and_closed():
+    told = []
+
+    class Whole:
+        name = "whole"
+
+        async def act(self, turn):
+            return first(turn)
+
+        def reseed(self, seed):
+            told.append(("reseed", seed))
+
+        def forget(self, episode_key):
+            told.append("forget")
+
+        async def close(self):
+            told.append("close")
+
+    (record,) = palestra.play(TICTACTOE, agents=[Whole(), "first"], seed=9)
+    assert told == [("reseed", 9), "forget", "close"]
+    assert record.agents[0] == "whole"
