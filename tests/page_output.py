@@ -47,19 +47,19 @@ def _pattern(line: str) -> str:
 
 
 def check_page(page: Path, folder: Path) -> None:
-    """Run a page in an empty folder: commands one by one, all Python as one file.
+    """Run a page in an empty folder: commands one by one, all Python as one file, mine.py.
 
     Fails where a command fails, prints something else than is shown, or a player forfeits.
     """
     found = blocks(page)
+    python = [block for block in found if block.language == "python"]
+    script = folder / "mine.py"
+    script.write_text(f'print("{BETWEEN}")\n'.join(block.code for block in python), "utf-8")
     for block in found:
         if block.language == "shell":
             printed = "".join(_run(folder, *_words(line)) for line in block.code.splitlines())
             _compare(block, printed)
-    python = [block for block in found if block.language == "python"]
     if python:
-        script = folder / "as_read.py"
-        script.write_text(f'print("{BETWEEN}")\n'.join(block.code for block in python), "utf-8")
         printed = _run(folder, sys.executable, str(script)).split(f"{BETWEEN}\n")
         for block, text in zip(python, printed, strict=True):
             _compare(block, text)

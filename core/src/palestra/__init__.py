@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import Meta
 
-from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn, WrongAnswer
+from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
+from palestra.agents.answers import WrongAnswer
 from palestra.agents.budget import Budget, Usage
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent

@@ -5,7 +5,6 @@ The agents themselves are plugins; this is what they share and how they are name
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ import msgspec
 import numpy as np
 from typing_extensions import TypeVar
 
+from palestra.agents.answers import WrongAnswer, discard, is_awaited
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.kernel.episode import Episode
@@ -306,25 +306,6 @@ class Agent(ABC):
 
     def close(self) -> None:  # noqa: B027 - most agents hold nothing
         """The run is over; free models and connections."""
-
-
-class WrongAnswer(PalestraError, TypeError):
-    """A function or object that plays returned what is no answer to a turn."""
-
-
-class LateAnswer(PalestraError):
-    """A coroutine took longer than its turn may take."""
-
-
-def is_awaited(value: object) -> bool:
-    """Whether a value is a coroutine, another awaitable, or an async generator."""
-    return inspect.isawaitable(value) or inspect.isasyncgen(value)
-
-
-def discard(value: object) -> None:
-    """Close a coroutine that nobody will await."""
-    if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
-        value.close()
 
 
 class FunctionAgent(Agent):

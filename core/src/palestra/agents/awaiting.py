@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from palestra.agents.agent import LateAnswer, discard
+from palestra.agents.answers import LateAnswer, discard
 from palestra.kernel.errors import cause
 
 GRACE = 1.0  # seconds in which cancelled coroutines are to end

@@ -15,13 +15,13 @@ import msgspec
 from palestra.agents.agent import (
     Agent,
     Decision,
-    LateAnswer,
     PartialDecisions,
     Turn,
     decision_problem,
     memory_keys,
     plain_decision,
 )
+from palestra.agents.answers import LateAnswer
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.code_names import code_version
 from palestra.kernel.episode import Episode

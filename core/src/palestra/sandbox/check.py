@@ -32,7 +32,10 @@ CLOCKS = ("now", "today", "utcnow")
 BASES = ("mro", "register")  # lead to classes that no module hands out, and into patterns
 TEMPLATES = ("format", "format_map")  # may be called, which is checked then; not matched
 # A pattern such as Point(x, y) reads attributes that the class names, and not the program's text
-WHOLE = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
+WHOLE = (
+    *("bool", "bytearray", "bytes", "dict", "float", "frozenset"),
+    *("int", "list", "set", "str", "tuple"),
+)
 LEGAL = (
     f"Python without underscored names and attributes, that imports at most {', '.join(MODULES)}"
 )

@@ -24,10 +24,10 @@ from palestra import (
 )
 from palestra.agents.agent import (
     PartialDecisions,
-    WrongAnswer,
     decision_problem,
     plain_decision,
 )
+from palestra.agents.answers import WrongAnswer
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
 from palestra.code_names import file_of

@@ -142,8 +142,8 @@ def lines_of(code: str, name: str, size: int, seed: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def measure(code: str, name: str, size: int, seed: int) -> tuple[tuple[int, int], ...]:
-    """The sizes of the compared arguments, and how many lines a program executes on each."""
+def measure(code: str, name: str, size: int, seed: int = 0) -> tuple[tuple[int, int], ...]:
+    """Sizes of arguments, and how many lines a program executes on each."""
     found = []
     for number in range(COMPARED):
         argument = argument_of(name, max(16, size >> number), seed, number)
@@ -309,7 +309,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
 
     def _told(self, state: SpeedState, code: str) -> str:
         """How many lines a program executes by size, and how fast they grow."""
-        measured = measure(code, state.kernel, self.size, state.seed)
+        measured = measure(code, state.kernel, self.size)  # not the arguments that are hidden
         counts = [f"{lines} lines at size {size}" for size, lines in measured]
         rate = growth(measured)
         grows = "" if rate is None else f", so that they grow as size to the power {rate:.1f}"
@@ -407,14 +407,9 @@ class FastCode(Talking, TaskGame[SpeedState]):
         return shared_end(score, self.num_players, " ".join(reasons), facts)
 
     def determinize(self, state: SpeedState, seat: int, rng: Rng) -> SpeedState:
-        """Draw other arguments and other functions to come.
-
-        A judge reads lines that follow from the arguments, so theirs stay while they judge.
-        """
+        """Draw other arguments and other functions to come."""
         copy = self.copy_for(state, seat)
-        if seat == CODER or not state.judged:
-            copy.seed = rng.word()
-        copy.hidden = rng.word()
+        copy.seed, copy.hidden = rng.word(), rng.word()
         copy.coming = self._others(rng, [*(w.kernel for w in state.works), state.kernel])
         return copy
 

@@ -52,6 +52,7 @@ from palestra_web.support.orders import (
     Wish,
     apply_wish,
     draw_accounts,
+    draw_order,
     draw_orders,
     draw_wish,
     is_allowed,
@@ -409,7 +410,7 @@ class SupportDesk(Talking, Website):
         return other
 
     def _redraw_books(self, data: SupportDay, seat: int, rng: Rng) -> None:
-        """Another day in which a seat has the same order, name and chat."""
+        """Another day in which a seat has the same name and chat, and ordered the same thing."""
         day = self.begin(rng)
         wish = {CUSTOMER: data.wish, IMPOSTOR: data.plot}.get(seat)
         if wish is not None:
@@ -420,7 +421,11 @@ class SupportDesk(Talking, Website):
             code = me.code if seat == CUSTOMER else accounts[own.owner].code
             accounts[own.owner] = msgspec.structs.replace(me, code=code)
             day.accounts = tuple(accounts)
-            day.first = tuple(own if o.number == own.number else o for o in day.first)
+            for _ in range(100):
+                drawn = draw_order(rng, own.number, own.owner, own.item)
+                if drawn.size != wish.value and (seat == CUSTOMER or is_allowed(drawn, wish)):
+                    break
+            day.first = tuple(drawn if o.number == own.number else o for o in day.first)
         if seat == SUPPORT:
             named = zip(day.accounts, data.accounts, strict=True)
             day.accounts = tuple(msgspec.structs.replace(a, name=mine.name) for a, mine in named)

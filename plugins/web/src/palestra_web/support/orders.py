@@ -77,14 +77,15 @@ def draw_accounts(rng: Rng) -> tuple[Account, ...]:
 
 def draw_orders(rng: Rng, accounts: int) -> tuple[Order, ...]:
     """Two orders for each account."""
-    return tuple([_order(rng, 100 + n, n // 2) for n in range(2 * accounts)])
+    return tuple([draw_order(rng, 100 + n, n // 2) for n in range(2 * accounts)])
 
 
-def _order(rng: Rng, number: int, owner: int) -> Order:
+def draw_order(rng: Rng, number: int, owner: int, item: str = "") -> Order:
+    """An order of an account; the item is drawn unless it is given."""
     status = rng.choice(STATUSES[:3])
     days = rng.between(1, 60) if status == "delivered" else 0
     address = f"{rng.between(1, 99)} {rng.choice(STREETS)}"
-    return Order(number, owner, rng.choice(ITEMS), rng.choice(SIZES), address, status, days)
+    return Order(number, owner, item or rng.choice(ITEMS), rng.choice(SIZES), address, status, days)
 
 
 def draw_wish(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
