@@ -426,6 +426,28 @@ def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
     assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
 
 
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("seed", range(3))
+def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None:
+    def paid(words: str) -> tuple[float, str]:
+        episode = palestra.Episode(Counselling(sessions=1, length=6), seed)
+        while not episode.over:
+            episode.act({0: Say(move, words)})
+        return episode.returns[0], str(episode.outcome and episode.outcome.reason)
+
+    assert paid("Shut up.") == paid("That sounds heavy.")
+    assert "No words were read" in paid("Shut up.")[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"depth": "deep"}, {"num_players": 2}])
+def test_who_is_paid_for_moves_is_told_that_words_are_not_read(options: dict[str, Any]) -> None:
+    game = Counselling(**options)
+    assert "neither the seeker nor the score reads your words" in game.rules_for(0)
+    assert game.reward_terms == ("choice_of_moves",)
+    if game.num_players == 2:
+        assert "harmful move" not in game.rules_for(1)  # the seeker is not told how moves are paid
+
+
 # Incidents
 
 
