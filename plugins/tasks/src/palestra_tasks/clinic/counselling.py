@@ -23,8 +23,8 @@ a player speaks as the seeker: they read profile, emotion and the complaint that
 choose the words, while the rules decide how they feel.
 
 What is scored is the choice of moves: the share of complaints voiced, less 0.05 for each harmful
-move, paid as the term `choice_of_moves`. No rule reads the words, so a kind move with unkind words is
-paid as a kind move. To score the words as well, give the episodes to a model through the reward
+move, paid as the term `choice_of_moves`. No rule reads the words, so a kind move with unkind words
+is paid as a kind move. To score the words as well, give the episodes to a model through the reward
 `judge` with `pays="product"`: what the game paid times the judge's grade, so that pay needs both.
 
 Checked: the emotion chain's frequencies against its stated chances, and with `depth="deep"` against
@@ -279,8 +279,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
             f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, "
             "Close() ends the session. You are paid the share of the seeker's complaints that are "
-            "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves count "
-            "for this: neither the seeker nor the score reads your words."
+            "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves "
+            "count for this: neither the seeker nor the score reads your words."
         )
 
     @property
