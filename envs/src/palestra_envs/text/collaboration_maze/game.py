@@ -185,6 +185,8 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     then 1 + its place in `LINES`, or 1 + their number for other words); and the turn.
     """
 
+    rules_text = f"{TEAM_RULES.rstrip()} {STEPS_RULES}"  # of the default; see `rules_for`
+
     num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 2
     rows: Annotated[
         int, Meta(ge=SHORTEST, le=LONGEST, description="rows of the maze, in cells")
