@@ -274,8 +274,8 @@ def test_unknown_languages_are_named() -> None:
 @pytest.mark.parametrize(
     ("options", "written", "unwritten"),
     [
-        ({}, "to='player_2'", "Address("),
-        ({"whispers": False}, "Say(text=", "to='player_2'"),
+        ({}, "to='player_1'", "Address("),
+        ({"whispers": False}, "Say(text=", "to='player_1'"),
         ({"speakers": "named"}, "next='player_1'", "Say("),
     ],
 )
