@@ -257,8 +257,9 @@ def test_the_oracle_refuses_more_than_one_robot_and_says_what_to_do() -> None:
         FetchOracle().act([Turn(Episode(Fetch(num_players=2), 0, compiled=False), 0)])
 
 
-def test_the_full_search_refuses_houses_that_take_too_long() -> None:
-    game = Fetch()
+@pytest.mark.parametrize("options", [*SPLITS[:4], {"num_spots": 5, "distractors": 0}])
+def test_the_full_search_refuses_houses_that_take_too_long(options: dict[str, Any]) -> None:
+    game = Fetch(**options)
     spots, looks, _ = known_by(game, game.observe(game.initial_state(0), 0))
-    with pytest.raises(InvalidOption, match="not 625; use Lookahead"):
+    with pytest.raises(InvalidOption, match="up to 4 spots and 27 memories"):
         Plan(game, spots, looks)

@@ -31,6 +31,7 @@ from palestra_envs.grid.fetch.game import (
 
 Knowledge = tuple[int, ...]  # by spot: what is there, or UNKNOWN
 UNKNOWN = -2
+MOST_SPOTS = 4
 MOST_MEMORIES = 27  # that a recall may show, for a search over all that can be known
 RULED_OUT = -3  # in `Lookahead`: a spot that has no mug that fits
 LOOKS, MEMORIES = 2, 8
@@ -48,8 +49,9 @@ class Plan:
     def __init__(self, game: Fetch, spots: Sequence[int], looks: Sequence[Sequence[int]]) -> None:
         if not is_small(game):
             raise InvalidOption(
-                f"Plan searches up to {MOST_MEMORIES} memories (num_spots ** (distractors + 1)), "
-                f"not {game.num_spots**game.num_mugs}; use Lookahead, or play split='small'"
+                f"Plan searches up to {MOST_SPOTS} spots and {MOST_MEMORIES} memories, "
+                f"num_spots ** (distractors + 1), not {game.num_spots} and {game.num_spots**game.num_mugs}; use "
+                "Lookahead, or play split='small'"
             )
         self._game, self._spots, self._looks = game, list(spots), list(looks)
         self.best = cache(self._best)
@@ -254,7 +256,8 @@ class Lookahead:
 
 def is_small(game: Fetch) -> bool:
     """Whether all that can be known in a house can be searched in seconds."""
-    return bool(game.num_spots**game.num_mugs <= MOST_MEMORIES)
+    few = game.num_spots**game.num_mugs <= MOST_MEMORIES
+    return bool(few and game.num_spots <= MOST_SPOTS)
 
 
 def ruled(mug: int, wanted: tuple[int, ...]) -> int:
