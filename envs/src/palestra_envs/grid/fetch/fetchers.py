@@ -50,8 +50,8 @@ class Plan:
         if not is_small(game):
             raise InvalidOption(
                 f"Plan searches up to {MOST_SPOTS} spots and {MOST_MEMORIES} memories, "
-                f"num_spots ** (distractors + 1), not {game.num_spots} and {game.num_spots**game.num_mugs}; use "
-                "Lookahead, or play split='small'"
+                f"num_spots ** (distractors + 1), not {game.num_spots} and "
+                f"{game.num_spots**game.num_mugs}; use Lookahead, or play split='small'"
             )
         self._game, self._spots, self._looks = game, list(spots), list(looks)
         self.best = cache(self._best)
