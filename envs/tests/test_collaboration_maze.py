@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import combinations
 from typing import Any
@@ -360,27 +361,85 @@ def test_a_cartographer_plays_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("dialogue", "route"),
     [
-        ([(0, "Move: north"), (1, "Agreed.")], ["north"]),
-        ([(0, "Move: north"), (1, "Hm, what is in row 2?")], []),
-        ([(0, "Move: north"), (1, "No, that is a wall. Move: east"), (0, "OK")], ["east"]),
-        ([(0, "Move: north"), (1, "No."), (0, "Yes?")], []),
-        ([(0, "Moves: east, east, south"), (1, "Sounds good!")], ["east", "east", "south"]),
-        ([(0, "Go: (3, 4), (3, 5)"), (1, "Go: (3, 4), (3, 5)")], ["south", "east"]),
-        ([(0, "Go: row 2, column 5"), (1, "Yes")], ["east"]),
-        ([(0, "Go: (5, 5)"), (1, "Yes")], []),  # out of reach from row 2, column 4
-        ([(0, "I agree."), (1, "Move: west"), (1, "Agreed."), (0, "Agreed.")], ["west"]),
-        ([(0, "The way to the north is open."), (1, "Agreed.")], []),
-        ([(0, "Move: north"), (1, "Yes"), (1, "Move: north"), (0, "I do not agree.")], ["north"]),
+        ([(0, "Propose: north"), (1, "Agree")], ["north"]),
+        ([(0, "Row 2 is open.\nPropose: north"), (1, "I see.\n agree. \nAnd then?")], ["north"]),
+        ([(0, "Propose: north"), (1, "Propose: east"), (0, "Agree")], ["east"]),
+        ([(0, "propose: East, east , SOUTH."), (1, "AGREE")], ["east", "east", "south"]),
+        ([(0, "Propose: west"), (1, "Propose: west")], ["west"]),
+        ([(0, "Propose: west"), (1, "Agree\nPropose: south"), (0, "Agree")], ["west", "south"]),
+        ([(0, "Agree"), (1, "Propose: west"), (1, "Agree"), (0, "Agree")], ["west"]),
+        ([(0, "Propose: north"), (0, "Agree")], []),
+        ([(0, "I would not propose: north"), (1, "Agree")], []),
+        ([(0, "Move: north"), (1, "Agree")], []),
+        ([(0, "Propose: north then east"), (1, "Agree")], []),
     ],
 )
-def test_the_route_is_what_both_said(dialogue: list[tuple[int, str]], route: list[str]) -> None:
+def test_the_route_is_what_both_proposed_or_agreed_to(
+    dialogue: list[tuple[int, str]], route: list[str]
+) -> None:
     assert read_route(dialogue, (1, 3), 2) == route
 
 
+def drawn_map(episode: Episode, seat: int) -> str:
+    return str(episode.describe(seat).split("Your map:\n")[1].split("\nThere is")[0])
+
+
+WORDS = (
+    "Agreed, there is no wall there.",
+    "Yes, row 2 column 1 is not a wall.",
+    "Let's do that.",
+    "No, wait! I disagree. Stop.",
+    "I agree.",
+    "I do not agree",
+    "Do not propose: west",
+    "OK. Sounds good. Go: south. Move: east",
+)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_free_words_neither_agree_nor_cancel(words: str) -> None:
+    start: list[tuple[int, str]] = [(0, "Propose: south"), (1, words)]
+    assert read_route(start, (0, 0), 2) == []
+    assert read_route([*start, (1, "Agree")], (0, 0), 2) == ["south"]
+    assert read_route([(0, "Propose: south"), (1, f"{words}\nAgree")], (0, 0), 2) == ["south"]
+
+
+@pytest.mark.parametrize("line", ["Propose: up", "Propose:", "propose: north and east"])
+def test_a_proposal_without_steps_is_refused_with_what_is_accepted(line: str) -> None:
+    episode = small(protocol="dialogue")
+    with pytest.raises(InvalidAction, match=r"north, south, west, east, as in 'Propose: north"):
+        episode.act({0: Say(text=f"I see a wall.\n{line}")})
+
+
 def test_three_must_all_agree() -> None:
-    said = [(0, "Move: north"), (1, "Agreed."), (2, "What is there?"), (2, "Okay.")]
+    said = [(0, "Propose: north"), (1, "Agree"), (2, "What is there?"), (2, "Agree")]
     assert read_route(said[:3], (1, 3), 3) == []
     assert read_route(said, (1, 3), 3) == ["north"]
+
+
+@pytest.mark.parametrize("protocol", ["steps", "dialogue"])
+@pytest.mark.parametrize("maps", [1, 2, 3])
+@pytest.mark.parametrize("walls", ["end", "stay"])
+def test_one_player_reads_nothing_of_others(protocol: str, maps: int, walls: str) -> None:
+    game = CollaborationMaze(num_players=1, protocol=protocol, solo_maps=maps, walls=walls)
+    episode = Episode(game, 2)
+    told = game.rules_for(0) + episode.prompt(0, 0)
+    assert not re.search(r"players|\beach of you|\ball\b(?! of it)|other player|agree", told, re.I)
+    assert (f"{maps} maps" in told) == (maps > 1)
+
+
+@pytest.mark.parametrize("protocol", ["steps", "dialogue"])
+@pytest.mark.parametrize("seats", [2, 3])
+def test_every_seat_of_a_team_reads_the_rules_of_a_team_and_its_own_map(
+    protocol: str, seats: int
+) -> None:
+    game = CollaborationMaze(num_players=seats, protocol=protocol)
+    episode = Episode(game, 2)
+    for seat in range(seats):
+        assert f"There are {seats} players" in game.rules_for(seat)
+        assert drawn_map(episode, seat) in episode.prompt(seat, 0)
+        others = [s for s in range(seats) if s != seat]
+        assert not any(drawn_map(episode, s) in episode.prompt(seat, 0) for s in others)
 
 
 def talked(*said: str, **options: Any) -> Episode:
@@ -395,12 +454,12 @@ def talked(*said: str, **options: Any) -> Episode:
 @pytest.mark.parametrize(
     ("said", "walls", "paid"),
     [
-        (("Moves: east, south, east, south", "Agreed."), "end", 1),
-        (("Moves: east, south, south", "Agreed."), "end", 0.75),
-        (("Moves: east, east, south", "Agreed."), "end", 0.25),
-        (("Moves: south, east, south, east, south", "Agreed."), "end", 0),  # the first is a wall
-        (("Moves: south, east, south, east, south", "Agreed."), "stay", 1),
-        (("Moves: east, south", "Agreed.", "Moves: east, south", "I see."), "end", 0.5),
+        (("Propose: east, south, east, south", "Agree"), "end", 1),
+        (("Propose: east, south, south", "Agree"), "end", 0.75),
+        (("Propose: east, east, south", "Agree"), "end", 0.25),
+        (("Propose: south, east, south, east, south", "Agree"), "end", 0),  # the first is a wall
+        (("Propose: south, east, south, east, south", "Agree"), "stay", 1),
+        (("Propose: east, south", "Agree", "Propose: east, south", "I see."), "end", 0.5),
         (("Where to?", "No idea."), "end", 0),
     ],
 )
@@ -417,8 +476,8 @@ def test_the_marker_walks_what_was_agreed_on(
 def test_who_finishes_alone_waits_for_the_other() -> None:
     episode = small(protocol="dialogue")
     episode.act({0: Finish()})
-    episode.act({1: Say(text="Move: east")})
-    episode.act({0: Say(text="Agreed.")})
+    episode.act({1: Say(text="Propose: east")})
+    episode.act({0: Say(text="Agree")})
     episode.act({1: Finish()})
     assert not episode.over
     episode.act({0: Finish()})
@@ -428,9 +487,9 @@ def test_who_finishes_alone_waits_for_the_other() -> None:
 
 def test_a_dialogue_hides_the_others_map_and_the_route_until_it_is_over() -> None:
     episode = small(protocol="dialogue")
-    episode.act({0: Say(text="Moves: east, south")})
-    assert "Moves: east, south" in episode.prompt(1, 0)
-    assert "Propose" not in episode.prompt(1, 0) + episode.game.rules_for(1)
+    episode.act({0: Say(text="Propose: east, south")})
+    assert "Propose: east, south" in episode.prompt(1, 0)
+    assert "Propose(" not in episode.prompt(1, 0) + episode.game.rules_for(1)
     assert "row 1  M?#" in episode.describe(1)  # seat 1 sees the last cell of the first row
     assert "row 1  M.?" in episode.describe(0)
 

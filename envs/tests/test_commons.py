@@ -274,9 +274,9 @@ def test_unknown_languages_are_named() -> None:
 @pytest.mark.parametrize(
     ("options", "written", "unwritten"),
     [
-        ({}, "to='player_2'", "Address("),
-        ({"whispers": False}, "Say(text=", "to='player_2'"),
-        ({"speakers": "named"}, "next='player_2'", "Say("),
+        ({}, "to='player_1'", "Address("),
+        ({"whispers": False}, "Say(text=", "to='player_1'"),
+        ({"speakers": "named"}, "next='player_1'", "Say("),
     ],
 )
 def test_the_rules_name_the_way_to_talk(
@@ -327,6 +327,31 @@ def test_only_a_newcomer_reads_of_their_aim() -> None:
     aims = ["Your only aim" in game.rules_for(seat) for seat in range(5)]
     assert aims == [False] * 4 + [True]
     assert "Your only aim" not in Commons(newcomer=3, newcomer_aim="none").rules_for(4)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("seats", [3, 4])
+@pytest.mark.parametrize("joins", [1, 2])
+def test_nobody_reads_of_a_newcomer_before_they_join(
+    joins: int, seats: int, scenario: str, language: str
+) -> None:
+    options: dict[str, Any] = {"newcomer": joins, "scenario": scenario, "language": language}
+    episode = Episode(Commons(num_players=seats, utterances=2, universalise=True, **options), 0)
+    plain = Commons(num_players=seats, scenario=scenario, language=language)
+    last = episode.game.players[-1]
+    assert [episode.game.rules_for(seat) for seat in range(seats - 1)] == [plain.rules_for(0)] * (
+        seats - 1
+    )
+    while seats - 1 not in episode.to_act:
+        for seat in range(seats - 1):
+            assert last not in episode.prompt(seat, 0)
+            assert last not in repr(episode.game.scene(episode.state, seat))
+        action = Harvest(1) if len(episode.to_act) > 1 else Pass()
+        episode.act(dict.fromkeys(episode.to_act, action))
+    assert all(last in episode.prompt(seat, 0) for seat in range(seats))
+    told = Commons(newcomer=joins, announced=True, language=language)
+    assert all(told.players[-1] in told.rules_for(seat) for seat in range(5))
 
 
 def measured(*amounts: int, **options: Any) -> dict[str, float]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Episode, InvalidOption, Rng, Turn
 from palestra.agents.making import make_agent
-from palestra_envs.grid.fetch.fetchers import FetchOracle, Plan, known_by
+from palestra_envs.grid.fetch.fetchers import FetchOracle, Lookahead, Plan, known_by
 from palestra_envs.grid.fetch.game import ASK, GO, RECALL, TAKE, WAIT, Fetch
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -215,6 +215,51 @@ def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], nam
         Fetch(**options)
 
 
-def test_the_oracle_refuses_houses_that_are_too_large() -> None:
-    with pytest.raises(InvalidOption, match="up to 4 spots, not for one robot and five spots"):
-        FetchOracle().act([Turn(Episode(Fetch(), 0, compiled=False), 0)])
+SPLITS: list[dict[str, Any]] = [
+    {},
+    {"num_spots": 4, "distractors": 3},
+    {"num_spots": 8, "distractors": 4, "rows": 12, "columns": 12},
+    {"stale": 0.6, "num_spots": 7, "distractors": 3},
+    {"num_spots": 8, "distractors": 0, "recall_price": 99},
+]
+
+
+@pytest.mark.parametrize("options", SPLITS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_oracle_plays_houses_of_every_size(options: dict[str, Any], seed: int) -> None:
+    episode = play_out(Fetch(**options), FetchOracle(), seed)
+    assert episode.outcome is not None
+    assert episode.outcome.reason == "the right mug was brought"
+
+
+@pytest.mark.parametrize("options", SPLITS)
+def test_a_bounded_search_stays_bounded(options: dict[str, Any]) -> None:
+    game = Fetch(**options)
+    spots, looks, knowledge = known_by(game, game.observe(game.initial_state(0), 0))
+    search = Lookahead(game, spots, looks)
+    search.best(*knowledge)
+    assert search.search.cache_info().currsize < 100_000
+    assert search.find.cache_info().currsize < 100_000
+
+
+@settings(max_examples=8)
+@given(seed=SEEDS, stale=st.sampled_from([0.1, 0.4]))
+def test_a_bounded_search_is_worth_about_what_the_best_plan_is(seed: int, stale: float) -> None:
+    game = Fetch(num_spots=3, distractors=1, stale=stale)
+    state = game.initial_state(seed)
+    spots, looks, knowledge = known_by(game, game.observe(state, 0))
+    best = Plan(game, spots, looks).best(*knowledge)[0]
+    assert Lookahead(game, spots, looks).best(*knowledge)[0] == pytest.approx(best, abs=0.5)
+
+
+def test_the_oracle_refuses_more_than_one_robot_and_says_what_to_do() -> None:
+    with pytest.raises(InvalidOption, match="not for two robots; set num_players=1, or use"):
+        FetchOracle().act([Turn(Episode(Fetch(num_players=2), 0, compiled=False), 0)])
+
+
+@pytest.mark.parametrize("options", [*SPLITS[:4], {"num_spots": 5, "distractors": 0}])
+def test_the_full_search_refuses_houses_that_take_too_long(options: dict[str, Any]) -> None:
+    game = Fetch(**options)
+    spots, looks, _ = known_by(game, game.observe(game.initial_state(0), 0))
+    with pytest.raises(InvalidOption, match="up to 4 spots and 27 memories"):
+        Plan(game, spots, looks)

@@ -61,6 +61,32 @@ def test_a_day_is_queries_then_a_decision_and_its_orders() -> None:
     assert record.returns[0] == pytest.approx(held, abs=1e-3)
 
 
+@pytest.mark.parametrize("word", ["BUY", "SELL", "HOLD"])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_refused_order_is_followed_by_holding(word: str, seed: int) -> None:
+    record = play(AlphaQuanter(model=decides(word, 0)), {**ONE, "days": 20}, seed)
+    moves = [turn.raw or str(turn.action) for turn in record.turns]
+    orders = [n for n, move in enumerate(moves) if move.startswith("Target")]
+    refused = sum(event.kind == "refused" for event in record.events)
+    assert refused == (word != "HOLD")
+    assert len(orders) == {"BUY": 2, "SELL": 1, "HOLD": 0}[word]
+    assert moves.count("EndDay()") == 20
+
+
+def test_an_order_that_was_refused_is_placed_again_once_another_is_filled() -> None:
+    words = iter(["BUY", "BUY", "BUY", "SELL", "SELL", "SELL", "BUY", "BUY"])
+    record = play(AlphaQuanter(model=Free(lambda r: next(words)), queries=0), ONE)
+    orders = [str(t.raw or t.action) for t in record.turns]
+    percents = [re.findall(r"percent=(\d+)", move)[0] for move in orders if "Target" in move]
+    assert percents == ["100", "100", "0", "0", "100", "100"]
+    assert sum(event.kind == "refused" for event in record.events) == 3
+
+
+def test_nobody_sells_what_they_do_not_own() -> None:
+    record = play(ContestTeam(model=Free("No idea.")), SIX)
+    assert not [event for event in record.events if event.kind == "refused"]
+
+
 def test_holding_changes_nothing_and_no_query_is_made_beyond_the_limit() -> None:
     record = play(AlphaQuanter(model=decides("HOLD", 9), queries=2), ONE)
     assert list(record.returns) == [0.0]
@@ -157,7 +183,7 @@ def test_reading_and_mixing_by_hand() -> None:
     assert read_longs("LONG: none", prices) == {}
     assert mix_portfolios([{"A": 1.0}, {"B": 0.5}], [0.25, 0.75], prices) == {"A": 0.25, "B": 0.375}
     assert earnings({"A": 0.5}, prices, {"A": 11.0, "B": 1.0}) == pytest.approx(0.05)
-    assert orders_for({"A": 0.2, "B": 0.0}) == [
+    assert orders_for({"A": 0.2, "B": 0.0, "C": 0.0}, ["B"]) == [
         "Target(symbol='B', percent=0)",
         "Target(symbol='A', percent=20)",
         "EndDay()",

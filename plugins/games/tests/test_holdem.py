@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from types import FunctionType
 from typing import Any, cast
@@ -460,3 +461,37 @@ def test_the_cards_of_a_hand_that_nobody_showed_stay_hidden_in_the_next() -> Non
 def test_stacks_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         Holdem(**{"num_players": 3, **options})
+
+
+# What a player reads
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+@pytest.mark.parametrize("betting", ["no-limit", "limit"])
+@pytest.mark.parametrize("hands", [1, 2, 5])
+@pytest.mark.parametrize("chips", ["default", "same", "different"])
+def test_the_rules_of_every_combination_of_options_say_one_thing(
+    seats: int, betting: str, hands: int, chips: str
+) -> None:
+    stacks = {"default": (), "same": (60,) * seats, "different": (60, 48, 96, 50)[:seats]}[chips]
+    game = Holdem(seats, betting=betting, hands=hands, stacks=stacks)
+    for seat in range(seats):
+        rules = game.rules_for(seat)
+        numbers = re.findall(r"You play (one hand|up to \d+ hands)", rules)
+        assert numbers == ["one hand" if hands == 1 else f"up to {hands} hands"]
+        same = re.findall(r"Everybody starts with (\d+) chips", rules)
+        assert same == ([] if chips == "different" else [str(game.start_chips[0])])
+        assert "the same number" not in rules
+        assert not [n for n in set(stacks) if chips == "different" and f" {n}" not in rules]
+        assert rules.count("the blinds are 1 and 2") == 1
+        assert ("blinds move on" in rules) == (hands > 1)
+        assert ("In the first hand player_0 has posted" in rules) == (hands > 1)
+        assert rules.count("acts first before the flop") == 1
+        assert ("player_0 acts first" in rules) == (hands == 1 and seats == 2)
+        assert ("side pots" in rules) == bool(stacks or hands > 1)
+
+
+def test_the_first_hand_has_the_blinds_that_the_rules_say() -> None:
+    for hands in (1, 3):
+        state = Holdem(3, hands=hands).initial_state(4)
+        assert state.bets[0].tolist() == [1, 2, 0]

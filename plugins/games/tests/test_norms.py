@@ -6,7 +6,7 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import Episode, InvalidOption, Rng, Turn, make_agent
+from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
 from palestra.records.record import record_episode
 from palestra_games.dilemmas.norms import (
     CHOICES,
@@ -20,7 +20,6 @@ from palestra_games.dilemmas.norms import (
     crossover,
     judged_alignment,
     majority,
-    read_act,
 )
 
 
@@ -127,29 +126,46 @@ def test_unknown_drifts_are_named() -> None:
 # Acts in words, and offspring of two
 
 
-@pytest.mark.parametrize(
-    ("text", "choice"),
-    [
-        ("I look for the owner and hand it in at the mill.", 0),
-        ("Keep it!", 1),
-        ("I KEEP  IT", 1),
-        ("I keep it, or hand it in, I do not know.", -1),
-        ("I sing.", -1),
-    ],
+PROSE = (
+    "I will not keep it.",
+    "I return the purse to its owner.",
+    "Keep it? Never. I hand it in.",
+    "I sing.",
+    "I hand it in.",
 )
-def test_acts_are_read_by_their_words(text: str, choice: int) -> None:
-    assert read_act(text, TOPICS[0][1]) == choice
 
 
-def test_acts_in_words_are_paid_as_what_they_name_and_read_by_all() -> None:
-    episode = Episode(Norms(3, topics=1, generations=1, acts="text", temptation=0), 0)
+@pytest.mark.parametrize("words", PROSE)
+@pytest.mark.parametrize("choice", range(CHOICES))
+def test_the_choice_named_is_paid_whatever_the_words_beside_it(words: str, choice: int) -> None:
+    episode = Episode(Norms(3, topics=1, generations=1, acts="text"), 0)
     episode.act(dict.fromkeys(range(3), LINES[0]))
     state = episode.state
-    norm, other = (TOPICS[0][1][(state.norms[0] + n) % 3] for n in (0, 1))
-    episode.act({0: Act(f"Of course I {norm}."), 1: Act(f"I {other}."), 2: Act("I pray.")})
-    assert list(episode.returns) == [state.weights[0], 0, 0]
-    assert all(f"Of course I {norm}." in episode.prompt(seat, 0) for seat in range(3))
-    assert "none of these" in episode.describe(1)
+    names, norm, tempted = TOPICS[0][1], state.norms[0], state.temptations[0]
+    episode.act({seat: Act(names[choice], words) for seat in range(3)})
+    wanted = state.weights[0] if choice == norm else choice == tempted
+    assert episode.returns[0] == wanted
+    assert all(f'{names[choice]}, "{words}"' in episode.prompt(seat, 0) for seat in range(3))
+
+
+@pytest.mark.parametrize("answer", [*PROSE, *(f"Act(text={words!r})" for words in PROSE)])
+def test_words_without_a_choice_are_refused_by_what_is_accepted(answer: str) -> None:
+    episode = Episode(Norms(3, topics=1, generations=1, acts="text"), 0)
+    episode.act(dict.fromkeys(range(3), LINES[0]))
+    with pytest.raises(InvalidAction, match="choice='hand it in'"):
+        episode.game.parse(episode.state, 0, answer)
+
+
+@pytest.mark.parametrize("seat", range(3))
+def test_a_villager_reads_their_own_temptation_and_how_acts_are_paid(seat: int) -> None:
+    episode = Episode(Norms(3, topics=1, generations=1, acts="text"), 0)
+    episode.act(dict.fromkeys(range(3), LINES[0]))
+    rules, told = episode.game.rules_for(seat), episode.prompt(seat, 0)
+    assert "Only the choice counts for points" in rules
+    assert told.count("You are tempted to") == told.count(
+        f"You are tempted to {TOPICS[0][1][episode.state.temptations[seat]]}."
+    )
+    assert "Do(" not in rules
 
 
 def test_villagers_live_alike_in_words_and_in_choices() -> None:

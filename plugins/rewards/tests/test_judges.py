@@ -257,6 +257,18 @@ def test_a_step_judge_sees_each_turn_and_none_after_it() -> None:
         shape("step-judge", record)
 
 
+@pytest.mark.parametrize(
+    ("paid", "verdict", "wanted"),
+    [(0.8, "good", 0.8), (0.8, "bad", 0.0), (-0.5, "bad", -0.5), (-0.5, "good", -0.5)],
+)
+def test_a_product_needs_the_games_pay_and_the_judges_consent(
+    paid: float, verdict: str, wanted: float
+) -> None:
+    record = record_of("Say(text='Hm.')", "Say(text='Shut up.')", paid=paid)
+    found = shape("judge", record, judge=Judge(lambda r: verdict), pays="product")
+    assert found.tolist() == [0, wanted]
+
+
 def brevity(record: EpisodeRecord) -> float:
     return 1 / len(record.turns)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
 from typing import Any
 
 import numpy as np
 import palestra
 import pytest
-from palestra import Rng
+from palestra import InvalidAction, Rng
 from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
     CHAIN_TOPICS,
@@ -31,12 +32,17 @@ from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
 from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
+    COMMANDS,
     KINDS,
+    RUNBOOK,
     TEN,
     Brief,
+    Consult,
     IncidentResponse,
     correctness,
     draw_incident,
+    incident_of,
+    pay_of,
     quality,
 )
 from palestra_tasks.clinic.proactive import Proactive, f1_of
@@ -426,6 +432,28 @@ def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
     assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
 
 
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("seed", range(3))
+def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None:
+    def paid(words: str) -> tuple[float, str]:
+        episode = palestra.Episode(Counselling(sessions=1, length=6), seed)
+        while not episode.over:
+            episode.act({0: Say(move, words)})
+        return episode.returns[0], str(episode.outcome and episode.outcome.reason)
+
+    assert paid("Shut up.") == paid("That sounds heavy.")
+    assert "No words were read" in paid("Shut up.")[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"depth": "deep"}, {"num_players": 2}])
+def test_who_is_paid_for_moves_is_told_that_words_are_not_read(options: dict[str, Any]) -> None:
+    game = Counselling(**options)
+    assert "neither the seeker nor the score reads your words" in game.rules_for(0)
+    assert game.reward_terms == ("choice_of_moves",)
+    if game.num_players == 2:
+        assert "harmful move" not in game.rules_for(1)  # the seeker is not told how moves are paid
+
+
 # Incidents
 
 
@@ -466,7 +494,69 @@ def test_a_team_hears_notes_and_one_hands_in() -> None:
     assert mean_score("tasks/Incident-v0", "incident-vague", 4, num_players=3) == 0.0
 
 
-def test_an_empty_brief_scores_0() -> None:
+@pytest.mark.parametrize("brief", [Brief("memory", "", "low"), Brief("disk", "look", "high")])
+def test_a_brief_without_a_command_is_paid_nothing(brief: Brief) -> None:
     episode = palestra.Episode(IncidentResponse(), 0)
-    episode.act({0: Brief("", "", "low")})
+    episode.act({0: brief})
     assert episode.returns[0] == 0
+
+
+@pytest.mark.parametrize("causes", ["five", "ten"])
+@pytest.mark.parametrize("seats", [1, 2, 3])
+def test_no_seat_reads_what_to_do_before_somebody_consults_the_runbook(
+    seats: int, causes: str
+) -> None:
+    game = IncidentResponse(num_players=seats, causes=causes)
+    episode = palestra.Episode(game, 5)
+    for seat in range(seats):
+        assert not [c for c in COMMANDS if f"{c} " in episode.prompt(seat, 0)]
+    episode.act({0: Consult("certificate")})
+    for seat in range(seats):
+        told = episode.prompt(seat, 0)
+        assert "rotate-certificate SERVICE; restart SERVICE" in told
+        assert not [c for c in ("rollback", "clean-disk", "scale") if f"{c} " in told]
+        assert not re.search(r"\b(deploys|logs|metrics): ", told)
+
+
+@pytest.mark.parametrize("causes", ["five", "ten"])
+@pytest.mark.parametrize("guess", TEN)
+def test_a_brief_written_unread_earns_what_guessing_the_cause_allows(
+    guess: str, causes: str
+) -> None:
+    """It knows the service from the alert, the runbook by heart, and offers what it can at once."""
+    game, forms = IncidentResponse(causes=causes), RUNBOOK[guess].commands
+    likely = {"VERSION": ("v2.5.9",), "REPLICAS": ("4", "6", "8", "10"), "FLAG": ("dark-mode",)}
+    likely |= {"ZONE": ("north", "south", "east"), "CLIENT": ("client-500",), "OTHER": ("cart",)}
+    kinds = KINDS if causes == "five" else TEN
+    if guess not in kinds:
+        return
+    paid = []
+    for seed in range(200):
+        incident = incident_of(game.initial_state(seed))
+        asked = [line.replace("SERVICE", incident.service) for line in forms]
+        for word, values in likely.items():
+            asked = [line.replace(word, value) for line in asked for value in values]
+        paid.append(pay_of(Brief(guess, "\n".join(dict.fromkeys(asked)), "low"), incident))
+    assert sum(paid) / 200 < 1 / len(kinds) + 0.06
+
+
+@pytest.mark.parametrize("hidden", range(40))
+@pytest.mark.parametrize("kinds", [KINDS, TEN], ids=["five", "ten"])
+def test_only_the_true_cause_with_its_commands_is_paid(hidden: int, kinds: tuple[str, ...]) -> None:
+    incident = draw_incident(3, hidden, None, kinds)
+    right = "\n".join(incident.remedy)
+    assert pay_of(Brief(incident.kind, right, "low"), incident) == 1
+    assert not any(pay_of(Brief(k, right, "low"), incident) for k in kinds if k != incident.kind)
+    elsewhere = right.replace(incident.remedy[0].split()[1], "nowhere")
+    assert pay_of(Brief(incident.kind, elsewhere, "low"), incident) == 0
+    assert 0 < pay_of(Brief(incident.kind, f"{right}\nrestart x", "low"), incident) < 1
+    if len(incident.remedy) > 1:
+        assert 0 < pay_of(Brief(incident.kind, incident.remedy[0], "low"), incident) < 0.5
+
+
+def test_causes_and_pages_are_named_and_others_refused() -> None:
+    episode = palestra.Episode(IncidentResponse(), 0)
+    with pytest.raises(InvalidAction, match="'deploy'"):
+        episode.act({0: Brief("x", "restart auth", "low")})
+    with pytest.raises(InvalidAction, match="'memory'"):
+        episode.act({0: Consult("everything")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise, product
 from typing import Any
 
@@ -407,3 +408,14 @@ def test_the_loop_reaches_the_optimum_of_a_small_world() -> None:
     policy, curve = evolve([world], seeds=range(2), rounds=5, episodes=25)
     assert curve[-1] > curve[0] + 0.2
     assert policy.weights
+
+
+@pytest.mark.parametrize("skin", ["plain", "sea", "inverted", "any"])
+@pytest.mark.parametrize("pays", ["reach", "collect", "key", "any"])
+def test_an_auto_env_tells_nothing_of_what_is_to_be_found_out(skin: str, pays: str) -> None:
+    game = palestra.game("tasks/AutoEnv-v0", skin=skin, pays=pays)
+    hints = r"meaning|opposite|invert|turn(s|ed)? .*around|reach|collect|ice|torus|stride|edge"
+    assert not re.search(rf"\b({hints})\b", game.rules_for(0), re.IGNORECASE)
+    for seed in range(4):
+        told = palestra.Episode(game, seed).prompt(0, 0)
+        assert not re.search(rf"\b({hints})\b", told, re.IGNORECASE)

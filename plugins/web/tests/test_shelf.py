@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,20 @@ def test_one_of_eight_is_right_where_only_price_or_rating_differs(
         others = [a for place, a in enumerate(data.articles) if place not in data.right]
         assert len(set(map(str, others))) == 1
         assert best.price < others[0].price or best.rating > others[0].rating
+
+
+@pytest.mark.parametrize("trial", TRIALS)
+@pytest.mark.parametrize("seats", [1, 2])
+def test_each_seat_reads_its_own_brief_alone(seats: int, trial: str) -> None:
+    game = ShelfChoice(num_players=seats, trial=trial)
+    episode = palestra.Episode(game, 3)
+    read = [game.rules_for(seat) + episode.prompt(seat, 0) for seat in range(seats)]
+    assert "Put one product into the cart" in read[0]
+    assert not re.search(r"seller|title|description|claim|so that it is", read[0], re.IGNORECASE)
+    if seats == 2:
+        assert "you may claim only what it has" in read[SELLER]
+        assert "into the cart" not in read[SELLER]
+        assert episode.state.data.request not in read[SELLER]
 
 
 def play_seller(title: str, description: str, seed: int = 0) -> Any:

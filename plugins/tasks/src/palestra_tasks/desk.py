@@ -131,6 +131,7 @@ class TaskGame(TextGame[State]):
     deterministic = True
     menu: tuple[TextAction, ...] = ()
     reward_terms: ClassVar[tuple[str, ...]] = ("score",)
+    score_term: ClassVar[str] = "score"  # the reward term under which the final score is paid
     pays_score = True  # whether the final score is paid; False where it was paid on the way
     num_features: Any = 0  # entries of the array observation; 0 where actions have no numbers
     feature_bounds: Any = (-1e6, 1e6)
@@ -203,7 +204,7 @@ class TaskGame(TextGame[State]):
             events.append(Event(REVEAL, final.reason, {"verdict": dict(final.facts)}))
             for one, score in enumerate(final.scores):
                 if score and self.pays_score:
-                    pays.setdefault(one, {})["score"] = score
+                    pays.setdefault(one, {})[self.score_term] = score
         return Step(pays, events=events)
 
     def outcome(self, state: State) -> Outcome | None:

@@ -17,9 +17,9 @@ Learning", 2025: ambiguous requests with up to four distractors, a user whom que
 episodic memory, and go > ask >> recall in price. The return is success minus all costs, which are
 also reported by kind. Here the numbers are options and the house is a grid.
 
-For one robot and up to four spots, as in the split "small", `palestra_envs.grid.fetch.fetchers` has
-the best plan by search over what can be known; no optimum is known for larger houses. Checked
-against cases solved by hand and its value against the mean of many episodes.
+For one robot `palestra_envs.grid.fetch.fetchers` has the best plan in small houses, as in the split
+"small", by search over what can be known; no optimum is known for larger ones, where the search is
+bounded. Checked against cases solved by hand and its value against the mean of many episodes.
 
 Left out: the paper's robot, camera and rooms; speech is a choice of questions.
 """

@@ -61,14 +61,14 @@ class Cartographer(ScriptedAgent[CollaborationMaze]):
         return Propose(move=good[0])
 
     def _talk(self, talk: Talk, ways: Mapping[Cell, int]) -> TextAction:
-        """Agree to the next step in words, or propose one; finish at the goal."""
+        """Agree to the next step in a typed line, or propose one; finish at the goal."""
         if ways.get(talk.here) == 0:
             return Finish()
         good = shorter(talk.here, ways)
         if not good:
             return Say(text="I see no way to the goal.")
         agrees = len(talk.standing) == 1 and talk.standing[0] in good
-        return Say(text="Agreed." if agrees else f"Move: {good[0]}")
+        return Say(text="Agree" if agrees else f"Propose: {good[0]}")
 
 
 def shorter(here: Cell, ways: Mapping[Cell, int]) -> list[str]:

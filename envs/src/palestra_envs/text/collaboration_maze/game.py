@@ -22,9 +22,10 @@ of all mazes; two players who tell each other their maps always walk a shortest 
 
 Left out: the authors' mazes.
 
-With `protocol="dialogue"` the players talk freely, as in the study, and the route they agreed on is
-read off at the end: by rule (`routes.py`), or from the record by a language model. `solo_maps`
-gives one player the partial maps of several, and `starts` is the seat that opens.
+With `protocol="dialogue"` the players talk freely, as in the study. Steps are proposed and agreed
+to by typed lines among the words, and the route they make is walked at the end (`routes.py`); a
+language model may read a record's route from the words instead. `solo_maps` gives one player the
+partial maps of several, and `starts` is the seat that opens. One player reads rules for one.
 """
 
 from __future__ import annotations
@@ -60,7 +61,13 @@ from palestra import (
 from palestra.grids.paths import routes
 from palestra.scene import Saying, Talk, mark_cells
 
-from palestra_envs.text.collaboration_maze.routes import MOVES, Cell, beside, read_route
+from palestra_envs.text.collaboration_maze.routes import (
+    MOVES,
+    Cell,
+    beside,
+    read_route,
+    unread_proposal,
+)
 
 UNKNOWN, OPEN, WALL = range(3)
 GLYPHS = "?.#"
@@ -97,20 +104,38 @@ LINES = (
 )
 PROPOSALS = tuple(Propose(move=move) for move in MOVES)
 MENU: tuple[TextAction, ...] = (*PROPOSALS, Agree(), *LINES)
-DIALOGUE_LINES = (*LINES, *(Say(text=f"Move: {move}") for move in MOVES), Say(text="Agreed."))
-DIALOGUE_RULES = """
+DIALOGUE_LINES = (*LINES, *(Say(text=f"Propose: {move}") for move in MOVES), Say(text="Agree"))
+TEAM_RULES = """
     You and the other players lead one marker through a maze. Each of you sees another part.
 
-    Start and goal are known to all, and every other cell is shown to exactly one player. Talk, in
-    turn, about what you see, and agree on every step from the start to the goal: write
-    Say(text='Row 2, column 3 is a wall. Move: north'). A step is agreed on once all of you have
-    said so; name the steps as 'Move: north' or 'Moves: north, east', and say 'Agreed.' to those of
-    another. Write Finish() when you have agreed on the whole route; the dialogue is over when
-    everybody has done so one after the other, or when time is up. Rows are counted from 1 in the
-    north, columns from 1 in the west. On your map . is open, # a wall, ? a cell you do not see, M
-    the marker and G the goal. The marker then walks the route that you agreed on. All are paid the
-    same: 1 for the goal, otherwise the share of the shortest way from the start to the goal that
-    lies behind the marker where it is then.
+    Start and goal are known to all, and every other cell is shown to exactly one player;
+"""
+STEPS_RULES = """
+    talk to find out what the others see. In your turn write one of: Say(text='Row 2, column 3 is a
+    wall.') to say something to everybody; Propose(move='north') to propose one step for the
+    marker: north, south, west or east; Agree() to agree to the standing proposal. The step is made
+    as soon as all players are for it; if somebody says or proposes something else, the proposal
+    lapses.
+"""
+DIALOGUE_RULES = """
+    talk, in turn, about what you see, and agree on the whole route from the start to the goal:
+    Say(text='Row 2, column 3 is a wall.\\nPropose: north, east'). Two lines have an effect, each
+    alone on its line of the text: 'Propose: north, east' proposes steps (north, south, west or
+    east), in place of any proposal that stands, and 'Agree' agrees to the proposal that stands. Its
+    steps are agreed on once all of you are for it, and the next proposal goes on from there. No
+    other words have an effect. Write Finish() when you have agreed on the whole route; the dialogue
+    is over when everybody has done so one after the other, or when time is up. The marker then
+    walks the route that you agreed on.
+"""
+SOLO_STEPS_RULES = """
+    In your turn write one of: Propose(move='north') to move the marker one step: north, south, west
+    or east; Say(text='Row 2, column 3 is a wall.') to write a note.
+"""
+SOLO_DIALOGUE_RULES = """
+    Find the whole route from the start to the goal: Say(text='Row 2, column 3 is a wall.\\nPropose:
+    north, east'). A line of the text that is 'Propose: north, east' alone adds steps (north, south,
+    west or east) to the end of the route; no other words have an effect. Write Finish() when the
+    route is whole; the marker then walks it, as it does when time is up.
 """
 
 
@@ -160,20 +185,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     then 1 + its place in `LINES`, or 1 + their number for other words); and the turn.
     """
 
-    rules_text = """
-        You and the other players lead one marker through a maze. Each of you sees another part.
-
-        Start and goal are known to all, and every other cell is shown to exactly one player; talk
-        to find out what the others see. In your turn write one of: Say(text='Row 2, column 3 is a
-        wall.') to say something to everybody; Propose(move='north') to propose one step for the
-        marker: north, south, west or east; Agree() to agree to the standing proposal. The step is
-        made as soon as all players are for it; if somebody says or proposes something else, the
-        proposal lapses. Rows are counted from 1 in the north, columns from 1 in the west. On your
-        map . is open, # a wall, ? a cell you do not see, M the marker and G the goal. The game ends
-        when the marker reaches the goal, when it is led into a wall, or when time is up. All are
-        paid the same: 1 for the goal, otherwise the share of the shortest way from the start to the
-        goal that lies behind the marker where it is then.
-    """
+    rules_text = f"{TEAM_RULES.rstrip()} {STEPS_RULES}"  # of the default; see `rules_for`
 
     num_players: Annotated[int, Meta(ge=1, le=MAX_SEATS, description="number of players")] = 2
     rows: Annotated[
@@ -193,7 +205,8 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         Literal["steps", "dialogue"],
         Meta(
             description="how players agree: steps, by proposing and agreeing to one step at a "
-            "time; dialogue, in free words, from which the route is read off (the paper's)"
+            "time; dialogue, in free words with typed lines for proposals and agreement, and the "
+            "route is walked at the end (the paper's)"
         ),
     ] = "steps"
     starts: Annotated[
@@ -351,7 +364,8 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             data = {"player": seat, "move": action.move}
             return Event("proposal", f"{name} proposes to go {action.move}.", data)
         if isinstance(action, Finish):
-            return Event("finish", f"{name} says that all is agreed.", {"player": seat})
+            done = "finishes the route" if self.num_players == 1 else "says that all is agreed"
+            return Event("finish", f"{name} {done}.", {"player": seat})
         return Event("answer", f"{name} agrees.", {"player": seat})
 
     def _move(self, state: MazeState) -> list[Event]:
@@ -380,7 +394,8 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         state.marker, state.trail, state.bumped = done.marker, done.trail, done.bumped
         state.ended = done.ended or ("agreed" if state.votes == self.num_players else "time")
         steps = ", ".join(route) or "none"
-        text = f"Agreed steps: {steps}. The marker ends in {place_text(state.marker).lower()}."
+        agreed = "Steps" if self.num_players == 1 else "Agreed steps"
+        text = f"{agreed}: {steps}. The marker ends in {place_text(state.marker).lower()}."
         return [Event("reveal", text, {"route": route})]
 
     def walked(self, state: MazeState, route: Sequence[str]) -> MazeState:
@@ -416,7 +431,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             "goal": "The marker reached the goal.",
             "wall": "The marker was led into a wall.",
             "time": "Time ran out.",
-            "agreed": "The route that was agreed on does not lead to the goal.",
+            "agreed": "The route does not lead to the goal.",
         }[state.ended]
         return Outcome((result,) * self.num_players, (score,) * self.num_players, reason)
 
@@ -459,17 +474,43 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
     # What a player sees
 
     def rules_for(self, seat: int) -> str:
-        rules = super().rules_for(seat)
-        if self.protocol == "dialogue":
-            rules = paragraphs(DIALOGUE_RULES)
-        if self.walls == "stay":
-            rules = rules.replace("when it is led into a wall, or ", "or ")
-            rules += "\nA step into a wall leaves the marker where it is and shows the wall to all."
-        return (
-            f"{rules}\nThe maze has {self.rows} rows and {self.columns} columns; "
-            f"time is up after {self.max_turns} turns of all players together. There are "
-            f"{self.num_players} players."
+        alone, steps = self.num_players == 1, self.protocol == "steps"
+        if alone:
+            parts = [self._solo_head(), SOLO_STEPS_RULES if steps else SOLO_DIALOGUE_RULES]
+        else:
+            parts = [TEAM_RULES.rstrip(), STEPS_RULES if steps else DIALOGUE_RULES]
+        maps = "every map" if self.solo_maps > 1 else "your map"
+        unseen = "" if alone and self.solo_maps == 1 else ", ? a cell it does not show"
+        parts.append(
+            f"Rows are counted from 1 in the north, columns from 1 in the west. On {maps} . is "
+            f"open, # a wall{unseen}, M the marker and G the goal."
         )
+        if steps:
+            wall = "" if self.walls == "stay" else ", when it is led into a wall,"
+            parts.append(f"The game ends when the marker reaches the goal{wall} or time is up.")
+        elif self.walls == "end":
+            parts.append("A step into a wall ends its walk.")
+        if self.walls == "stay":
+            shown = "it" if alone else "the wall to all"
+            parts.append(f"A step into a wall leaves the marker where it is and shows {shown}.")
+        paid = "You are paid" if alone else "All are paid the same:"
+        parts.append(
+            f"{paid} 1 for the goal, otherwise the share of the shortest way from the start to the "
+            "goal that lies behind the marker where it is then."
+        )
+        players = "" if alone else f" of all players together. There are {self.num_players} players"
+        return (
+            f"{paragraphs(' '.join(parts))}\nThe maze has {self.rows} rows and {self.columns} "
+            f"columns; time is up after {self.max_turns} turns{players}."
+        )
+
+    def _solo_head(self) -> str:
+        seen = (
+            f"You have {self.solo_maps} maps, and every cell but start and goal is on one of them."
+            if self.solo_maps > 1
+            else "You see all of it."
+        )
+        return f"You lead one marker through a maze. {seen}\n\n"
 
     def codes(self, state: MazeState, seat: int) -> list[int]:
         """What a player knows of every cell, row by row."""
@@ -486,7 +527,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
             f"{place_text(state.goal).lower()}.{self._map_text(state, seat)}",
             *self._said(state),
         ]
-        if self.protocol == "steps":
+        if self.protocol == "steps" and self.num_players > 1:
             lines.append(self._standing(state))
         return "\n".join(lines)
 
@@ -495,7 +536,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
         codes = self.codes(state, seat)
         if self.solo_maps == 1:
             return f" Your map:\n{self._draw_map(state, codes)}"
-        texts = [" You have the maps of several players; each shows another part."]
+        texts = [f" You have {self.solo_maps} maps; each shows another part."]
         for part in range(self.solo_maps):
             seen = [
                 code if self._is_on(state, part, cell) else UNKNOWN
@@ -618,10 +659,26 @@ def line_number(action: TextAction, lines: Sequence[TextAction]) -> int:
     return lines.index(action) + 1 if action in lines else len(lines) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Speech(Text):
+    """Free text whose lines that begin as proposals must name steps."""
+
+    def problem(self, value: object) -> str | None:
+        if why := super(Speech, self).problem(value):
+            return why
+        line = unread_proposal(str(value))
+        example = "'Propose: north, east'"
+        return (
+            f"has a line {line!r}; a proposal names {', '.join(MOVES)}, as in {example}"
+            if line
+            else None
+        )
+
+
 @lru_cache(maxsize=64)
 def dialogue_grammar(message_limit: int) -> Grammar:
     """Say something, or say that all is agreed."""
-    text = Text(message_limit, tuple(line.text for line in DIALOGUE_LINES))
+    text = Speech(message_limit, tuple(line.text for line in DIALOGUE_LINES))
     return Grammar((Option(Say, {"text": text}), Option(Finish)))
 
 

@@ -1,9 +1,9 @@
 """Routes that players of the collaboration maze agree on in free dialogue, and their readers.
 
-`read_route` reads by rule. A line such as "Move: north", "Moves: north, east" or "Go: (2, 3)"
-proposes steps; it is agreed on once everybody has proposed the same or said so ("agreed", "yes",
-"okay", "sounds good"). Another proposal replaces it, and words of dissent ("no", "wait",
-"disagree") drop it. The study has a language model read the dialogue instead: `ModelGrader`.
+`read_route` reads two typed acts, each on a line of its own among the words: "Propose: north, east"
+proposes steps, and "Agree" agrees to the standing proposal. It is agreed on once everybody has
+proposed the same or agreed; another proposal replaces it. No other word has an effect. The study
+has a language model read the dialogue instead: `ModelGrader`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,8 @@ WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 MOVES = tuple(WAYS)
 Said = tuple[int, str]  # a seat, and what it said
 
-_PROPOSED = re.compile(r"\b(?:moves?|go|steps?|route)\s*:\s*([^\n]+)", re.IGNORECASE)
-_STEP = re.compile(
-    r"\b(north|south|west|east)\b|\(\s*(\d+)\s*,\s*(\d+)\s*\)|row (\d+),? column (\d+)",
-    re.IGNORECASE,
-)
-_AGREED = re.compile(r"\b(?:agreed?|yes|okay|ok|confirmed|sounds good)\b", re.IGNORECASE)
-_DISSENT = re.compile(r"\b(?:no|not|don't|wait|disagree|stop)\b", re.IGNORECASE)
+_PROPOSED = re.compile(r"[ \t]*propose[ \t]*:(.*)", re.IGNORECASE)
+_AGREED = re.compile(r"\s*agree\.?\s*", re.IGNORECASE)
 
 
 def beside(cell: Cell, move: str) -> Cell:
@@ -47,22 +42,20 @@ class Talk:
 
 
 def follow(dialogue: Sequence[Said], start: Cell, seats: int) -> Talk:
-    """Read a dialogue of so many seats by rule; the marker stands on `start` before it."""
+    """Read the acts in a dialogue of so many seats; the marker stands on `start` before it."""
     talk = Talk(start)
     for seat, text in dialogue:
-        proposed = steps_in(text, talk.here)
-        if proposed and proposed != talk.standing:
-            talk.standing, talk.backers = proposed, {seat}
-        elif proposed or (_AGREED.search(text) and not _DISSENT.search(text)):
-            talk.backers.add(seat)
-        elif _DISSENT.search(text):
-            talk.standing, talk.backers = [], set()
-        if talk.standing and len(talk.backers) == seats:
-            for move in talk.standing:
-                talk.here = beside(talk.here, move)
-            talk.route += talk.standing
-        if len(talk.backers) == seats or not talk.standing:
-            talk.standing, talk.backers = [], set()
+        for line in text.splitlines():
+            proposed = steps_in(line)
+            if proposed and proposed != talk.standing:
+                talk.standing, talk.backers = proposed, {seat}
+            elif proposed or (talk.standing and _AGREED.fullmatch(line)):
+                talk.backers.add(seat)
+            if len(talk.backers) == seats:
+                for move in talk.standing:
+                    talk.here = beside(talk.here, move)
+                talk.route += talk.standing
+                talk.standing, talk.backers = [], set()
     return talk
 
 
@@ -71,22 +64,17 @@ def read_route(dialogue: Sequence[Said], start: Cell, seats: int) -> list[str]:
     return follow(dialogue, start, seats).route
 
 
-def steps_in(text: str, here: Cell) -> list[str]:
-    """The steps that a message proposes, from a cell; none where it names a cell out of reach."""
-    found = _PROPOSED.findall(text)
-    steps: list[str] = []
-    for word, *numbers in _STEP.findall(found[-1]) if found else ():
-        move = word.lower() or _way_to(here, [int(n) - 1 for n in numbers if n])
-        if not move:
-            return []
-        steps.append(move)
-        here = beside(here, move)
-    return steps
+def steps_in(line: str) -> list[str]:
+    """The steps that a line proposes; none if it is no proposal or cannot be read."""
+    found = _PROPOSED.fullmatch(line)
+    steps = [step.strip(" \t.").lower() for step in found[1].split(",")] if found else []
+    return steps if all(step in WAYS for step in steps) else []
 
 
-def _way_to(here: Cell, cell: Sequence[int]) -> str:
-    """The step to a cell next to `here`; empty if it is not."""
-    return next((move for move in MOVES if beside(here, move) == tuple(cell)), "")
+def unread_proposal(text: str) -> str:
+    """The first line of a message that begins as a proposal and names no steps; empty if none."""
+    lines = text.splitlines()
+    return next((line for line in lines if _PROPOSED.fullmatch(line) and not steps_in(line)), "")
 
 
 # Reading by a language model

@@ -7,7 +7,8 @@ players talk in turn. Then the stock that was left doubles, up to the capacity. 
 "Cooperate or Collapse: Emergence of Sustainable Cooperation in a Society of LLM Agents" (GovSim),
 2024, with its three scenarios, which are the same rules in other words: fish in a lake, grass on a
 pasture, and the clean water that a river has left. With `newcomer` the last player joins after that
-many rounds, and neither acts nor is paid before. `language` is the language of all that a player
+many rounds, and neither acts nor is paid before; the others read nothing of them until they join
+(the study's perturbation), except with `announced`. `language` is the language of all that a player
 reads, as in the reproduction of that study with prompts in other languages (2025); actions are
 written the same in all.
 
@@ -138,7 +139,7 @@ class Commons(Talking, TextGame[CommonsState]):
 
         Each round everybody secretly names an amount to take: write Harvest(amount=10). Then all
         amounts are told and the players talk in turn: write Say(text='Let us all take less.') to
-        everybody, or Say(text='Can I trust you?', to='player_2') to one player only, or Pass() to
+        everybody, or Say(text='Can I trust you?', to='player_1') to one player only, or Pass() to
         say nothing. If too little is left after a harvest it dies and the game is over. You are
         paid one point for every unit you take.
     """
@@ -173,6 +174,10 @@ class Commons(Talking, TextGame[CommonsState]):
         int,
         Meta(ge=0, description="rounds before the last player joins; 0 if all play from the start"),
     ] = 0
+    announced: Annotated[
+        bool,
+        Meta(description="whether the others are told beforehand that a newcomer will join"),
+    ] = False
     newcomer_aim: Annotated[
         Literal["greedy", "none"],
         Meta(
@@ -317,7 +322,8 @@ class Commons(Talking, TextGame[CommonsState]):
     def _report(
         self, state: CommonsState, got: Sequence[int], there: frozenset[int] | None
     ) -> Event:
-        amounts = amounts_text(self.players, got)
+        told = self.players if self.announced or there is None else self.players[: len(there)]
+        amounts = self._amounts(told, got)
         text = self.tell("report", round=state.round, named=amounts, stock=state.stock)
         return Event("catch", text, {"caught": list(got), "left": state.stock}, there)
 
@@ -397,24 +403,25 @@ class Commons(Talking, TextGame[CommonsState]):
             talk = self.words["naming" if self.speakers == "named" else "aloud"]
             rules = rules.replace(self.words["talking"], talk)
         lines = [rules, self.words["intro"]]
-        if self.newcomer:
+        newcomer = self._is_newcomer(seat)
+        if self.newcomer and (self.announced or newcomer):
             lines.append(self.tell("newcomer", name=self.players[-1], rounds=self.newcomer))
-            if self._is_newcomer(seat) and self.newcomer_aim == "greedy":
-                lines.append(self.tell("greedy"))
+        if newcomer and self.newcomer_aim == "greedy":
+            lines.append(self.tell("greedy"))
         return "\n".join(lines)
 
     def describe(self, state: CommonsState, seat: int) -> str:
-        phase = self._phase(state)
+        phase, known = self._phase(state), self._known(state, seat)
         lines = [
             self.tell("you", name=self.players[seat], phase=phase, rounds=self.rounds),
             self.tell("holds", stock=state.stock, capacity=self.capacity, collapse=self.collapse),
             self.tell(
                 "since" if self._is_newcomer(seat) else "so_far",
-                named=amounts_text(self.players, self._catches(state, seat)),
+                named=self._amounts(known, self._catches(state, seat)),
             ),
         ]
         if last := self._last(state, seat):
-            lines.append(self.tell("last", named=amounts_text(self.players, last)))
+            lines.append(self.tell("last", named=self._amounts(known, last)))
         if self.universalise and not state.talking and not state.ended:
             share = self.sustainable(state.stock, self.members(state))
             lines.append(self.tell("universal", share=share))
@@ -425,6 +432,14 @@ class Commons(Talking, TextGame[CommonsState]):
 
     def _is_newcomer(self, seat: int | None) -> bool:
         return bool(self.newcomer) and seat == self.num_players - 1
+
+    def _known(self, state: CommonsState, seat: int | None) -> tuple[str, ...]:
+        """The players that a seat knows of: all but a newcomer who is yet to join unannounced."""
+        everybody = seat is None or self.announced or self._is_newcomer(seat)
+        return self.players if everybody else self.players[: self.members(state)]
+
+    def _amounts(self, names: Sequence[str], amounts: Sequence[int]) -> str:
+        return amounts_text(names, amounts[: len(names)])
 
     def _catches(self, state: CommonsState, seat: int | None) -> list[int]:
         """What each player has caught, as far as a seat knows: a newcomer, since they joined."""
@@ -493,7 +508,9 @@ class Commons(Talking, TextGame[CommonsState]):
         full = float(max(self.capacity, *caught))
         people = tuple(
             Person(name, own, detail=f"{n} (+{now})" if now else str(n), share=n / full)
-            for own, (name, n, now) in enumerate(zip(self.players, caught, last, strict=True))
+            for own, (name, n, now) in enumerate(
+                zip(self._known(state, seat), caught, last, strict=False)
+            )
         )
         words = f"{self.words['resource']}: {state.stock} / {self.capacity}"
         ground = GROUNDS.get(self.scenario, "water")

@@ -37,12 +37,23 @@ VERDICT = re.compile(r"^[^\w\n]*(BUY|SELL|HOLD)[^\w\n]*$", re.MULTILINE)
 
 @dataclass(slots=True)
 class Day:
-    """Queries of a day, the event that each answer will be, and the orders still to be placed."""
+    """Queries of a day, the event that each answer will be, and the orders still to be placed.
+
+    What was refused is kept from day to day.
+    """
 
     date: str = ""
     since: int = 0  # events that the seat had seen when the day began
     queries: list[str] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
+    placed: str = ""  # an order whose answer has not been read
+    refused: str = ""  # by the market, with no order filled since
+
+    def hear(self, turn: Turn) -> None:
+        """Read the answer to the last order."""
+        if self.placed:
+            self.refused = self.placed if turn.transcript[-1].kind == "refused" else ""
+            self.placed = ""
 
 
 @agent(
@@ -58,8 +69,9 @@ class Day:
 class AlphaQuanter(Adapter):
     """Trades the first share of the market, or `symbol`; use the split `one-share`.
 
-    An unreadable decision is HOLD, and costs in `decision_rewards`. Facts of a day's last decision:
-    `decision`, `queries` and `formed`, whether it could be read.
+    An unreadable decision is HOLD, and costs in `decision_rewards`. An order that the market has
+    refused is not placed again before another one is filled: the agent holds. Facts of a day's
+    last decision: `decision`, `queries` and `formed`, whether it could be read.
     """
 
     def __init__(
@@ -77,8 +89,11 @@ class AlphaQuanter(Adapter):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key, prices = (turn.episode_key, turn.seat), prices_of(turn)
         day = self._days.get(key)
+        if day is not None:
+            day.hear(turn)
         if day is None or day.date != day_of(turn):
-            day = self._days[key] = Day(day_of(turn), len(turn.transcript))
+            refused = day.refused if day else ""
+            day = self._days[key] = Day(day_of(turn), len(turn.transcript), refused=refused)
         if day.orders:
             return Decision(text=day.orders.pop(0))
         symbol = self._symbol or next(iter(prices))
@@ -100,7 +115,8 @@ class AlphaQuanter(Adapter):
             day.queries.append(query)
             return Decision(text=query, thought=said, model=reply.model)
         verdict, formed = read_verdict(said)
-        day.orders = orders_of(verdict, symbol)
+        day.orders = [one for one in orders_of(verdict, symbol) if one != day.refused]
+        day.placed = day.orders[0] if len(day.orders) > 1 else ""
         facts = {"decision": verdict, "queries": len(day.queries), "formed": formed}
         facts |= {"symbol": symbol, "date": day.date}
         return Decision(text=day.orders.pop(0), thought=said, model=reply.model, facts=facts)

@@ -19,7 +19,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.thinking import Thinking
-from palestra_adapters.trading.reading import day_of, orders_for, prices_of
+from palestra_adapters.trading.reading import day_of, held, orders_for, prices_of
 
 ANALYSTS = ("prices and trends", "news and reports", "risks and what could go wrong")
 RESEARCHERS = (
@@ -148,7 +148,7 @@ class ContestTeam(Adapter):
         book.prices = dict(prices)
         followed = self.followed(book.researchers)
         weights = mix_portfolios(book.proposals, followed, prices)
-        book.orders = orders_for(weights)
+        book.orders = orders_for(weights, held(turn))
         facts = {"scores": list(book.researchers), "followed": followed}
         return Decision(text=book.orders.pop(0), thought=factors, facts=facts)
 

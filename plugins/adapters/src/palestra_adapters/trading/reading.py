@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from palestra import EpisodeRecord, InvalidOption, Turn
 
@@ -42,8 +42,12 @@ def mornings(record: EpisodeRecord) -> dict[str, dict[str, float]]:
     return days
 
 
-def orders_for(weights: Mapping[str, float]) -> list[str]:
-    """Orders that lead to these shares of wealth, sales first, and the end of the day."""
+def orders_for(weights: Mapping[str, float], owned: Container[str]) -> list[str]:
+    """Orders that lead to these shares of wealth, sales first, and the end of the day.
+
+    What is not owned is not sold, which the market would refuse.
+    """
     whole = {name: min(100, max(0, int(100 * weight))) for name, weight in weights.items()}
-    ordered = sorted(whole, key=lambda name: (whole[name], name))
+    traded = [name for name in whole if whole[name] or name in owned]
+    ordered = sorted(traded, key=lambda name: (whole[name], name))
     return [f"Target(symbol='{name}', percent={whole[name]})" for name in ordered] + ["EndDay()"]

@@ -97,6 +97,14 @@ class HoldemState(ArrayState):
     past_shown: Annotated[int, np.uint8]
 
 
+SIDE_POTS = (
+    "Whoever has fewer chips than a call takes goes all in with them, and can win from each other "
+    "player only as much as they put in themselves; the others play for the rest, in side pots. A "
+    "raise of less than the least, all in, does not let those raise again who have acted since the "
+    "last full raise."
+)
+
+
 @environment(
     "games/Holdem-v0",
     family="card",
@@ -198,8 +206,8 @@ class Holdem(ArrayGame[HoldemState]):
     rules_text = """
         You play one hand of Texas hold'em poker.
 
-        Everybody has the same number of chips and two hole cards that only they see. player_0 has
-        posted the small blind and player_1 the big blind. There are four rounds of betting: before
+        Everybody has two hole cards that only they see. player_0 has posted the small blind and
+        player_1 the big blind. There are four rounds of betting: before
         the flop, after the flop (three board cards), after the turn (a fourth) and after the river
         (a fifth). Cards are written as rank and suit, Ts is the ten of spades; board cards belong
         to everybody.
@@ -391,14 +399,26 @@ class Holdem(ArrayGame[HoldemState]):
     # What a player reads
 
     def rules_for(self, seat: int) -> str:
-        small, big = self.small_blind, self.big_blind
-        lines = [super().rules_for(seat)]
-        if self.is_match:
-            lines += self._match_rules()
-        else:
-            lines.append(
-                f"Everybody starts with {self.stack} chips; the blinds are {small} and {big}."
+        small, big, chips = self.small_blind, self.big_blind, self.start_chips
+        rules = super().rules_for(seat)
+        if self.hands > 1:
+            rules = rules.replace(
+                "You play one hand of Texas hold'em poker.",
+                f"You play up to {self.hands} hands of Texas hold'em poker, each with the chips "
+                "that are left.",
+            ).replace(
+                "player_0 has posted the small blind and player_1 the big blind.",
+                "In the first hand player_0 has posted the small blind and player_1 the big blind; "
+                "the blinds move on by one player with chips after every hand, and whoever has "
+                "none is out.",
             )
+        started = f"Everybody starts with {chips[0]} chips"
+        if len(set(chips)) > 1:
+            named = zip(self.players, chips, strict=True)
+            started = f"Chips at the start: {', '.join(f'{name} {n}' for name, n in named)}"
+        lines = [rules, f"{started}; the blinds are {small} and {big}."]
+        if self.is_match:
+            lines.append(SIDE_POTS)
         if self.limit:
             lines.append(
                 f'- "raise": bet {big} more than the highest bet, {2 * big} more from the turn '
@@ -419,26 +439,6 @@ class Holdem(ArrayGame[HoldemState]):
         else:
             lines.append("player_2 acts first before the flop, player_0 in the later rounds.")
         return "\n".join(lines)
-
-    def _match_rules(self) -> list[str]:
-        """What differs where stacks do, or where there are several hands."""
-        chips = ", ".join(
-            f"{name} {n}" for name, n in zip(self.players, self.start_chips, strict=True)
-        )
-        lines = [f"Chips at the start: {chips}. Blinds: {self.small_blind} and {self.big_blind}."]
-        lines[0] = f"Not everybody need have the same number of chips. {lines[0]}"
-        lines.append(
-            "Whoever has fewer chips than a call takes goes all in with them, and can win from "
-            "each other player only as much as they put in themselves; the others play for the "
-            "rest, in side pots. A raise of less than the least, all in, does not let those raise "
-            "again who have acted since the last full raise."
-        )
-        if self.hands > 1:
-            lines.append(
-                f"You play up to {self.hands} hands, each with the chips that are left. The blinds "
-                "move on by one player with chips after every hand; whoever has none is out."
-            )
-        return lines
 
     def narrate(
         self, before: HoldemState | None, actions: Mapping[int, int], after: HoldemState

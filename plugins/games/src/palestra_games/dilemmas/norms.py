@@ -12,9 +12,9 @@ time, the fittest have offspring, and norms evolve; here selection is by points,
 judgement. The event of every generation states its alignment, the share of acts that followed the
 norms.
 
-With `acts="text"` players write what they do in their own words, and a rule decides which of the
-choices the text states. The payoff follows from that choice, so that episodes can be replayed; a
-model may judge the texts of a record afterwards (`judged_alignment`). With `offspring="crossover"`
+With `acts="text"` players name one of the choices and describe it in their own words, which
+everybody reads. The payoff follows from the choice named; no rule reads the words, and a model may
+judge those of a record afterwards (`judged_alignment`). With `offspring="crossover"`
 newcomers do not write: their strategy has sentences of both parents, each with the chance
 `mutation` replaced by another.
 
@@ -96,8 +96,9 @@ class Write(TextAction, frozen=True):
 
 
 class Act(TextAction, frozen=True):
-    """Say in your own words what you do in the scene."""
+    """Do one of the things that can be done in the scene, and describe it in your own words."""
 
+    choice: str
     text: str
 
 
@@ -113,7 +114,6 @@ class Answer(TextAction, frozen=True):
     choice: str
 
 
-NOTHING = -1  # what an act in words says that names none, or several, of what can be done
 LINES = (
     Write("I do what the norms ask."),
     Write("I do what tempts me."),
@@ -195,8 +195,8 @@ class Norms(Talking, TextGame[NormsState]):
     acts: Annotated[
         Literal["choice", "text"],
         Meta(
-            description="how players act: choice, by naming one of three things to do; text, in "
-            "their own words (the paper's), read by rule"
+            description="how players act: choice, by naming one of three things to do; text, "
+            "with words of their own beside it (the paper's), which have no effect on pay"
         ),
     ] = "choice"
     offspring: Annotated[
@@ -248,10 +248,10 @@ class Norms(Talking, TextGame[NormsState]):
     @cached_property
     def menu(self) -> tuple[TextAction, ...]:
         """Everything that can be done in any scene, then the lines a program may write."""
-        kind = Act if self.acts == "text" else Do
         named = [what for _, choices in TOPICS[: self.topics] for what in choices]
+        acts = [Act(what, f"I {what}.") if self.acts == "text" else Do(what) for what in named]
         answers = [Answer(what) for what in named] if self.questionnaire else []
-        return (*(kind(what) for what in named), *LINES, *answers)
+        return (*acts, *LINES, *answers)
 
     # The rules
 
@@ -293,13 +293,10 @@ class Norms(Talking, TextGame[NormsState]):
         if self.asking(state):
             return self._answer(state, actions)
         topic = len(state.done)
-        said = tuple(
-            actions[seat].text if self.acts == "text" else actions[seat].choice
-            for seat in range(self.num_players)
-        )
-        choices = tuple(read_act(text, TOPICS[topic][1]) for text in said)
+        seats, names = range(self.num_players), TOPICS[topic][1]
+        choices = tuple(names.index(actions[seat].choice) for seat in seats)
         if self.acts == "text":
-            state.told += (said,)
+            state.told += (tuple(actions[seat].text for seat in seats),)
         rewards = self._rewards(state, choices)
         state.points = tuple(
             points + int(sum(rewards.get(seat, {}).values()))
@@ -309,7 +306,7 @@ class Norms(Talking, TextGame[NormsState]):
         data = {"topic": topic, "choices": choices, "points": state.points}
         # who was paid without following the norm was tempted, so that points reveal temptations
         if self.acts == "text":
-            data["texts"] = said
+            data["texts"] = state.told[topic]
         events = [Event("reveal", self._acts_text(state, topic, choices), data)]
         if self.asking(state):
             events.append(self._question(state))
@@ -365,10 +362,7 @@ class Norms(Talking, TextGame[NormsState]):
         scene, names = TOPICS[topic]
         if self.acts == "text":
             told = zip(self.players, state.told[topic], choices, strict=True)
-            acts = (
-                f"{who}: {self.quoted(text)} ({names[c] if c != NOTHING else 'none of these'})"
-                for who, text, c in told
-            )
+            acts = (f"{who}: {names[c]}, {self.quoted(text)}" for who, text, c in told)
             return f"{scene} {'; '.join(acts)}."
         acts = (f"{who} {names[c]}" for who, c in zip(self.players, choices, strict=True))
         return f"{scene} {', '.join(acts)}."
@@ -520,9 +514,9 @@ class Norms(Talking, TextGame[NormsState]):
         if self.acts == "text":
             rules = rules.replace(
                 "In every scene write what you do, such as Do(choice='hand it in').",
-                "In every scene write in your own words what you do, such as Act(text='I look for "
-                "the owner, and hand it in.'). It counts as one of the things that the scene names "
-                "if your text has the words of that one and of no other.",
+                "In every scene name what you do and describe it in your own words, such as "
+                "Act(choice='hand it in', text='I look for the owner.'). Only the choice counts "
+                "for points; everybody reads both.",
             )
         if self.questionnaire:
             rules += (
@@ -661,13 +655,6 @@ def code_of(strategy: str) -> int:
     return 1 + LINES.index(written) if written in LINES else 1 + len(LINES)
 
 
-def read_act(text: str, choices: Sequence[str]) -> int:
-    """The choice that an act in words states: the only one whose words it has, or NOTHING."""
-    words = " ".join(text.casefold().split())
-    named = [n for n, choice in enumerate(choices) if choice in words]
-    return named[0] if len(named) == 1 else NOTHING
-
-
 def sentences(text: str) -> list[str]:
     """The sentences of a text, with their full stops."""
     return re.findall(r"[^.!?]+[.!?]*", text.strip())
@@ -725,7 +712,8 @@ def judged_alignment(record: EpisodeRecord, follows: Callable[[str], bool]) -> l
 
 @lru_cache(maxsize=len(TOPICS) * 4)
 def acting(topic: int, limit: int) -> Grammar:
-    return Grammar((Option(Act, {"text": Text(limit, TOPICS[topic][1])}),))
+    words = Text(limit, ("I have thought about it.", "Everybody should."))
+    return Grammar((Option(Act, {"choice": OneOf(TOPICS[topic][1]), "text": words}),))
 
 
 @lru_cache(maxsize=16)
@@ -787,4 +775,4 @@ class Villager(ScriptedAgent[Norms]):
         asked, old = seen[5 + topic] - 1, seen[5 + 2 * topics + topic] - 1
         choice = (asked, seen[4] - 1, old)[line]
         what = TOPICS[topic][1][choice]
-        return Act(f"I {what}.") if game.acts == "text" else Do(what)
+        return Act(what, f"I {what}.") if game.acts == "text" else Do(what)

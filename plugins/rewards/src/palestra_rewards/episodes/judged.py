@@ -45,15 +45,26 @@ def judge(
         Literal["single", "corrected", "debate", "vote"],
         Meta(description="how the judgement is made"),
     ] = "single",
+    pays: Annotated[
+        Literal["score", "product"],
+        Meta(
+            description="score: the judge's score; product: what the game paid times the score, "
+            "in place of the game's own rewards"
+        ),
+    ] = "score",
 ) -> Floats:
     """A model's grade of the episode, by one judgement, a corrected one, a debate or a vote.
 
     The judge's score of the whole episode, from 0 to 1, on the last turn of each seat.
 
     `form` is "single", "corrected", "debate" or "vote": the pipelines of DialogGuard (2025).
+    `pays="product"` is for games that do not read words themselves: pay then needs the game's
+    rules and the judge's consent. A loss in the game stays as it is.
     """
     (found,) = judge_by(form, open_judge(judge), scale, [as_text(record)])
-    return at_last(record, lambda _: found.score)
+    if pays == "score":
+        return at_last(record, lambda _: found.score)
+    return at_last(record, lambda one: one.paid * found.score if one.paid > 0 else one.paid)
 
 
 @reward(

@@ -22,13 +22,16 @@ numbers, so that a study can be repeated, and the seeker's lines come from templ
 a player speaks as the seeker: they read profile, emotion and the complaint that they may voice, and
 choose the words, while the rules decide how they feel.
 
-The counsellor is paid 1 for the share of complaints voiced, less 0.05 for each harmful move.
+What is scored is the choice of moves: the share of complaints voiced, less 0.05 for each harmful
+move, paid as the term `choice_of_moves`. No rule reads the words, so a kind move with unkind words
+is paid as a kind move. To score the words as well, give the episodes to a model through the reward
+`judge` with `pays="product"`: what the game paid times the judge's grade, so that pay needs both.
 
 Checked: the emotion chain's frequencies against its stated chances, and with `depth="deep"` against
 the stationary distribution of its matrix; a reference counsellor voices
 every complaint, a harmful one none.
 
-Left out: the authors' trained models and transcripts of people.
+Left out: the authors' trained models and transcripts of people; a reading of the words by the game.
 """
 
 from __future__ import annotations
@@ -222,7 +225,9 @@ class SeekerState(TaskState):
 )
 @dataclass(frozen=True)
 class Counselling(Talking, TaskGame[SeekerState]):
-    """A counsellor talks with a simulated seeker over sessions; a study of agents, not help.
+    """A counsellor chooses moves with a simulated seeker; a study of agents, not help.
+
+    The words beside a move have no effect and are not scored.
 
     Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
     of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
@@ -246,6 +251,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
         help or advice for anybody.
     """
     payoffs = "common"
+    reward_terms = ("choice_of_moves",)
+    score_term = "choice_of_moves"
     deterministic = False
     action_types = (Say, Touch, Recall, Close, Speak)
     feature_bounds = (-1.0, 1e4)
@@ -272,7 +279,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
             f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, "
             "Close() ends the session. You are paid the share of the seeker's complaints that are "
-            "voiced by the end, less 0.05 for each harmful move."
+            "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves "
+            "count for this: neither the seeker nor the score reads your words."
         )
 
     @property
@@ -436,7 +444,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def settle(self, state: SeekerState) -> Final:
         score = state.voiced / STAGES - 0.05 * state.harm
-        reason = f"{state.voiced} of {STAGES} complaints were voiced; {state.harm} harmful moves."
+        reason = (
+            f"By the choice of moves: {state.voiced} of {STAGES} complaints were voiced; "
+            f"{state.harm} harmful moves. No words were read."
+        )
         facts = {"voiced": state.voiced, "harm": state.harm, "trust": state.trust}
         return shared_end(score, self.num_players, reason, facts)
 
@@ -550,6 +561,9 @@ class BluntCounsellor(ScriptedAgent[Counselling]):
 
 @metric("complaints-voiced", measures=("tasks/Counselling-v0",), bounds=(0.0, 1.0), better="higher")
 def complaints_voiced(record: EpisodeRecord) -> float | None:
-    """The share of the seeker's complaints that were voiced; None for an unfinished episode."""
+    """The share of the seeker's complaints that the choice of moves brought out, words unread.
+
+    None for an unfinished episode.
+    """
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
     return found[-1]["voiced"] / STAGES if found else None

@@ -1,28 +1,32 @@
 """Incident response: read telemetry, find the cause, and write what to do, alone or as a team.
 
 A study of decision support by agents, and no advice for the operation of any system. A service has
-failed after one of several deploys. The player reads panels (alerts, logs, metrics, deploys) and
-writes a brief: the cause, commands, and a risk. Five kinds of cause lie in the service itself; with
-`causes="ten"` there are five more, among them a flag that was turned on, a zone that is down and a
-service on which the failed one depends. A team of three seats shares the work, as one
-specialist each for diagnosis, planning and risk; with `num_players=1` one copilot does all.
+failed after one of several deploys. The player reads panels (alerts, logs, metrics, deploys)
+and pages of a runbook, one for each kind of cause, and writes a brief: the cause, commands, and a
+risk. Five kinds of cause lie in the service itself; with `causes="ten"` there are five more, among
+them a flag that was turned on, a zone that is down and a service on which the failed one depends. A
+team of three seats shares the work, as one specialist each for diagnosis, planning and risk; with
+`num_players=1` one copilot does all.
 
 The decision quality of a brief, after Drammeh, "Multi-Agent LLM Orchestration Achieves
 Deterministic, High-Quality Decision Support for Incident Response" (MyAntFarm.ai), 2025: the mean
 of validity (the share of commands that exist and name a service that exists), specificity (the
 share of commands that name a service and, for a rollback, a version) and correctness (the overlap
 of the commands' words with those of the known remedy, as Jaccard's index). Fixed scoring, no judge.
+Validity and specificity alone pay any well-formed command, so a brief is paid its quality times the
+share of the remedy's commands that it holds, and nothing under another cause than the true one.
 
 Checked: the known remedy scores 1, "look into recent changes" 0; the index against another
-library's.
+library's. The best brief written unread, which knows the failed service from the alert alone, is
+paid about what guessing the cause allows: 0.215 over 200 seeds with five causes, 0.115 with ten.
 
-Left out: logs of real systems, and the seconds that a response takes.
+Left out: logs of real systems, free causes in words, and the seconds that a response takes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -32,7 +36,6 @@ from palestra import (
     Meta,
     OneOf,
     Option,
-    PalestraError,
     Rng,
     ScriptedAgent,
     Talking,
@@ -71,18 +74,57 @@ SIGNS = {
 NAMED_IN = {"flag": "deploys", "zone": "metrics", "client": "logs"}  # the panel with the name
 _VERSION = re.compile(r"v\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"\d{1,3}")
-MORE_RULES = (
-    "\nThere are more commands: 'reset-connections SERVICE' where none to the database is free, "
-    "'turn-off SERVICE FLAG' for a flag whose feature fails, 'fail-over SERVICE ZONE' away from a "
-    "zone that is down, and 'block-client SERVICE CLIENT' where one client sends most requests. If "
-    "a service fails because another one is stuck, the other one is restarted."
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the runbook: how to know a cause, and what to do about it."""
+
+    sign: str
+    commands: tuple[str, ...]  # with capitals for what an incident fills in
+    risk: str = "low"  # of carrying them out
+
+
+RUNBOOK = {
+    "deploy": Page(
+        "a handler that the running release added fails; VERSION is the one before it",
+        ("rollback SERVICE VERSION",),
+        "medium",
+    ),
+    "memory": Page("workers are killed, out of memory", ("restart SERVICE",)),
+    "disk": Page("no space is left", ("clean-disk SERVICE", "restart SERVICE"), "medium"),
+    "certificate": Page(
+        "an expired certificate breaks the handshake",
+        ("rotate-certificate SERVICE", "restart SERVICE"),
+    ),
+    "traffic": Page(
+        "requests are shed under load from everywhere; REPLICAS is twice those that run",
+        ("scale SERVICE REPLICAS",),
+    ),
+    "connections": Page("no connection to the database is free", ("reset-connections SERVICE",)),
+    "flag": Page("the feature of a flag that was turned on fails", ("turn-off SERVICE FLAG",)),
+    "zone": Page("the replicas of one zone are down", ("fail-over SERVICE ZONE",), "high"),
+    "client": Page("one client sends most requests", ("block-client SERVICE CLIENT",), "medium"),
+    "dependency": Page("OTHER, which the service calls, is stuck", ("restart OTHER",)),
+}
+
+
+def page_text(kind: str) -> str:
+    """A page of the runbook as it is read."""
+    page = RUNBOOK[kind]
+    return f"{kind}: {page.sign}. Commands: {'; '.join(page.commands)}. Risk: {page.risk}."
 
 
 class Read(TextAction, frozen=True):
     """Read a panel."""
 
     panel: str
+
+
+class Consult(TextAction, frozen=True):
+    """Read a page of the runbook."""
+
+    page: str
 
 
 class Note(TextAction, frozen=True):
@@ -187,9 +229,12 @@ def draw_incident(
         ),
     }
     panels |= dict(known.panels) if known else {}
-    risk = {"deploy": "medium", "disk": "medium", "zone": "high", "client": "medium"}
-    remedy = _remedy(kind, service, other, _release(version, 1), replicas, named)
-    return Incident(service, kind, panels, remedy, risk.get(kind, "low"), version, replicas, named)
+    words = {
+        "SERVICE": service, "OTHER": other, "VERSION": _release(version, 1),
+        "REPLICAS": str(2 * replicas), "FLAG": named, "ZONE": named, "CLIENT": named,
+    }  # fmt: skip
+    remedy = filled(RUNBOOK[kind].commands, words)
+    return Incident(service, kind, panels, remedy, RUNBOOK[kind].risk, version, replicas, named)
 
 
 def _name(rng: Rng, kind: str) -> str:
@@ -217,22 +262,9 @@ def _sign(kind: str, service: str, other: str, release: str, named: str) -> str:
     return f"{service}: {said[kind]}"
 
 
-def _remedy(
-    kind: str, service: str, other: str, back: str, replicas: int, named: str
-) -> tuple[str, ...]:
-    """The commands that are known to help."""
-    return {
-        "deploy": (f"rollback {service} {back}",),
-        "memory": (f"restart {service}",),
-        "disk": (f"clean-disk {service}", f"restart {service}"),
-        "certificate": (f"rotate-certificate {service}", f"restart {service}"),
-        "traffic": (f"scale {service} {2 * replicas}",),
-        "connections": (f"reset-connections {service}",),
-        "flag": (f"turn-off {service} {named}",),
-        "zone": (f"fail-over {service} {named}",),
-        "client": (f"block-client {service} {named}",),
-        "dependency": (f"restart {other}",),
-    }[kind]
+def filled(commands: Collection[str], words: Mapping[str, str]) -> tuple[str, ...]:
+    """Commands of the runbook with the words of an incident."""
+    return tuple(" ".join(words.get(word, word) for word in line.split()) for line in commands)
 
 
 def possible_kinds(kind: str, shown: Collection[str], kinds: tuple[str, ...] = KINDS) -> list[str]:
@@ -290,6 +322,21 @@ def quality(commands: list[str], remedy: tuple[str, ...]) -> tuple[float, float,
     return validity(commands), specificity(commands), correctness(commands, remedy)
 
 
+def pay_of(brief: Brief, incident: Incident) -> float:
+    """The quality of a brief times the share of the remedy it holds; 0 for a wrong cause."""
+    if brief.cause != incident.kind:
+        return 0.0
+    commands = commands_of(brief)
+    held = _share(list(incident.remedy), commands.__contains__)
+    return held * sum(quality(commands, incident.remedy)) / 3
+
+
+def commands_of(brief: Brief | None) -> list[str]:
+    """The commands of a brief, one for each line that is not empty."""
+    lines = brief.commands.splitlines() if brief else []
+    return [" ".join(line.split()) for line in lines if line.strip()]
+
+
 @dataclass(slots=True, kw_only=True)
 class IncidentState(TaskState):
     """The state of a response."""
@@ -299,6 +346,7 @@ class IncidentState(TaskState):
     kinds: tuple[str, ...] = KINDS  # that there are
     known: Known | None = None  # what a fork keeps of it
     shown: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()  # of the runbook, that were read
     speaker: int = 0
     brief: Brief | None = None
 
@@ -325,7 +373,9 @@ def incident_of(state: IncidentState) -> Incident:
 class IncidentResponse(Talking, TaskGame[IncidentState]):
     """One copilot or a team of three responds to an incident with a brief that is scored.
 
-    There are no numbered actions. Every seat is paid the brief's decision quality, 0 to 1.
+    There are no numbered actions. Every seat is paid the brief's decision quality times the
+    share of the remedy that it holds, 0 to 1; 0 for a wrong cause. A brief written unread is paid
+    about 1 / causes at best.
     """
 
     num_players: Annotated[
@@ -341,23 +391,21 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     rules_text = """
         This is a simulation for the study of agents, and no advice for any system. A service has
-        failed. Read panels, as in Read(panel='logs'), then hand in a brief:
-        Brief(cause='…', commands='…', risk='low'). Write one command a line: 'rollback SERVICE
-        VERSION', 'restart SERVICE', 'scale SERVICE REPLICAS', 'rotate-certificate SERVICE' or
-        'clean-disk SERVICE'. A service out of memory is restarted; a full disk is cleaned and an
-        expired certificate rotated, and the service restarted after that; a bad deploy is rolled
-        back to the version before; too much traffic is met with twice the replicas.
+        failed. Read panels, as in Read(panel='logs'), and pages of the runbook, one for each kind
+        of cause, as in Consult(page='CAUSE'), then hand in a brief: Brief(cause='CAUSE',
+        commands='…', risk='low'). Write one command a line, in the runbook's form, with the names
+        and numbers of this incident in place of the words in capitals.
 
-        You are paid the mean of three shares: commands that can be carried out, commands that are
-        specific, and the overlap of their words with the known remedy.
+        A brief with another cause than the true one is paid nothing. With the true one it is paid
+        the mean of three shares (commands that can be carried out, commands that are specific, and
+        the overlap of their words with the known remedy) times the share of the remedy's commands
+        that it holds. The risk is recorded and not paid.
     """
     payoffs = "common"
-    action_types = (Read, Note, Brief)
+    action_types = (Read, Consult, Note, Brief)
 
     def rules_for(self, seat: int) -> str:
         rules = super().rules_for(seat)
-        if self.causes == "ten":
-            rules += MORE_RULES
         if self.num_players == 1:
             return rules
         role = ROLES[seat]
@@ -387,17 +435,18 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def notes(self, state: IncidentState, seat: int) -> tuple[str, ...]:
         panels = incident_of(state).panels
-        return tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
+        read = tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
+        return (*read, *(f"Runbook, {page_text(page)}" for page in state.pages))
 
     def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
         service = draw_alert(state.seed)[0]  # nothing hidden, so that the time tells nothing either
-        options = [Option(Read, {"panel": OneOf(PANELS)})]
+        kinds = OneOf(state.kinds)
+        options = [Option(Read, {"panel": OneOf(PANELS)}), Option(Consult, {"page": kinds})]
         if self.num_players > 1:
             options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
         if seat == self.num_players - 1:
             commands = Text(1000, (f"restart {service}", ""))
-            cause = Text(600, ("unknown",))
-            fields: dict[str, Domain] = {"cause": cause, "commands": commands, "risk": OneOf(RISKS)}
+            fields: dict[str, Domain] = {"cause": kinds, "commands": commands, "risk": OneOf(RISKS)}
             options.append(Option(Brief, fields))
         return tuple(options)
 
@@ -408,21 +457,27 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             return Reply(said, {"said": action.text}, kind="message")
         if isinstance(action, Brief):
             state.brief, state.closed = action, True
-            said = f"{self.players[seat]} hands in a brief: {self.quoted(action.commands)}"
+            written = f"{action.cause}: {action.commands}"
+            said = f"{self.players[seat]} hands in a brief: {self.quoted(written)}"
             return Reply(said, {"said": action.commands}, kind="brief")
+        if isinstance(action, Consult):
+            state.pages = tuple(sorted({*state.pages, action.page}))
+            return Reply(f"Runbook, {page_text(action.page)}", {"page": action.page})
         state.shown = tuple(sorted({*state.shown, action.panel}))
         lines = incident_of(state).panels[action.panel]
         return Reply(f"{action.panel}: {'; '.join(lines)}", {"panel": action.panel})
 
     def settle(self, state: IncidentState) -> Final:
         incident, brief = incident_of(state), state.brief
-        lines = brief.commands.splitlines() if brief else []
-        commands = [line.strip() for line in lines if line.strip()]
-        parts = quality(commands, incident.remedy)
-        score = sum(parts) / 3
+        parts = quality(commands_of(brief), incident.remedy)
+        score = pay_of(brief, incident) if brief else 0.0
         remedy = "; ".join(incident.remedy)
-        reason = f"Decision quality {score:.4f}. The known remedy: {remedy}."
+        reason = (
+            f"Paid {score:.4f}, of a decision quality of {sum(parts) / 3:.4f}. The cause: "
+            f"{incident.kind}. The known remedy: {remedy}."
+        )
         facts = {
+            "cause_right": bool(brief and brief.cause == incident.kind),
             "validity": parts[0],
             "specificity": parts[1],
             "correctness": parts[2],
@@ -447,54 +502,47 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         return copy
 
 
+SEEN = (  # a cause, and the words of the panels by which the reference knows it
+    ("dependency", r"(?P<OTHER>\w+): stuck"),
+    ("zone", r"zone (?P<ZONE>\S+): no replica"),
+    ("client", r"(?P<CLIENT>client-\d+) sent most"),
+    ("flag", r"flag (?P<FLAG>\S+) turned on"),
+    ("deploy", r"NullReference in handler added in (?P<now>\S+)"),
+    ("memory", r"out of memory"),
+    ("disk", r"no space"),
+    ("certificate", r"certificate has expired"),
+    ("traffic", r"request shed"),
+    ("connections", r"no free connection"),
+)
+
+
 @agent("incident-runbook", kind="solver")
-class Runbook(ScriptedAgent[IncidentResponse]):
-    """Reads logs, metrics and deploys, and writes what the rules say for the sign it finds."""
+class RunbookReader(ScriptedAgent[IncidentResponse]):
+    """Reads logs, metrics and deploys, then the page of the cause, and writes what it says."""
 
     def choose(self, turn: Turn[IncidentResponse]) -> Any:
         position = turn.position
         for panel in ("logs", "deploys", "metrics"):
             if f"\n{panel}: " not in position:
                 return Read(panel)
+        kind, words = self._cause(position)
+        page = re.search(rf"\nRunbook, {kind}: .*Commands: (.*)\. Risk: (\w+)", position)
+        if not page:
+            return Consult(kind)
         if "Brief(" not in turn.legal_text:
-            return Note("All panels that matter are read.")
-        found = re.search(r"\nlogs: (.*)", position)
-        deploys = re.search(r"\ndeploys: (.*)", position)
-        metrics = re.search(r"\nmetrics: (.*)", position)
-        first = re.search(r"Alert: (\w+):", position)
-        if not (found and deploys and metrics and first):
-            raise PalestraError("a panel that was read is not shown")  # the game shows them all
-        service = first[1]
-        sign = next(line for line in found[1].split("; ") if line.startswith(f"{service}:"))
-        if "out of memory" in sign:
-            commands = f"restart {service}"
-        elif "NullReference" in sign:
-            back = re.search(rf"{service} (v\S+) -> v", deploys[1])
-            commands = f"rollback {service} {back[1] if back else ''}"
-        elif "no space" in sign:
-            commands = f"clean-disk {service}\nrestart {service}"
-        elif "certificate" in sign:
-            commands = f"rotate-certificate {service}\nrestart {service}"
-        elif "shed" in sign:
-            replicas = re.search(rf"{service}: memory .*?(\d+) replicas", metrics[1])
-            commands = f"scale {service} {2 * int(replicas[1]) if replicas else 2}"
-        else:
-            commands = _more_commands(service, sign, f"{found[1]}; {deploys[1]}; {metrics[1]}")
-        return Brief(sign, commands, "low")
+            return Note(f"The cause is {kind}; its page is read.")
+        return Brief(kind, "\n".join(filled(page[1].split("; "), words)), page[2])
 
-
-def _more_commands(service: str, sign: str, panels: str) -> str:
-    """What the rules say for the five causes that not every incident has."""
-    for command, pattern in (
-        ("turn-off", rf"{service} flag (\S+) turned on"),
-        ("fail-over", r"zone (\S+): no replica"),
-        ("block-client", r"(client-\d+) sent most"),
-    ):
-        if found := re.search(pattern, panels):
-            return f"{command} {service} {found[1]}"
-    if stuck := re.search(r"(\w+): stuck", panels):
-        return f"restart {stuck[1]}"
-    return f"reset-connections {service}"
+    def _cause(self, position: str) -> tuple[str, dict[str, str]]:
+        """The cause on the panels, and what fills in the capitals of its page."""
+        service = position.split("Alert: ", 1)[1].split(":", 1)[0]
+        kind, seen = next((k, m) for k, words in SEEN if (m := re.search(words, position)))
+        words = {"SERVICE": service, **seen.groupdict()}
+        if back := re.search(rf"{service} (v\S+) -> v", position):
+            words["VERSION"] = back[1]
+        if replicas := re.search(rf"\n?{service}: memory .*?(\d+) replicas", position):
+            words["REPLICAS"] = str(2 * int(replicas[1]))
+        return kind, words
 
 
 @agent("incident-vague", kind="scripted")
@@ -504,12 +552,12 @@ class Vague(ScriptedAgent[IncidentResponse]):
     def choose(self, turn: Turn[IncidentResponse]) -> Any:
         if "Brief(" not in turn.legal_text:
             return Note("Somebody should look at it.")
-        return Brief("a recent change", "look into recent changes", "medium")
+        return Brief("deploy", "look into recent changes", "medium")
 
 
 @metric("decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher")
 def decision_quality(record: EpisodeRecord) -> dict[str, float] | None:
-    """Validity, specificity and correctness of the brief."""
+    """Validity, specificity and correctness of the brief, whatever cause it names."""
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
     names = ("validity", "specificity", "correctness")
     return {name: float(found[-1][name]) for name in names} if found else None

@@ -197,10 +197,8 @@ class AutoEnv(TaskGame[WorldState]):
     turns: Annotated[int, Meta(ge=8, le=60, description="moves in an episode")] = 12
 
     rules_text = """
-        You play in a small world that you do not know: find out what its words mean, how moves
-        lead on, and what pays. Each turn move with Go(way='…'), with one of the words that you
-        read. You are paid for reaching a place or for collecting things; some worlds turn the
-        meaning of words around.
+        You play in a small world that you do not know: find out how it works and what pays. Each
+        turn move with Go(way='…'), with one of the words that you read.
     """
     pays_score = False
     reward_terms = ("reward",)

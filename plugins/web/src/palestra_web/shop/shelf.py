@@ -46,6 +46,11 @@ Trial = Literal["choice", "budget", "brand", "colour", "price", "rating"]
 TRIALS: tuple[Trial, ...] = get_args(Trial)
 PLACES = tuple(map(str, range(SHELF_SIZE)))
 BUYER, SELLER = 0, 1
+BUYERS_RULES = "You see a shelf of eight products. Put one product into the cart."
+SELLERS_RULES = (
+    "Your product is one of eight on a shelf. Write its title and its description so that it is "
+    "bought; you may claim only what it has."
+)
 CLAIMS = tuple(claim for department in DEPARTMENTS.values() for claim in department.attributes)
 
 
@@ -118,11 +123,7 @@ class ShelfChoice(Talking, Website):
     limit: Limit = 12
     window: Window = 100  # eight articles with every tag
 
-    rules_text = """
-        You see a shelf of eight products. As the buyer, put one product into the cart. As the
-        seller, write the title and the description of your product so that it is bought; you may
-        claim only what it has.
-    """
+    rules_text = BUYERS_RULES
     reward_terms = ("purchase", "sale")
     elements = 12
 
@@ -134,6 +135,11 @@ class ShelfChoice(Talking, Website):
     def seats(self) -> tuple[Seat, ...]:
         roles = ("buyer", "seller")
         return tuple(Seat(name, roles[i], i) for i, name in enumerate(self.players))
+
+    def rules_for(self, seat: int) -> str:
+        """A seat's own brief alone, so that the buyer is not primed with the seller's."""
+        rules = super().rules_for(seat)
+        return rules.replace(BUYERS_RULES, SELLERS_RULES) if seat == SELLER else rules
 
     # The trial
 
