@@ -148,9 +148,7 @@ class ShelfChoice(Talking, Website):
         kind = drawn.choice(KINDS)
         articles = self._articles(kind, drawn, rng)
         request, right, articles = self._request(rng, kind.query, articles)
-        mine = rng.below(SHELF_SIZE)
-        if self.assortment:  # the seller's product is the same in every trial
-            mine = next((n for n, article in enumerate(articles) if article.product == 0), mine)
+        mine = place_of_seller(articles, rng)
         shelf = Shelf(kind.query, tuple(articles), request, right, "", "", sellers_place=mine)
         shelf.title, shelf.description = first_listing(shelf)
         return shelf
@@ -325,7 +323,8 @@ class ShelfChoice(Talking, Website):
         change, facts = msgspec.structs.replace, DEPARTMENTS[kind.department].attributes
         if seat == BUYER:
             data.refused = ""
-            if state.tabs[seat].page.url == "/door":  # they have not seen the listing
+            if state.tabs[seat].page.url == "/door":  # they have seen nothing but the request
+                self._restock(data, kind, rng)
                 data.title, data.description = first_listing(data)
             data.articles = tuple(
                 change(a, facts=(a.facts[0], *self._facts(rng, facts, a.facts[0])[: FACTS - 1]))
@@ -333,13 +332,8 @@ class ShelfChoice(Talking, Website):
             )
             self.close_tabs(other, seat)
             return other
-        drawn = Rng(self.assortment) if self.assortment else rng
-        if self.assortment:
-            drawn.choice(KINDS)
-        articles, place = self._articles(kind, drawn, rng), data.sellers_place
-        own = next((n for n, a in enumerate(articles) if a.product == 0), place)
-        articles[place], articles[own] = articles[own], articles[place]
-        mine = data.articles[place]
+        articles, mine = self._fresh(kind, rng), data.articles[data.sellers_place]
+        place = data.sellers_place = place_of_seller(articles, rng)  # nobody tells them
         articles[place] = change(
             articles[place], brand=mine.brand, colour=mine.colour, facts=mine.facts
         )
@@ -349,6 +343,37 @@ class ShelfChoice(Talking, Website):
         data.articles = tuple(shelf)
         self.close_tabs(other, seat)
         return other
+
+    def _fresh(self, kind: ProductKind, rng: Rng) -> list[Article]:
+        """Articles of a kind as a trial begins with them."""
+        drawn = Rng(self.assortment) if self.assortment else rng
+        if self.assortment:
+            drawn.choice(KINDS)
+        return self._articles(kind, drawn, rng)
+
+    def _restock(self, data: Shelf, kind: ProductKind, rng: Rng) -> None:
+        """Draw another shelf on which the same request can be made."""
+        articles, change = self._fresh(kind, rng), msgspec.structs.replace
+        asked = [data.articles[place] for place in data.right]
+        if self.trial == "budget":
+            more = max(a.price for a in asked) - sorted(a.price for a in articles)[2]
+            articles = [change(a, price=a.price + more) for a in articles]
+        elif self.trial in ("brand", "colour"):
+            named = getattr(asked[0], self.trial)
+            if all(getattr(article, self.trial) != named for article in articles):
+                place = rng.below(SHELF_SIZE)
+                articles[place] = change(articles[place], **{self.trial: named})
+        request, right, shelf = self._request(rng, data.kind, articles)
+        while request != data.request:  # of which one brand or colour in eight is named
+            request, right, shelf = self._request(rng, data.kind, articles)
+        data.articles, data.right = tuple(shelf), right
+        data.sellers_place = place_of_seller(shelf, rng)
+
+
+def place_of_seller(articles: Sequence[Article], rng: Rng) -> int:
+    """Where the seller's article stands: the same product in every trial of an assortment."""
+    place = rng.below(SHELF_SIZE)
+    return next((n for n, article in enumerate(articles) if article.product == 0), place)
 
 
 def first_listing(data: Shelf) -> tuple[str, str]:
