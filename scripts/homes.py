@@ -20,9 +20,9 @@ FILE = Path(__file__).parents[1] / "core" / "src" / "palestra" / "homes.json"
 
 
 def names() -> dict[str, dict[str, list[str]]]:
-    """The namespaces, agents, rewards and commands of every distribution of ours but the core."""
+    """Environments, their namespaces, agents, rewards and commands of ours outside the core."""
     plugins = registry().plugins
-    kinds = ("namespaces", "agents", "rewards", "commands")
+    kinds = ("namespaces", "environments", "agents", "rewards", "commands")
     found: dict[str, dict[str, list[str]]] = {kind: {} for kind in kinds}
     for name, plugin in sorted(plugins.plugins.items()):
         if plugin.owner not in OFFICIAL[1:]:
@@ -31,9 +31,10 @@ def names() -> dict[str, dict[str, list[str]]]:
             given = sorted(spec.name for spec in plugin.gives.get(f"palestra_{kind}", ()))
             if given:
                 found[kind][plugin.owner] = given
-        owned = {spec.namespace for spec in plugin.gives.get("palestra_environments", ())}
+        owned = plugin.gives.get("palestra_environments", ())
         if owned:
-            found["namespaces"][plugin.owner] = sorted(owned)
+            found["namespaces"][plugin.owner] = sorted({spec.namespace for spec in owned})
+            found["environments"][plugin.owner] = sorted(spec.id for spec in owned)
         if commands := added(name):
             found["commands"][plugin.owner] = commands
     return found

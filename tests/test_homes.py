@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,16 @@ def test_names_of_distributions_that_are_not_installed_are_taken_too(
     monkeypatch.setattr("palestra.cli.scaffold.registry", lambda: Registry(plugins))
     with pytest.raises(InvalidOption, match="is taken"):
         create_plugin(name, tmp_path, kind)
+
+
+@pytest.mark.parametrize("opened", ["make('palestra:{}')", "make_vec('palestra:{}', 2)"])
+def test_gymnasium_says_what_to_install(opened: str) -> None:
+    code = f"import gymnasium; gymnasium.{opened.format('games/Chess-v0')}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PALESTRA_BLOCK": "games"},
+    )
+    assert "run: pip install palestra-games" in done.stderr.splitlines()[-1]

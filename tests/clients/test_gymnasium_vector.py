@@ -372,3 +372,48 @@ def test_text_views_take_texts_alone() -> None:
         with pytest.raises(palestra.InvalidAction):
             envs.step(actions)
     envs.step(["5", "5"])
+
+
+def test_attributes_of_the_environments_are_those_of_gymnasiums_own() -> None:
+    options: dict[str, Any] = {"render_mode": "rgb_array"}
+    ours, theirs = (make(AutoresetMode.NEXT_STEP, **options) for make in (batch, sync))
+    for env in (ours, theirs):
+        env.reset(seed=5)
+        env.step(np.array([0, 1, 2]))
+    for name in ("seat", "observation_space", "action_space", "render_mode"):
+        assert ours.get_attr(name) == theirs.get_attr(name) == ours.call(name)
+    for mine, other in zip(ours.call("action_masks"), theirs.call("action_masks"), strict=True):
+        assert np.array_equal(mine, other)
+    for mine, other in zip(ours.call("render"), theirs.call("render"), strict=True):
+        assert np.array_equal(mine, other)
+    for mine, other in zip(ours.get_attr("episode"), theirs.get_attr("episode"), strict=True):
+        assert mine.describe(0) == other.describe(0)
+    assert [game.rules_for(0) for game in ours.get_attr("game")] == [ours.game.rules_for(0)] * 3
+    assert [spec.id for spec in ours.get_attr("spec")] == ["games/TicTacToe-v0"] * 3
+
+    for env in (ours, theirs):
+        env.set_attr("weight", 0.5)
+        env.set_attr("rank", [1, 2, 3])
+        assert env.get_attr("weight") == (0.5,) * 3
+        assert env.get_attr("rank") == (1, 2, 3)
+        with pytest.raises(ValueError, match=r"2.* for 3 environments"):
+            env.set_attr("rank", [1, 2])
+        with pytest.raises(AttributeError, match="nothing"):
+            env.get_attr("nothing")
+    with pytest.raises(palestra.InvalidOption, match="lanes of one batch"):
+        ours.set_attr("seat", 1)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_infos_of_arrays_have_the_same_entries_at_every_step(mode: AutoresetMode) -> None:
+    env = gymnasium.make_vec(TICTACTOE, 3, autoreset_mode=mode, infos="arrays")
+    _, infos = env.reset(seed=1)
+    over = np.zeros(3, bool)
+    for _ in range(12):
+        assert set(infos) == {"action_mask", "_action_mask"}
+        assert infos["action_mask"].shape == (3, 9)
+        if mode == AutoresetMode.DISABLED and over.any():
+            env.reset(options={"reset_mask": over})
+        *_, over, _, infos = env.step(infos["action_mask"].argmax(axis=1))
+    with pytest.raises(palestra.InvalidOption, match="infos"):
+        gymnasium.make_vec(TICTACTOE, 3, infos="some")

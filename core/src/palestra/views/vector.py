@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,15 @@ MODES = {
     "same_step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
+SHARED = {  # attributes that all lanes share, by their names in a gym view
+    "game": "game",
+    "seat": "seat",
+    "spec": "spec",
+    "observation_space": "single_observation_space",
+    "action_space": "single_action_space",
+    "metadata": "metadata",
+    "render_mode": "render_mode",
+}
 
 
 class InvalidResetMask(InvalidOption, TypeError):
@@ -54,7 +63,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
     `_` a mask of the entries that are set. `action_mask` (N, A) is always present; if an episode
     ended there are its `outcome` (a word, as in the gym view), `final_return` and `final_length`
     (in moves of all seats). In "same_step" mode there are also `final_obs` and, as `final_info`,
-    the last mask.
+    the last mask. infos="arrays" leaves the mask of actions alone, as in the gym view.
     """
 
     def __init__(
@@ -72,9 +81,11 @@ class VectorView(VectorEnv[Any, Any, Any]):
         compiled: bool | None = None,
         rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
+        infos: str = "all",
         **options: Any,
     ) -> None:
         check_settings(
+            infos=infos,
             num_envs=num_envs,
             max_episode_steps=max_episode_steps,
             threads=threads,
@@ -113,6 +124,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
         )
         if self._policy is not None:
             self.seat_policy(self._policy)
+        self._all_infos = infos == "all"
+        self._set: dict[str, tuple[Any, ...]] = {}  # by `set_attr`
         self.render_mode = render_mode
         self.autoreset_mode = MODES[mode]
         self.metadata = {
@@ -274,6 +287,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
 
     def _infos(self) -> dict[str, Any]:
         infos = self._mask_info()
+        if not self._all_infos:
+            return infos
         if isinstance(self.batch, ShapedBatch):
             paid = {name: terms[:, self.seat].copy() for name, terms in self.batch.terms.items()}
             infos["reward_terms"], infos["_reward_terms"] = paid, self._everywhere.copy()
@@ -313,12 +328,61 @@ class VectorView(VectorEnv[Any, Any, Any]):
         if self._painter is None:
             self._painter = renderer(self._spec, "rgb_array")()
         viewer = None if self.game.perfect_information else self.seat
-        episode = Episode(self.game, 0, spec=self._spec, compiled=False)
-        frames = []
+        return tuple(self._painter.draw(episode, viewer) for episode in self._episodes())
+
+    def _episodes(self) -> Iterator[Episode]:
+        """Each lane's position as an episode of its own, without its past."""
         for state in self.batch.lanes["timestep"]["state"]:
+            episode = Episode(self.game, 0, spec=self._spec, compiled=False)
             episode.load(state)
-            frames.append(self._painter.draw(episode, viewer))
-        return tuple(frames)
+            yield episode
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """What every environment answers to a method of the gym view, or has as an attribute.
+
+        There are the methods `render` and `action_masks`, the attributes `game`, `seat`, `spec`,
+        `episode` (a copy of the position), `np_random_seed`, `observation_space`, `action_space`,
+        `metadata` and `render_mode`, and what `set_attr` set. Raises `AttributeError` for others:
+        the environments are lanes of one batch.
+        """
+        count = self.num_envs
+        if name in self._set:
+            return self._set[name]
+        if name == "render":
+            return self.render() or (None,) * count
+        if name == "action_masks":
+            return tuple(self.action_masks())
+        if name == "episode":
+            return tuple(self._episodes())
+        if name == "np_random_seed":
+            return self.np_random_seed
+        if name in SHARED:
+            return (getattr(self, SHARED[name]),) * count
+        there = ", ".join(["render", "action_masks", "episode", "np_random_seed", *SHARED])
+        raise AttributeError(
+            f"the environments of a batch have no {name!r}; they have {there}, and what set_attr "
+            "set. vectorization_mode='sync' opens environments that are objects of their own"
+        )
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of every environment: see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Keep a value for every environment, which `get_attr` gives back.
+
+        values: a list or tuple of `num_envs` values, or one for all. Raises `InvalidOption` for a
+        wrong number of them, and for attributes that belong to the batch.
+        """
+        given = tuple(values) if isinstance(values, list | tuple) else (values,) * self.num_envs
+        if len(given) != self.num_envs:
+            raise InvalidOption(f"{len(given)} values of {name!r} for {self.num_envs} environments")
+        if name in SHARED or hasattr(GymView, name):
+            raise InvalidOption(
+                f"{name!r} cannot be set: all environments are lanes of one batch; open it with "
+                "other options"
+            )
+        self._set[name] = given
 
     def close_extras(self, **kwargs: Any) -> None:
         self.batch.close()
