@@ -15,7 +15,9 @@ TUTORIALS = ROOT / "docs" / "tutorials"
 PAGES = sorted(page for page in TUTORIALS.glob("*.md") if page.name != "README.md")
 OTHERS = (
     *("README.md", "core/README.md", "envs/README.md"),
-    *("docs/quickstart.md", "docs/pictures.md", "docs/tasks.md"),
+    *("docs/quickstart.md", "docs/pictures.md", "docs/tasks.md", "docs/measures.md"),
+    *("docs/producers.md", "docs/training.md", "docs/arena.md", "docs/markets.md"),
+    *("docs/models.md", "plugins/rewards/README.md"),
 )
 
 

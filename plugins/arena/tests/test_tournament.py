@@ -379,3 +379,28 @@ def test_bad_settings_are_refused_before_anything_is_played(
     base = {"environments": (TICTACTOE,), "agents": ("random", "first"), "workers": 0}
     with pytest.raises(error, match=says):
         run_tournament(Settings(**(base | more)), tmp_path / "a.db")
+
+
+UNGUARDED = """
+import palestra
+from palestra_arena import Settings, run_tournament
+
+class Mine(palestra.ScriptedAgent):
+    def choose(self, turn):
+        return turn.legal_actions[0]
+
+settings = Settings(environments=("games/TicTacToe-v0",), agents=("random", "mine"), games=100)
+run_tournament(settings, "mine.db", agents={"mine": Mine})
+"""
+
+
+def test_a_script_that_workers_cannot_import_ends_at_once(tmp_path: Path) -> None:
+    """Every game would be lost with its worker."""
+    script = tmp_path / "mine.py"
+    script.write_text(UNGUARDED, "utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "below `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
+    assert "workers=0" in done.stderr.splitlines()[-1]

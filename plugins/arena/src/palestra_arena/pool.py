@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from palestra.kernel.errors import PalestraError
+
 from palestra_arena.match import Match
 from palestra_arena.referee import ASKED, STARTED, Factories, FinishedGame, Referee
 from palestra_arena.settings import Settings
@@ -74,8 +76,11 @@ class ProcessWorker(Worker):
         context = multiprocessing.get_context("spawn")
         self.pipe, there = context.Pipe()
         self._clock = context.RawArray("d", [0.0, -1.0])
+        self._began = context.RawValue("b", 0)
         self._process = context.Process(
-            target=serve, args=(there, self._clock, self.settings, self.factories), daemon=True
+            target=serve,
+            args=(there, self._clock, self._began, self.settings, self.factories),
+            daemon=True,
         )
         self._process.start()
         there.close()
@@ -90,6 +95,13 @@ class ProcessWorker(Worker):
         except (EOFError, OSError):
             self._process.join(GRACE)
             code = self._process.exitcode
+            if code and code > 0 and not self._began.value:
+                raise PalestraError(
+                    f"a worker process ended before its first game (exit code {code}); its error "
+                    "stands above. A script calls run_tournament below `if __name__ == "
+                    "'__main__':`, since workers import it, and what it gives them is importable; "
+                    "workers=0 plays in this process"
+                ) from None
             why = f"the process was lost (exit code {code})"
             raise Lost(why, again=code is None or code < 0) from None
         return played
@@ -181,8 +193,11 @@ class PoolEngine:
         self._workers.clear()
 
 
-def serve(pipe: Connection, clock: Any, settings: Settings, factories: Factories) -> None:
+def serve(
+    pipe: Connection, clock: Any, began: Any, settings: Settings, factories: Factories
+) -> None:
     """The loop of a worker process: play tasks until no more are sent."""
+    began.value = 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that keeps the store
     threading.Thread(target=_end_with_parent, daemon=True).start()
     referee = Referee(settings, factories, clock)
