@@ -105,11 +105,13 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
     policy. decay: let the learning rate fall evenly to 0 by the last round. minibatch: distinct
     streams per gradient step. save_every: rounds between checkpoints.
-    precision: of matrix products; bfloat16 takes half the time where the processor has it. refused:
-    the advantage of a refused answer if the game continued. mode: "choice" holds replies to the
-    legal moves, in play and in learning alike. horizon: the most steps of an episode from a round
-    on, as in [[0, 5], [30, 10]], which grow; evaluation plays whole episodes. tasks: the starts to
-    learn from. hints: an expert who leads some rollouts a part of the way.
+    precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
+    time where the processor has it. Learned weights and the optimiser's moments are always float32,
+    whatever the model's folder has. refused: the advantage of a refused answer if the game
+    continued. mode: "choice" holds replies to the legal moves, in play and in learning alike.
+    horizon: the most steps of an episode from a round on, as in [[0, 5], [30, 10]], which grow;
+    evaluation plays whole episodes. tasks: the starts to learn from. hints: an expert who leads
+    some rollouts a part of the way.
     """
 
     env: str

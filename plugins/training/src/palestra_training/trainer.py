@@ -170,8 +170,13 @@ class Trainer:
         plan = self.plan
         count = self.game.num_players if plan.policies == "seat" else 1
         names = [LEARNER] if count == 1 else [f"{LEARNER}-{seat}" for seat in range(count)]
-        first = Learner(plan.model or self._tiny(lessons, fresh), name=names[0])
-        first.precision = PRECISIONS[plan.precision]
+        precision = PRECISIONS[plan.precision]
+        first = Learner(
+            plan.model or self._tiny(lessons, fresh),
+            name=names[0],
+            dtype=precision if plan.lora.rank else torch.float32,  # adapters are always float32
+        )
+        first.precision = precision
         if plan.lora.rank:
             first.net = add_adapters(first.net, plan.lora, names, seed=plan.seed)
         made = [first]
