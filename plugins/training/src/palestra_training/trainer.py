@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,8 @@ from palestra_training.play import (
     random_play,
     seat_learner,
 )
-from palestra_training.pool import POINTS, Pool
+from palestra_training.pool import Pool, points_of
+from palestra_training.solving import Decision, decisions, exploitability_of
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Example, imitate, rows
 
@@ -69,7 +71,9 @@ class Round(msgspec.Struct, frozen=True):
     loss, entropy: means over the gradient steps. ratio: the largest ratio, in either direction,
     between a token's probability and the one it was sampled with. unlost: the share of evaluated
     episodes that were won or drawn, with its 95 % interval; worst: the same share from the seat
-    where it is lowest; won: the share that was won; mean: the mean return, with its interval.
+    where it is lowest; won: the share that was won; mean: the mean return, with its interval. rank:
+    in games of many seats or of general sum, which have no shares, the mean share of the other
+    seats that were paid less. exploitability: where the game is small enough; see `solving`.
     """
 
     round: int
@@ -90,6 +94,10 @@ class Round(msgspec.Struct, frozen=True):
     mean: float | None = None
     mean_low: float | None = None
     mean_high: float | None = None
+    rank: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    exploitability: float | None = None
 
 
 class Trainer:
@@ -469,33 +477,39 @@ class Trainer:
                 self.pool.met(name, other, self._score(name, other))
 
     def _score(self, row: str, column: str) -> float:
-        """The mean points of one rival against another over a round's worth of games."""
+        """The mean points of one rival against another over a round's worth of games.
+
+        A table of more than two seats has one of them in one seat and the other in the rest, each
+        in turn; then the other's points count against the one.
+        """
         line_ups, seeds, own = [], [], []
         seats = range(self.game.num_players)
         own_side = self._rivals(self.pool, row, self.round)
         other_side = self._rivals(self.pool, column, self.round)
+        turns = 2 if len(seats) > 2 else 1
         for game in range(self.plan.groups):
-            own.append(game % len(seats))
-            line_ups.append([(own_side if s == own[-1] else other_side)[s] for s in seats])
+            own.append(game // turns % len(seats))
+            one, rest = (other_side, own_side) if game % turns else (own_side, other_side)
+            line_ups.append([(one if s == own[-1] else rest)[s] for s in seats])
             seeds.append(MEETINGS + self.round * self.plan.groups + game)
         records = play_groups(self.game, self.spec, self.plan, line_ups, seeds, 1)
         gained = [
-            POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
-            for record, seat in zip(records, own, strict=True)
+            abs(number % turns - points_of(self.game, record, seat))
+            for number, (record, seat) in enumerate(zip(records, own, strict=True))
         ]
         return sum(gained) / len(gained)
 
     def _tell_pool(self, records: Sequence[EpisodeRecord]) -> None:
-        """Count the learner's results against each rival."""
-        results: dict[str, list[str]] = {}
+        """Count the learner's points against each rival."""
+        gained: dict[str, list[float]] = {}
         for record in records:
             for name in {name for name in record.agents if name not in self._names}:
-                results.setdefault(name, []).extend(
-                    record.outcome.results[seat]
+                gained.setdefault(name, []).extend(
+                    points_of(self.game, record, seat)
                     for seat, agent in enumerate(record.agents)
                     if agent in self._names and record.outcome
                 )
-        for name, found in results.items():
+        for name, found in gained.items():
             self.pool.tell(name, found)
 
     def credited(self, records: Sequence[EpisodeRecord]) -> list[SeatTrace]:
@@ -607,7 +621,13 @@ class Trainer:
     def evaluate(self) -> list[dict[str, Any]]:
         """Play without learning on held-out seeds; see `evaluation.evaluate`."""
         heat = self.plan.evaluation.temperature
-        return evaluate(self.plan, self._agents(self.learners, heat, keep=False))
+        found = evaluate(self.plan, self._agents(self.learners, heat, keep=False))
+        apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
+        return [{**one, "exploitability": apart} for one in found]
+
+    @cached_property
+    def _decisions(self) -> list[Decision]:
+        return decisions(self.game, self.plan)
 
 
 def _allowed_words(
