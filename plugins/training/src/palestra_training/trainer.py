@@ -19,6 +19,7 @@ from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
+from palestra.llm.tokens import check_template
 from palestra.records.trace import SeatTrace
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.listeners import Listeners
@@ -135,6 +136,7 @@ class Trainer:
             )
             for learner in self.learners
         ]
+        write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
         if fresh:
             self._begin(lessons)
         else:
@@ -150,7 +152,6 @@ class Trainer:
     def _admit(self, resume: bool) -> None:
         """Refuse a folder that holds another run, or this run if it is not to be resumed."""
         kept = self.out / PLAN
-        encoded = msgspec.json.format(msgspec.json.encode(self.plan))
         if kept.exists() and not resume:
             raise InvalidOption(
                 f"{self.out} holds a run already; continue it with --resume, or choose another "
@@ -171,7 +172,6 @@ class Trainer:
         self.out.mkdir(parents=True, exist_ok=True)
         for name in (PLAN, STATE, CURVE, MODEL, PICTURE):
             remove_drafts(self.out / name)
-        write_bytes(kept, encoded)
 
     def _make_learners(self, lessons: Sequence[Example], fresh: bool) -> list[Learner]:
         """The policies: one, or one for each seat, which begin alike; adapters share a model."""
@@ -185,6 +185,14 @@ class Trainer:
             dtype=precision if plan.lora.rank else torch.float32,  # adapters are always float32
         )
         first.precision = precision
+        if plan.prompt == "chat":
+            check_template(
+                first.tokenizer,
+                f"{first.name} ({plan.model or TINY})",
+                rules=plan.history != "bare",
+                turns=plan.history == "conversation",
+                thoughts=plan.mode == "free",
+            )
         if plan.lora.rank:
             first.net = add_adapters(first.net, plan.lora, names, seed=plan.seed)
         made = [first]
