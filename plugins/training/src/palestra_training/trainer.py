@@ -36,7 +36,6 @@ from palestra_training.losses import chosen_logprobs, policy_loss
 from palestra_training.plan import TrainPlan
 from palestra_training.play import (
     LEARNER,
-    TrainingStopped,
     open_env,
     play_groups,
     random_play,
@@ -44,6 +43,7 @@ from palestra_training.play import (
 )
 from palestra_training.pool import Pool, points_of
 from palestra_training.solving import Decision, decisions, exploitability_of
+from palestra_training.stopping import LARGEST_WEIGHT, check_quantity, memory_explained
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Example, imitate, rows
 
@@ -296,16 +296,18 @@ class Trainer:
         """Play, learn and save until all rounds are done; `told` is called with each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
-            try:
+            with memory_explained(
+                f"in round {self.round + 1}",
+                "resume with a smaller minibatch, or start again with fewer groups",
+            ):
                 line = self._learn()
-            except torch.OutOfMemoryError as error:
-                raise TrainingStopped(
-                    f"out of memory in round {self.round + 1}; resume with a smaller minibatch, "
-                    f"or start again with fewer groups: {error}"
-                ) from error
             self.round += 1
             due = self.round % self.plan.evaluation.every == 0 or self.round == self.plan.rounds
-            found = self.evaluate() if due else []
+            with memory_explained(
+                f"in the evaluation of round {self.round}",
+                "resume with fewer evaluation.episodes",
+            ):
+                found = self.evaluate() if due else []
             self._seconds += time.monotonic() - started
             for score in found or [{}]:
                 self.curve.append(replace(line, seconds=round(self._seconds, 2), **score))
@@ -541,8 +543,11 @@ class Trainer:
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
             for chosen in _minibatches(batch, plan.minibatch, order):
-                value, entropy, ratio = self._step(learner, optimiser, batch, chosen, anchor)
-                total, entropies, steps = total + value, entropies + entropy, steps + 1
+                steps += 1
+                where = f"update {steps} of {learner.name} in round {self.round + 1}"
+                found = self._step(learner, optimiser, batch, chosen, anchor, where)
+                value, entropy, ratio = found
+                total, entropies = total + value, entropies + entropy
                 largest = max(largest, ratio)
         return total / steps, entropies / steps, largest
 
@@ -553,8 +558,12 @@ class Trainer:
         batch: TokenBatch,
         chosen: torch.Tensor,
         anchor: torch.Tensor | None,
+        where: str,
     ) -> tuple[float, float, float]:
-        """One gradient step on some streams; its loss, entropy and largest ratio."""
+        """One gradient step on some streams; its loss, entropy and largest ratio.
+
+        Raises `TrainingStopped` where one of them, the gradient or a weight leaves all bounds.
+        """
         plan, part = self.plan, batch.rows(chosen)
         found, entropy = self._logprobs(learner, part)
         marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
@@ -576,17 +585,20 @@ class Trainer:
         spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
         loss = loss - plan.entropy * spread
         value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingStopped(
-                f"the loss of round {self.round + 1} is {value}; resume from the last "
-                "checkpoint with a smaller learning_rate"
-            )
+        apart = torch.where(marks, found.detach() - old, 0.0).abs()
+        ratio = float(apart.max().exp())
+        check_quantity("largest probability ratio", ratio, where)
+        check_quantity("loss", value, where)
+        learned = list(learner.trained().values())
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(learner.trained().values(), plan.grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(learned, plan.grad_norm)
+        check_quantity("norm of the gradient", float(norm), where)
         optimiser.step()
-        apart = torch.where(marks, found.detach() - old, 0.0).abs()
-        return value, float(spread.detach()), float(apart.max().exp())
+        with torch.no_grad():
+            largest = float(torch.nn.utils.get_total_norm(learned, math.inf))
+        check_quantity("largest weight", largest, where, most=LARGEST_WEIGHT)
+        return value, float(spread.detach()), ratio
 
     def _logprobs(self, learner: Learner, part: TokenBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities and entropies, (streams, length - 1); 0 where no stream has a sample.
