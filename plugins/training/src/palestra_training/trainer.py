@@ -33,7 +33,7 @@ from palestra_training.hints import play_hinted
 from palestra_training.learner import Learner
 from palestra_training.lora import add_adapters
 from palestra_training.losses import chosen_logprobs, policy_loss
-from palestra_training.plan import TrainPlan
+from palestra_training.plan import TrainPlan, checked_plan
 from palestra_training.play import (
     LEARNER,
     open_env,
@@ -113,7 +113,8 @@ class Trainer:
         other_versions: bool = False,
         hooks: Iterable[object] = (),
     ) -> None:
-        self.plan, self.out = plan, Path(out)
+        self.plan = plan = checked_plan(plan)
+        self.out = Path(out)
         self.listeners = Listeners(hooks)  # of the episodes it learns from
         self.spec, self.game = open_env(plan)
         self._other_versions = other_versions
