@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import palestra
 from palestra import Episode
-from palestra.agents.agent import Turn
-from palestra.agents.making import make_agent
-from palestra.agents.models import Model, Reply, Request
 from palestra_agents.exploitability import exploitability
-from palestra_agents.game_tree import play, tree_of
+from palestra_training import solving
 from palestra_training.learner import Learner
-
-
-class Asked(Model):
-    """Answers with the first choice, and keeps the request."""
-
-    name, abilities = "asked", frozenset({"choices", "raw"})
-
-    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self.request = requests[-1]
-        return [Reply((request.choices or ("",))[0]) for request in requests]
+from palestra_training.plan import TrainPlan
 
 
 def strategy_of(learner: Learner, env: str) -> dict[bytes, dict[Any, float]]:
     """The probability of every action at every information set, at temperature 1."""
-    rules = palestra.game(env)
-    model = Asked()
-    agent = make_agent("llm", model=model, prompt="raw", history="bare", mode="choice")
-    found: dict[bytes, dict[Any, float]] = {}
-
-    def walk(state: Any) -> None:
-        if not rules.to_act(state):
-            return
-        seat = rules.to_act(state)[0]
-        key = rules.state_key(state, seat)
-        actions = rules.legal_actions(state, seat)
-        if key not in found:
-            episode = Episode(rules, 0, compiled=False)
-            episode.load(state)
-            agent.act([Turn(episode, seat)])
-            chances = learner.strategy(model.request)
-            found[key] = dict(zip(actions, chances.values(), strict=True))
-        for action in actions:
-            walk(play(rules, state, action)[0])
-
-    for _, state in tree_of(rules).deals:
-        walk(state)
-    return found
+    plan, rules = TrainPlan(env=env, mode="choice"), palestra.game(env)
+    return solving.strategy_of([learner], plan, rules, solving.decisions(rules, plan))
 
 
 def kuhn_figures(learner: Learner) -> dict[str, float]:

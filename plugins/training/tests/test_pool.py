@@ -28,9 +28,9 @@ def test_a_nash_mix_is_the_known_one(payoffs, mix):
 
 def test_a_pool_remembers_results_and_meetings():
     pool = Pool(["random"], "pfsp")
-    pool.tell("random", ["win", "draw", "loss", "forfeit"])
+    pool.tell("random", [1, 0.5, 0, 0])
     assert pool.score("random") == pytest.approx(1.5 / 4)
-    pool.tell("random", ["win"])
+    pool.tell("random", [1])
     assert pool.score("random") == pytest.approx((0.9 * 1.5 + 1) / (0.9 * 4 + 1))
     pool.remember("past:1", {}, most=1)
     assert pool.unmet("past:1") == ["random"]
@@ -44,8 +44,8 @@ def test_a_pool_remembers_results_and_meetings():
 
 def test_rivals_are_drawn_in_their_shares():
     pool = Pool(["hard", "easy"], "pfsp")
-    pool.tell("hard", ["loss", "win"])
-    pool.tell("easy", ["win", "win", "win", "loss"])
+    pool.tell("hard", [0, 1])
+    pool.tell("easy", [1, 1, 1, 0])
     rng = Rng.seeded(1, stream=1)
     drawn = [pool.draw(rng) for _ in range(4000)]
     assert drawn.count("hard") / 4000 == pytest.approx(0.8, abs=0.03)

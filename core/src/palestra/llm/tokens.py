@@ -27,8 +27,55 @@ def read_prompt(tokenizer: Any, request: Request, name: str) -> list[int]:
     if not tokenizer.chat_template:
         raise InvalidOption(f"{name} has no chat template; say prompt=raw")
     messages = _template_messages(tokenizer, request, request.messages)
-    text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    return token_ids(tokenizer, text)
+    return token_ids(tokenizer, _render_chat(tokenizer, messages, name))
+
+
+def _render_chat(tokenizer: Any, messages: Sequence[dict[str, str]], name: str) -> str:
+    """A chat as its template writes it, up to where the next reply begins."""
+    from jinja2 import TemplateError
+
+    try:
+        text: str = tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False
+        )
+    except TemplateError as error:
+        roles = ", ".join(message["role"] for message in messages[:3])
+        raise InvalidOption(
+            f"the chat template of {name} does not take messages of the roles {roles}: {error}; "
+            "say prompt=raw, or history=bare, which has no system message, or choose a model whose "
+            "template takes them"
+        ) from error
+    return text
+
+
+def check_template(
+    tokenizer: Any, name: str, *, rules: bool = True, turns: bool = True, thoughts: bool = False
+) -> None:
+    """Raise `InvalidOption` if a chat template cannot write a conversation by appending to it.
+
+    rules: it begins with a system message. turns: it has more than one question, each of which must
+    leave all before it as it was. thoughts: replies may hold reasoning between `<think>` marks.
+    """
+    if not tokenizer.chat_template:
+        raise InvalidOption(f"{name} has no chat template; say prompt=raw")
+    for reply in ["One.", *(["<think>\nTwo?\n</think>\n\nTwo."] if thoughts and turns else [])]:
+        talk = [{"role": "system", "content": "Rules."}] if rules else []
+        before = ""
+        for number in range(4 if turns else 1):
+            talk.append({"role": "user", "content": f"Question {number}?"})
+            text = _render_chat(tokenizer, talk, name)
+            if not text.startswith(before):
+                same = [one == other for one, other in zip(before, text, strict=False)]
+                place = (*same, False).index(False)
+                was, now = (ascii(one[max(0, place - 20) : place + 20]) for one in (before, text))
+                raise InvalidOption(
+                    f"the chat template of {name} is not append-only: once question {number + 1} "
+                    f"is asked, it writes {now} where it had {was}; say history=position or "
+                    "history=bare, or prompt=raw, or give the model a template that never changes "
+                    "earlier messages"
+                )
+            before = text + reply
+            talk.append({"role": "assistant", "content": reply})
 
 
 def _render_prompt(tokenizer: Any, request: Request, messages: Sequence[Message]) -> str:
@@ -114,9 +161,11 @@ def _continuation(tokenizer: Any, request: Request, name: str) -> list[int]:
         said = tokenizer.decode(request.read[-8:], skip_special_tokens=True)
         left = len(RAW_END) - (len(said) - len(said.rstrip("\n")))
         return token_ids(tokenizer, "\n" * max(0, left) + text)
-    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _SAID}]
+    earlier = request.messages[: -request.new - 1] or (Message("user", "?"),)
+    turns = [{"role": message.role, "content": message.content} for message in earlier]
+    turns.append({"role": "assistant", "content": _SAID})
     turns += _template_messages(tokenizer, request, new)
-    text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+    text = _render_chat(tokenizer, turns, name)
     if text.count(_SAID) != 1:
         raise InvalidOption(
             f"the chat template of {name} rewrites replies, so that no exact tokens can be kept; "

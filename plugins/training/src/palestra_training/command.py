@@ -16,6 +16,11 @@ from rich.console import Console
 if TYPE_CHECKING:
     from palestra_training.trainer import Round
 
+SCORES = (
+    *("unlost", "low", "high", "worst", "won"),
+    *("mean", "mean_low", "mean_high", "rank", "rank_low", "rank_high"),
+)  # fields of a round that are against one opponent
+
 
 def train_command(
     plan: Annotated[Path, typer.Argument(help="TOML or JSON; see docs/training-llm.md.")],
@@ -54,15 +59,14 @@ def train_command(
         def tell(line: Round) -> None:
             for logger in (*loggers, *pages):
                 logger.log(line.round, finite(round_row(line)))
-            if not line.opponent or line.unlost is None or line.low is None or line.high is None:
+            if not line.opponent:
                 return
-            scores[line.opponent] = Standing(line.opponent, line.unlost, line.low, line.high)
+            title, value, low, high = headline(line)
+            scores[line.opponent] = Standing(line.opponent, value, low, high)
             for opened in pages:
-                opened.stand("Unlost against", list(scores.values()))
+                opened.stand(f"{title.capitalize()} against", list(scores.values()))
             console.print(
-                f"round {line.round}  {line.seconds:.0f} s  unlost against {line.opponent} "
-                f"{line.unlost:.1%} ({line.low:.1%} to {line.high:.1%})",
-                highlight=False,
+                f"round {line.round}  {line.seconds:.0f} s  {describe(line)}", highlight=False
             )
 
         trainer = Trainer(chosen, out, resume=resume, other_versions=other_versions, hooks=pages)
@@ -77,6 +81,25 @@ def train_command(
     console.print(f"model   {out / 'model'}", soft_wrap=True, highlight=False)
 
 
+def headline(line: Round) -> tuple[str, float, float, float]:
+    """What an evaluation is about, its value and its interval: the share unlost, or the return."""
+    if line.unlost is not None:
+        return "unlost", line.unlost, line.low or 0.0, line.high or 0.0
+    return "mean return", line.mean or 0.0, line.mean_low or 0.0, line.mean_high or 0.0
+
+
+def describe(line: Round) -> str:
+    """An evaluation in words."""
+    title, *numbers = headline(line)
+    form = "{:.1%} ({:.1%} to {:.1%})" if line.unlost is not None else "{:.4g} ({:.4g} to {:.4g})"
+    text = f"{title} against {line.opponent} {form.format(*numbers)}"
+    if line.rank is not None:
+        text += f"  paid more than {line.rank:.1%} of the other seats"
+    if line.exploitability is not None:
+        text += f"  exploitability {line.exploitability:.4f}"
+    return text
+
+
 def round_row(line: Round) -> dict[str, float | None]:
     """The numbers of a round; what an evaluation found is named by its opponent."""
     told = asdict(line)
@@ -84,5 +107,4 @@ def round_row(line: Round) -> dict[str, float | None]:
     row = {name: value for name, value in told.items() if not isinstance(value, str)}
     if not opponent:
         return row
-    scores = ("unlost", "low", "high")
-    return {f"{n}/{opponent}" if n in scores else n: value for n, value in row.items()}
+    return {f"{n}/{opponent}" if n in SCORES else n: value for n, value in row.items()}

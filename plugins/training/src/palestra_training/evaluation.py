@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from palestra import EpisodeRecord, wilson
+from palestra import EpisodeRecord, Game, wilson
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.records.intervals import Sample
 
 from palestra_training.plan import TrainPlan
 from palestra_training.play import open_env, play_groups
+from palestra_training.pool import is_duel, rank_points
 
 HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation only
 LOST = ("loss", "forfeit")
+DECIDED = frozenset({"win", "draw", "truncated", *LOST})
 
 
 def evaluate(plan: TrainPlan, learners: Sequence[Agent]) -> list[dict[str, Any]]:
@@ -35,31 +37,42 @@ def evaluate(plan: TrainPlan, learners: Sequence[Agent]) -> list[dict[str, Any]]
             line_ups.append([learners[seat] if seat == own else rival for seat in seats])
             seeds.append(HELD_OUT + number // len(seats))
         records = play_groups(game, spec, plan, line_ups, seeds, 1)
-        found.append({"opponent": name, **scores(records, len(seats))})
+        found.append({"opponent": name, **scores(game, records)})
     return found
 
 
-def scores(records: Sequence[EpisodeRecord], seats: int) -> dict[str, float]:
-    """Shares unlost and won and the mean return, where record i is judged by seat i % seats."""
+def scores(game: Game[Any, Any], records: Sequence[EpisodeRecord]) -> dict[str, float]:
+    """The mean return, with shares unlost and won or with mean rank points.
+
+    Record i is judged by seat i % seats. Shares are of games that are won or lost: zero-sum between
+    two seats, or of one seat that is not paid a score. Rank points (see `pool`) are of the other
+    games with rivals.
+    """
+    seats = game.num_players
     own = [number % seats for number in range(len(records))]
+    returns, ranks = Sample(), Sample()
+    for record, seat in zip(records, own, strict=True):
+        returns.add(record.returns[seat])
+        if seats > 1:
+            ranks.add(rank_points(record.returns, seat))
+    mean = returns.interval()
+    found = {"mean": mean.value, "mean_low": mean.low, "mean_high": mean.high}
     results = [
         record.outcome.results[seat] if record.outcome else "truncated"
         for record, seat in zip(records, own, strict=True)
     ]
+    if not is_duel(game) and (seats > 1 or not DECIDED.issuperset(results)):
+        if seats > 1 and game.payoffs != "common":
+            rank = ranks.interval()
+            found |= {"rank": rank.value, "rank_low": rank.low, "rank_high": rank.high}
+        return found
     unlost = [result not in LOST for result in results]
     by_seat = [unlost[seat::seats] for seat in range(seats)]
     share = wilson(sum(unlost), len(unlost))
-    returns = Sample()
-    for record, seat in zip(records, own, strict=True):
-        returns.add(record.returns[seat])
-    mean = returns.interval()
-    return {
+    return found | {
         "unlost": share.value,
         "low": share.low,
         "high": share.high,
         "worst": min(sum(seat) / len(seat) for seat in by_seat if seat),
         "won": sum(result == "win" for result in results) / len(results),
-        "mean": mean.value,
-        "mean_low": mean.low,
-        "mean_high": mean.high,
     }

@@ -2,8 +2,9 @@
 
 After "ADHint: Adaptive Hints with Difficulty Priors for Reinforcement Learning": some rollouts of a
 start begin from a part of an expert's episode, whose length grows with how rarely the learner
-succeeds without, and they are compared with one another only. The length here is linear in that
-rate; the paper's weighting of gradients by likelihood is left out.
+succeeds without, and they are compared with one another only. Success is a win between two seats of
+a zero-sum game, and elsewhere a return that is not below the expert's. The length here is linear in
+that rate; the paper's weighting of gradients by likelihood is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from palestra.runner.listeners import Listeners
 
 from palestra_training.plan import TrainPlan
 from palestra_training.play import Start, play_groups, play_starts
-from palestra_training.pool import POINTS
+from palestra_training.pool import POINTS, is_duel
 
 HINTED = 1 << 20  # siblings from here on have a hint
 
@@ -31,10 +32,19 @@ def hint_steps(score: float, steps: int, most: float) -> int:
     return min(steps - 1, int(most * (1 - score) * steps))
 
 
-def score_of(records: Sequence[EpisodeRecord], learners: Collection[str]) -> float:
-    """The mean points of the learners' seats: 1 for a win, 0.5 for a draw."""
+def score_of(
+    records: Sequence[EpisodeRecord], learners: Collection[str], guide: EpisodeRecord | None = None
+) -> float:
+    """How often the learners' seats succeed: the mean of 1 for a win and 0.5 for a draw.
+
+    guide: an expert's episode from the same start; to succeed is then to be paid as much as it was.
+    """
     points = [
-        POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
+        float(record.returns[seat] >= guide.returns[seat])
+        if guide is not None
+        else POINTS.get(record.outcome.results[seat], 0.0)
+        if record.outcome
+        else 0.0
         for record in records
         for seat, name in enumerate(record.agents)
         if name in learners
@@ -64,7 +74,8 @@ def play_hinted(
     guides = play_groups(game, spec, plan, led, seeds, 1)
     starts, before = [], earlier or [0] * len(seeds)
     for place, guide in enumerate(guides):
-        score = score_of(plain[place * size : (place + 1) * size], learners)
+        own = plain[place * size : (place + 1) * size]
+        score = score_of(own, learners, None if is_duel(game) else guide)
         steps = hint_steps(score, len(guide.steps), plan.hints.most)
         cut = replace(guide, steps=guide.steps[:steps], outcome=None, mistakes=())
         hint = cut if steps else None

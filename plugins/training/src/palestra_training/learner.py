@@ -24,18 +24,27 @@ class Learner(Model):
     """A causal model of transformers whose weights change between calls.
 
     Conversations of one call are batched, padded on the left. `version` is stored with the tokens;
-    whoever changes the weights increments it. Log-probabilities are those of the sampling
-    distribution: temperature and listed choices included. `held` has the tokens that a reply could
-    go on with where choices held it, by all tokens before; whoever trains on them empties it.
+    whoever changes the weights increments it. `dtype` is that of the weights, whatever the folder
+    has: steps of learning are lost in less than float32. Log-probabilities are those of the
+    sampling distribution: temperature and listed choices included. `held` has the tokens that a
+    reply could go on with where choices held it, by all tokens before; whoever trains on them
+    empties it.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tokens", "raw"})
 
-    def __init__(self, folder: str | Path, *, name: str = "", batch: int = 256) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        name: str = "",
+        batch: int = 256,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         where = Path(folder).expanduser()
         if not (where / "config.json").exists():
             raise ModelError(f"{where} is not a model: there is no config.json in it")
-        net: Any = transformers.AutoModelForCausalLM.from_pretrained(where)
+        net: Any = transformers.AutoModelForCausalLM.from_pretrained(where, dtype=dtype)
         net = net.to(torch.device("cuda" if torch.cuda.is_available() else "cpu")).eval()
         tokenizer = transformers.AutoTokenizer.from_pretrained(where)
         self._take(net, tokenizer, name or f"learner:{where.name}", batch)

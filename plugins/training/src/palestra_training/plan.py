@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
 from palestra.files import UNREADABLE
+from palestra.kernel.errors import show
+from palestra.kernel.policy import InvalidMovePolicy
 
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -105,11 +109,13 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
     policy. decay: let the learning rate fall evenly to 0 by the last round. minibatch: distinct
     streams per gradient step. save_every: rounds between checkpoints.
-    precision: of matrix products; bfloat16 takes half the time where the processor has it. refused:
-    the advantage of a refused answer if the game continued. mode: "choice" holds replies to the
-    legal moves, in play and in learning alike. horizon: the most steps of an episode from a round
-    on, as in [[0, 5], [30, 10]], which grow; evaluation plays whole episodes. tasks: the starts to
-    learn from. hints: an expert who leads some rollouts a part of the way.
+    precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
+    time where the processor has it. Learned weights and the optimiser's moments are always float32,
+    whatever the model's folder has. refused: the advantage of a refused answer if the game
+    continued. mode: "choice" holds replies to the legal moves, in play and in learning alike.
+    horizon: the most steps of an episode from a round on, as in [[0, 5], [30, 10]], which grow;
+    evaluation plays whole episodes. tasks: the starts to learn from. hints: an expert who leads
+    some rollouts a part of the way.
     """
 
     env: str
@@ -131,7 +137,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     group_size: Positive = 8
     seed: Annotated[int, Meta(ge=0)] = 0
     credit: str = "grpo"
-    average: str = "dapo"
+    average: Literal["grpo", "bnpo", "dr_grpo", "dapo", "rloo", "reinforce"] = "dapo"
     clip: Annotated[float, Meta(gt=0, lt=1)] = 0.2
     clip_high: Rate | None = None
     beta: Annotated[float, Meta(ge=0)] = 0.0
@@ -144,8 +150,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     precision: Literal["float32", "bfloat16"] = "float32"
     refused: float = -1.0
     mode: Literal["free", "choice"] = "free"
-    prompt: str = "raw"
-    history: str = "bare"
+    prompt: Literal["chat", "raw"] = "raw"
+    history: Literal["conversation", "position", "bare"] = "bare"
     max_tokens: Positive = 8
     temperature: Rate = 1.0
     invalid: str = "forfeit"
@@ -157,6 +163,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     evaluation: Evaluation = Evaluation()
 
     def __post_init__(self) -> None:
+        InvalidMovePolicy.read(self.invalid)
         rounds = [first for first, _ in self.horizon]
         steps = [most for _, most in self.horizon]
         if rounds[:1] not in ([], [0]) or sorted(set(rounds)) != rounds or sorted(steps) != steps:
@@ -177,6 +184,24 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
+def checked_plan(fields: TrainPlan | Mapping[str, Any]) -> TrainPlan:
+    """A plan whose fields all have their types; `InvalidOption` names the one that has not."""
+    given: Any = msgspec.to_builtins(fields)
+    kind: Any = TrainPlan
+    try:
+        return msgspec.convert(given, TrainPlan)
+    except msgspec.ValidationError as error:
+        place = re.search(r"`\$\.([\w.]+)`$", str(error))
+        value = given
+        for name in place[1].split(".") if place else ():
+            value = value.get(name) if isinstance(value, Mapping) else ...
+            kind = get_type_hints(kind).get(name, Any)
+        if place is None or get_origin(kind) is not Literal:
+            raise InvalidOption(f"{error}; docs/training-llm.md lists the fields") from error
+        choices = ", ".join(map(repr, get_args(kind)))
+        raise InvalidOption(f"{place[1]} is {show(value)}; choose from: {choices}") from error
+
+
 def read_plan(file: str | Path, **changes: Any) -> TrainPlan:
     """A plan from a TOML or JSON file, with fields changed; `InvalidOption` names what is wrong."""
     path = Path(file)
@@ -187,8 +212,10 @@ def read_plan(file: str | Path, **changes: Any) -> TrainPlan:
             if path.suffix == ".json"
             else tomllib.loads(content.decode("utf-8"))
         )
-        return msgspec.convert({**read, **changes}, TrainPlan)
+        return checked_plan({**read, **changes})
     except OSError as error:
         raise InvalidOption(f"cannot read {path}: {error.strerror}") from error
+    except InvalidOption as error:
+        raise InvalidOption(f"{path}: {error}") from error
     except UNREADABLE as error:
         raise InvalidOption(f"{path}: {error}; docs/training-llm.md lists the fields") from error

@@ -6,26 +6,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import palestra
-from palestra import EpisodeRecord, Game, PalestraError
+from palestra import EpisodeRecord, Game
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
+from palestra.agents.models import Model
 from palestra.records.record import go_on
 from palestra.runner.listeners import Listeners
 from palestra.runner.runner import Runner
 from palestra.runner.running import RunningEpisode
 from palestra.shaping import open_episode
 
-from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan
+from palestra_training.stopping import TrainingStopped
 
 LEARNER = "learner"
 
 
-class TrainingStopped(PalestraError):
-    """Training cannot continue; the last checkpoint is intact, the message says what to do."""
-
-
-def seat_learner(model: Learner, plan: TrainPlan, temperature: float, *, keep: bool) -> Agent:
+def seat_learner(model: Model, plan: TrainPlan, temperature: float, *, keep: bool) -> Agent:
     """The learner as an agent; keep: with the exact tokens of every decision."""
     agent = make_agent(
         "llm",

@@ -4,6 +4,10 @@
 AlphaStar): a rival that the learner scores p against has weight (1 - p)², so that hard rivals come
 often. "nash" draws from an equilibrium of the rivals' own games against one another (Lanctot et al.
 2017, PSRO).
+
+What they are drawn by is points from 0 to 1. In a zero-sum game of two seats a win is worth 1 and a
+draw 0.5. Elsewhere a win says little or is not given: points are the share of the other seats that
+were paid less, ties as half, or, where all seats are paid alike, the return within its bounds.
 """
 
 from __future__ import annotations
@@ -13,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from palestra import EpisodeRecord, Game
 from palestra.kernel.rng import Rng
 
 Floats = NDArray[np.float64]
 KEPT = 0.9  # share of what is known of a rival that a new round of games keeps
-POINTS = {"win": 1.0, "draw": 0.5}  # every other result is worth 0
+POINTS = {"win": 1.0, "draw": 0.5}  # of a duel; every other result is worth 0
 DRAW = 1 << 30
 
 
@@ -35,11 +40,10 @@ class Pool:
         points, games = self._points.get(name, (0.0, 0.0))
         return points / games if games else 0.5
 
-    def tell(self, name: str, results: Sequence[str]) -> None:
-        """Count the learner's results against a rival in one round."""
+    def tell(self, name: str, gained: Sequence[float]) -> None:
+        """Count the learner's points against a rival in the episodes of one round."""
         points, games = self._points.get(name, (0.0, 0.0))
-        gained = sum(POINTS.get(result, 0.0) for result in results)
-        self._points[name] = KEPT * points + gained, KEPT * games + len(results)
+        self._points[name] = KEPT * points + sum(gained), KEPT * games + len(gained)
 
     def met(self, row: str, column: str, score: float) -> None:
         """Note a rival's mean score against another."""
@@ -92,6 +96,28 @@ class Pool:
         self.names, self.past = list(state["names"]), dict(state["past"])
         self._table = {name: dict(row) for name, row in state["table"].items()}
         self._points = dict(state["points"])
+
+
+def is_duel(game: Game[Any, Any]) -> bool:
+    """Whether a game is zero-sum between two seats, so that its results say all."""
+    return game.payoffs == "zero-sum" and game.num_players == 2
+
+
+def rank_points(returns: Sequence[float], seat: int) -> float:
+    """The share of the other seats that were paid less than a seat, ties as half."""
+    own = returns[seat]
+    beaten = sum(1.0 if other < own else 0.5 * (other == own) for other in returns)
+    return (beaten - 0.5) / (len(returns) - 1)
+
+
+def points_of(game: Game[Any, Any], record: EpisodeRecord, seat: int) -> float:
+    """A seat's points for an episode, from 0 to 1."""
+    if is_duel(game):
+        return POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
+    if game.num_players > 1 and game.payoffs != "common":
+        return rank_points(record.returns, seat)
+    low, high = game.payoff_bounds
+    return min(1.0, max(0.0, (record.returns[seat] - low) / (high - low))) if high > low else 0.5
 
 
 def pfsp_weights(scores: Sequence[float]) -> Floats:

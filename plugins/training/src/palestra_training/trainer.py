@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
+from palestra.llm.tokens import check_template
 from palestra.records.trace import SeatTrace
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.listeners import Listeners
@@ -31,16 +33,17 @@ from palestra_training.hints import play_hinted
 from palestra_training.learner import Learner
 from palestra_training.lora import add_adapters
 from palestra_training.losses import chosen_logprobs, policy_loss
-from palestra_training.plan import TrainPlan
+from palestra_training.plan import TrainPlan, checked_plan
 from palestra_training.play import (
     LEARNER,
-    TrainingStopped,
     open_env,
     play_groups,
     random_play,
     seat_learner,
 )
-from palestra_training.pool import POINTS, Pool
+from palestra_training.pool import Pool, points_of
+from palestra_training.solving import Decision, decisions, exploitability_of
+from palestra_training.stopping import LARGEST_WEIGHT, check_quantity, memory_explained
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Example, imitate, rows
 
@@ -69,7 +72,9 @@ class Round(msgspec.Struct, frozen=True):
     loss, entropy: means over the gradient steps. ratio: the largest ratio, in either direction,
     between a token's probability and the one it was sampled with. unlost: the share of evaluated
     episodes that were won or drawn, with its 95 % interval; worst: the same share from the seat
-    where it is lowest; won: the share that was won; mean: the mean return, with its interval.
+    where it is lowest; won: the share that was won; mean: the mean return, with its interval. rank:
+    in games of many seats or of general sum, which have no shares, the mean share of the other
+    seats that were paid less. exploitability: where the game is small enough; see `solving`.
     """
 
     round: int
@@ -90,6 +95,10 @@ class Round(msgspec.Struct, frozen=True):
     mean: float | None = None
     mean_low: float | None = None
     mean_high: float | None = None
+    rank: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    exploitability: float | None = None
 
 
 class Trainer:
@@ -104,7 +113,8 @@ class Trainer:
         other_versions: bool = False,
         hooks: Iterable[object] = (),
     ) -> None:
-        self.plan, self.out = plan, Path(out)
+        self.plan = plan = checked_plan(plan)
+        self.out = Path(out)
         self.listeners = Listeners(hooks)  # of the episodes it learns from
         self.spec, self.game = open_env(plan)
         self._other_versions = other_versions
@@ -127,6 +137,7 @@ class Trainer:
             )
             for learner in self.learners
         ]
+        write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
         if fresh:
             self._begin(lessons)
         else:
@@ -142,7 +153,6 @@ class Trainer:
     def _admit(self, resume: bool) -> None:
         """Refuse a folder that holds another run, or this run if it is not to be resumed."""
         kept = self.out / PLAN
-        encoded = msgspec.json.format(msgspec.json.encode(self.plan))
         if kept.exists() and not resume:
             raise InvalidOption(
                 f"{self.out} holds a run already; continue it with --resume, or choose another "
@@ -163,15 +173,27 @@ class Trainer:
         self.out.mkdir(parents=True, exist_ok=True)
         for name in (PLAN, STATE, CURVE, MODEL, PICTURE):
             remove_drafts(self.out / name)
-        write_bytes(kept, encoded)
 
     def _make_learners(self, lessons: Sequence[Example], fresh: bool) -> list[Learner]:
         """The policies: one, or one for each seat, which begin alike; adapters share a model."""
         plan = self.plan
         count = self.game.num_players if plan.policies == "seat" else 1
         names = [LEARNER] if count == 1 else [f"{LEARNER}-{seat}" for seat in range(count)]
-        first = Learner(plan.model or self._tiny(lessons, fresh), name=names[0])
-        first.precision = PRECISIONS[plan.precision]
+        precision = PRECISIONS[plan.precision]
+        first = Learner(
+            plan.model or self._tiny(lessons, fresh),
+            name=names[0],
+            dtype=precision if plan.lora.rank else torch.float32,  # adapters are always float32
+        )
+        first.precision = precision
+        if plan.prompt == "chat":
+            check_template(
+                first.tokenizer,
+                f"{first.name} ({plan.model or TINY})",
+                rules=plan.history != "bare",
+                turns=plan.history == "conversation",
+                thoughts=plan.mode == "free",
+            )
         if plan.lora.rank:
             first.net = add_adapters(first.net, plan.lora, names, seed=plan.seed)
         made = [first]
@@ -275,16 +297,18 @@ class Trainer:
         """Play, learn and save until all rounds are done; `told` is called with each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
-            try:
+            with memory_explained(
+                f"in round {self.round + 1}",
+                "resume with a smaller minibatch, or start again with fewer groups",
+            ):
                 line = self._learn()
-            except torch.OutOfMemoryError as error:
-                raise TrainingStopped(
-                    f"out of memory in round {self.round + 1}; resume with a smaller minibatch, "
-                    f"or start again with fewer groups: {error}"
-                ) from error
             self.round += 1
             due = self.round % self.plan.evaluation.every == 0 or self.round == self.plan.rounds
-            found = self.evaluate() if due else []
+            with memory_explained(
+                f"in the evaluation of round {self.round}",
+                "resume with fewer evaluation.episodes",
+            ):
+                found = self.evaluate() if due else []
             self._seconds += time.monotonic() - started
             for score in found or [{}]:
                 self.curve.append(replace(line, seconds=round(self._seconds, 2), **score))
@@ -464,33 +488,39 @@ class Trainer:
                 self.pool.met(name, other, self._score(name, other))
 
     def _score(self, row: str, column: str) -> float:
-        """The mean points of one rival against another over a round's worth of games."""
+        """The mean points of one rival against another over a round's worth of games.
+
+        A table of more than two seats has one of them in one seat and the other in the rest, each
+        in turn; then the other's points count against the one.
+        """
         line_ups, seeds, own = [], [], []
         seats = range(self.game.num_players)
         own_side = self._rivals(self.pool, row, self.round)
         other_side = self._rivals(self.pool, column, self.round)
+        turns = 2 if len(seats) > 2 else 1
         for game in range(self.plan.groups):
-            own.append(game % len(seats))
-            line_ups.append([(own_side if s == own[-1] else other_side)[s] for s in seats])
+            own.append(game // turns % len(seats))
+            one, rest = (other_side, own_side) if game % turns else (own_side, other_side)
+            line_ups.append([(one if s == own[-1] else rest)[s] for s in seats])
             seeds.append(MEETINGS + self.round * self.plan.groups + game)
         records = play_groups(self.game, self.spec, self.plan, line_ups, seeds, 1)
         gained = [
-            POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
-            for record, seat in zip(records, own, strict=True)
+            abs(number % turns - points_of(self.game, record, seat))
+            for number, (record, seat) in enumerate(zip(records, own, strict=True))
         ]
         return sum(gained) / len(gained)
 
     def _tell_pool(self, records: Sequence[EpisodeRecord]) -> None:
-        """Count the learner's results against each rival."""
-        results: dict[str, list[str]] = {}
+        """Count the learner's points against each rival."""
+        gained: dict[str, list[float]] = {}
         for record in records:
             for name in {name for name in record.agents if name not in self._names}:
-                results.setdefault(name, []).extend(
-                    record.outcome.results[seat]
+                gained.setdefault(name, []).extend(
+                    points_of(self.game, record, seat)
                     for seat, agent in enumerate(record.agents)
                     if agent in self._names and record.outcome
                 )
-        for name, found in results.items():
+        for name, found in gained.items():
             self.pool.tell(name, found)
 
     def credited(self, records: Sequence[EpisodeRecord]) -> list[SeatTrace]:
@@ -514,8 +544,11 @@ class Trainer:
         total, entropies, largest, steps = 0.0, 0.0, 1.0, 0
         for _ in range(plan.epochs):
             for chosen in _minibatches(batch, plan.minibatch, order):
-                value, entropy, ratio = self._step(learner, optimiser, batch, chosen, anchor)
-                total, entropies, steps = total + value, entropies + entropy, steps + 1
+                steps += 1
+                where = f"update {steps} of {learner.name} in round {self.round + 1}"
+                found = self._step(learner, optimiser, batch, chosen, anchor, where)
+                value, entropy, ratio = found
+                total, entropies = total + value, entropies + entropy
                 largest = max(largest, ratio)
         return total / steps, entropies / steps, largest
 
@@ -526,8 +559,12 @@ class Trainer:
         batch: TokenBatch,
         chosen: torch.Tensor,
         anchor: torch.Tensor | None,
+        where: str,
     ) -> tuple[float, float, float]:
-        """One gradient step on some streams; its loss, entropy and largest ratio."""
+        """One gradient step on some streams; its loss, entropy and largest ratio.
+
+        Raises `TrainingStopped` where one of them, the gradient or a weight leaves all bounds.
+        """
         plan, part = self.plan, batch.rows(chosen)
         found, entropy = self._logprobs(learner, part)
         marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
@@ -549,17 +586,20 @@ class Trainer:
         spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
         loss = loss - plan.entropy * spread
         value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingStopped(
-                f"the loss of round {self.round + 1} is {value}; resume from the last "
-                "checkpoint with a smaller learning_rate"
-            )
+        apart = torch.where(marks, found.detach() - old, 0.0).abs()
+        ratio = float(apart.max().exp())
+        check_quantity("largest probability ratio", ratio, where)
+        check_quantity("loss", value, where)
+        learned = list(learner.trained().values())
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(learner.trained().values(), plan.grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(learned, plan.grad_norm)
+        check_quantity("norm of the gradient", float(norm), where)
         optimiser.step()
-        apart = torch.where(marks, found.detach() - old, 0.0).abs()
-        return value, float(spread.detach()), float(apart.max().exp())
+        with torch.no_grad():
+            largest = float(torch.nn.utils.get_total_norm(learned, math.inf))
+        check_quantity("largest weight", largest, where, most=LARGEST_WEIGHT)
+        return value, float(spread.detach()), ratio
 
     def _logprobs(self, learner: Learner, part: TokenBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities and entropies, (streams, length - 1); 0 where no stream has a sample.
@@ -602,7 +642,13 @@ class Trainer:
     def evaluate(self) -> list[dict[str, Any]]:
         """Play without learning on held-out seeds; see `evaluation.evaluate`."""
         heat = self.plan.evaluation.temperature
-        return evaluate(self.plan, self._agents(self.learners, heat, keep=False))
+        found = evaluate(self.plan, self._agents(self.learners, heat, keep=False))
+        apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
+        return [{**one, "exploitability": apart} for one in found]
+
+    @cached_property
+    def _decisions(self) -> list[Decision]:
+        return decisions(self.game, self.plan)
 
 
 def _allowed_words(

@@ -14,6 +14,7 @@ from palestra.llm.tokens import read_prompt, token_ids
 from palestra_training.exchanges import exchanges
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, WarmUp
+from palestra_training.stopping import check_quantity
 
 ROWS_AT_ONCE = 128
 
@@ -49,7 +50,7 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
     read = [_tokens(model, row) for row in data]
     losses = []
     model.net.train()
-    for _ in range(warm_up.epochs):
+    for epoch in range(warm_up.epochs):
         total, steps = 0.0, 0
         shuffled = torch.randperm(len(read), generator=order).tolist()
         for start in range(0, len(read), ROWS_AT_ONCE):
@@ -57,11 +58,13 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
             ids, mask, labels = (part.to(model.device) for part in _pad_rows(chosen))
             with model.computing():
                 loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
+            value = float(loss.detach())
+            check_quantity("loss", value, f"step {steps + 1} of epoch {epoch + 1} of the warm-up")
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.net.parameters(), 1.0)
             optimiser.step()
-            total, steps = total + float(loss.detach()), steps + 1
+            total, steps = total + value, steps + 1
         losses.append(total / max(1, steps))
     model.net.eval()
     model.version += 1
