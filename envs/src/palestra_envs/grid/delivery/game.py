@@ -494,7 +494,7 @@ class Delivery(Walkers[DeliveryState]):
         seats = self.watched_seats(seat)
         for owner in seats:
             label = f"address of {self.players[owner]}"
-            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label, "flag")
+            pieces[int(state.goal[owner])] = Piece(f"g{owner}", owner, "mark", label, "flag")
         for cell in state.walker[: self.pedestrians].tolist():
             if seen is None or seen[cell]:
                 pieces[cell] = Piece("P", "blue", label="pedestrian", sprite="person")

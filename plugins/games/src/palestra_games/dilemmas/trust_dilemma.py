@@ -276,10 +276,7 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
             pieces[plant] = Piece("p", "green", "mark", "plant", "leaf")
         pieces[state.stag] = Piece("S", "brown", "square", "stag", "cow")
         for hunter, cell in enumerate(state.hunters.tolist()):
-            both = state.hunters[0] == state.hunters[1]
-            pieces[cell] = Piece(
-                "2" if both else "", hunter, "disc", self.players[hunter], "person"
-            )
+            pieces[cell] = Piece(str(hunter), hunter, "disc", self.players[hunter], "person")
         cells = tuple(
             tuple(pieces[row * self.columns : (row + 1) * self.columns]) for row in range(self.rows)
         )

@@ -462,7 +462,8 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
             grounds.append(COLOURS[owner] if knows or covered else "")
             face = Piece(name, "white", "word", name)
             # a covered word lies under a card with an agent
-            agent = Piece("", "white", "tile", name, AGENTS[owner])
+            short, label = OWNERS[owner][:2].title(), f"{name}: {OWNERS[owner]}"
+            agent = Piece(short, "white", "tile", label, AGENTS[owner])
             pieces.append(agent if covered else face)
         rows = tuple(tuple(pieces[row : row + 5]) for row in range(0, TABLE, 5))
         ground = tuple(tuple(grounds[row : row + 5]) for row in range(0, TABLE, 5))
