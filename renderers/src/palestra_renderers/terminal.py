@@ -121,9 +121,9 @@ def coloured_grid(grid: Grid) -> Text:
 
 
 def _between(cell: Cell, marked: Set[Cell]) -> str:
-    """What stands before a cell: a bracket if it or the cell before it is marked."""
-    row, column = cell
-    return "[" if cell in marked else "]" if (row, column - 1) in marked else " "
+    """What stands before a cell: a bracket where marked cells begin or end."""
+    before = (cell[0], cell[1] - 1) in marked
+    return " " if before == (cell in marked) else "]" if before else "["
 
 
 def _symbol(piece: Piece) -> str:

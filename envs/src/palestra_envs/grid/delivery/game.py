@@ -499,7 +499,7 @@ class Delivery(Walkers[DeliveryState]):
             if seen is None or seen[cell]:
                 pieces[cell] = Piece("P", "blue", label="pedestrian", sprite="person")
         for robot in self.seats_shown(state, seat):
-            pieces[int(state.cell[robot])] = self.disc(robot)
+            self.stand(pieces, int(state.cell[robot]), robot)
         lines = [f"{self.players[p]}: {float(state.earned[p]):+.2f}" for p in seats]
         return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(lines))
 
