@@ -376,7 +376,8 @@ class Widget:
     """Something on a page or in a window.
 
     `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
-    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation.
+    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation,
+    `colour` that of a button, if the page gives it one.
     A "row" begins a row of a table; its cells follow, and deeper widgets lie in the cell before.
     """
 
@@ -386,6 +387,7 @@ class Widget:
     value: str = ""
     chosen: bool = False
     depth: int = 0
+    colour: Colour = ""
 
 
 @dataclass(frozen=True, slots=True)
