@@ -33,6 +33,7 @@ class Piece:
     has none of that name, `shape` is drawn with the glyph on it. A disc shows its glyph only if it
     has a label; shape "word" writes the label in full, shape "small" the glyph alone. `facing` is
     where it looks, `badge` a few letters or a sprite in its corner, such as a level or a load.
+    `under` is what else is on the cell: all of it is drawn, smaller (see `on_top`).
     """
 
     glyph: str
@@ -42,6 +43,16 @@ class Piece:
     sprite: str = ""
     facing: Facing = ""
     badge: str = ""
+    under: tuple[Piece, ...] = ()
+
+    def stack(self) -> tuple[Piece, ...]:
+        """Everything on the cell, each by itself, from the top."""
+        return (replace(self, under=()), *self.under) if self.under else (self,)
+
+
+def on_top(below: Piece | None, piece: Piece) -> Piece:
+    """The piece on a cell on which `below` may already be; both stay in the picture."""
+    return replace(piece, under=(*piece.under, *below.stack())) if below else piece
 
 
 EMPTY: Piece | None = None
@@ -365,7 +376,8 @@ class Widget:
     """Something on a page or in a window.
 
     `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
-    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation.
+    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation,
+    `colour` that of a button, if the page gives it one.
     A "row" begins a row of a table; its cells follow, and deeper widgets lie in the cell before.
     """
 
@@ -375,6 +387,7 @@ class Widget:
     value: str = ""
     chosen: bool = False
     depth: int = 0
+    colour: Colour = ""
 
 
 @dataclass(frozen=True, slots=True)

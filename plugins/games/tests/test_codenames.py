@@ -10,6 +10,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, Grid, InvalidAction, InvalidOption, Rng
+from palestra.scene import Table
 from palestra_games.social.associations import english, related_words, words_of
 from palestra_games.social.codenames import (
     ASSASSIN,
@@ -315,3 +316,18 @@ def test_a_picture_has_the_teams_own_colours_and_shows_operatives_only_covered_w
             elif owner < BYSTANDER:
                 assert ground == ("red", "blue")[owner]
     assert sum(map(bool, state.covered)) == 1
+
+
+@pytest.mark.parametrize("operatives", [1, 2, 3])
+@pytest.mark.parametrize("viewer", [None, 0, 1])
+def test_the_picture_says_who_is_in_which_team(operatives: int, viewer: int | None) -> None:
+    game = palestra.game("games/Codenames-v0", num_players=2 + 2 * operatives)
+    episode = Episode(game, 0, compiled=False)
+    scene = episode.scene(viewer)
+    (table,) = [part for part in scene.all_parts() if isinstance(part, Table)]
+    assert [row[1] for row in table.rows] == list(game.players)
+    for seat, (row, colour) in enumerate(zip(table.rows, table.colours, strict=True)):
+        opening = game.describe(episode.state, seat)
+        assert f"the {row[0]} {row[2]}" in opening
+        assert colour == row[0]
+        assert (row[3] == "to act") == (seat in episode.to_act)

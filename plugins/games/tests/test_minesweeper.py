@@ -245,3 +245,18 @@ def test_what_is_observed_is_what_compiled_rules_sense(seed: int) -> None:
         if episode.over:
             break
         episode.act({0: rng.choice(episode.legal_actions(0))})
+
+
+@pytest.mark.parametrize("seat", [None, 0])
+def test_what_nobody_opened_looks_closed(seat: int | None) -> None:
+    episode, rng = Episode(Minesweeper(), 2, compiled=False), Rng(2)
+    while not episode.over:
+        state, grid = episode.state, episode.scene(seat).grid
+        assert grid is not None
+        for place, closed in np.ndenumerate(state.open == 0):
+            piece = grid.cells[place[0]][place[1]]
+            looks_closed = piece is not None and piece.sprite == "closed"
+            assert looks_closed == closed
+            flagged = piece is not None and piece.badge == "flag"
+            assert flagged == (seat is None and closed and bool(state.mine[place]))
+        episode.act({0: rng.choice(episode.legal_actions(0))})

@@ -8,6 +8,8 @@ from itertools import product
 import palestra
 import pytest
 from palestra import Decision, FunctionAgent, InvalidOption, Rng, TextAction, Turn
+from palestra.scene import Page
+from palestra_renderers.theme import paint_of
 from palestra_web.actions import Click, Fill, Select, Stop
 from palestra_web.chromium import Chromium
 from palestra_web.mirror import Mirror
@@ -345,3 +347,13 @@ def test_the_held_out_tasks_are_solved_alike_in_chromium() -> None:
                 WIDGETS, agents=["widget-oracle"], seed=5, hooks=[mirror], widget=name
             )
             assert record.returns == (1.0,)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_boxes_are_drawn_in_the_colours_that_are_asked_for(seed: int) -> None:
+    episode = palestra.Episode(palestra.game("web/Widgets-v0", widget="click-color"), seed)
+    pages = [part for part in episode.scene().all_parts() if isinstance(part, Page)]
+    boxes = [one for page in pages for one in page.widgets if one.kind == "button"]
+    assert len(boxes) == 4
+    assert all(box.colour == box.text for box in boxes)
+    assert len({paint_of(box.colour) for box in boxes} - {"nobody"}) == 4

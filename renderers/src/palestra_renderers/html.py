@@ -102,6 +102,8 @@ def labels(scene: Scene, players: Sequence[str]) -> list[str]:
 
 def piece_words(piece: Piece, players: Sequence[str]) -> str:
     """A piece in words; empty if the picture in words says it in full."""
+    if piece.under:
+        return ", ".join(filter(None, (piece_words(one, players) for one in piece.stack())))
     if piece.shape == "word":
         return ""
     seat = piece.colour if isinstance(piece.colour, int) else -1

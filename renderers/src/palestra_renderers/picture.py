@@ -12,7 +12,7 @@ from palestra_renderers.changes import Follower
 from palestra_renderers.drawing import MASKS, pygame, words
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.seats import lay_seats
-from palestra_renderers.layout.sheet import Sheet, letters, wrap
+from palestra_renderers.layout.sheet import Sheet, letters, opening, wrap
 from palestra_renderers.marks import Place, Words
 from palestra_renderers.plain import clean, ending, event_lines, status_lines
 from palestra_renderers.raster import paint_marks
@@ -69,16 +69,21 @@ class Painter:
             parts = [part for text in texts for part in wrap(clean(text, 2_000), wide)]
             if len(parts) * line < height - line:
                 break
-        for number, part in enumerate(parts[: height // line]):
+        for number, part in enumerate(opening(parts, (height - line // 2) // line)):
             place = (line, line // 2 + number * line)
             self.surface.blit(words(part, line, LIGHT["ink"]), place)
 
     def _older(self, events: Sequence[str], top: float, bottom: float, sheet: Sheet) -> None:
-        """The last events that fit between two heights."""
+        """The last events that fit in full between two heights."""
         line = sheet.line
         wide = letters(sheet.width - line, line)
-        wrapped = [part for text in events for part in wrap(clean(text), wide)]
-        for number, text in enumerate(wrapped[-max(1, int((bottom - top) / line)) :]):
+        room, shown = int((bottom - top) / line), list[str]()
+        for event in reversed(events):
+            parts = wrap(clean(event), wide)
+            if len(parts) + len(shown) > room:
+                break
+            shown = [*parts, *shown]
+        for number, text in enumerate(shown):
             at = top + (number + 0.5) * line
             sheet.marks.append(Words(line / 2, at, text, line, "quiet", ground="paper"))
 

@@ -9,7 +9,7 @@ from typing import Any
 from palestra import Episode, Usage
 
 from palestra_renderers.drawing import pygame, words
-from palestra_renderers.layout.sheet import letters, wrap
+from palestra_renderers.layout.sheet import letters, opening, wrap
 from palestra_renderers.plain import clean, seat_title
 from palestra_renderers.theme import LIGHT, Rgb, ink_on, seat_colour
 
@@ -156,11 +156,12 @@ class SidePanel:
     def _entry(self, facts: Facts, x: int, bottom: int, room: int) -> int:
         """The input line and the message about it; returns where they start."""
         line = self.line
-        notes = wrap(clean(facts.note), letters(room, line))[:6] if facts.note else []
+        notes = opening(wrap(clean(facts.note), letters(room, line)), 6) if facts.note else []
         top = bottom - line * (len(notes) + 2)
         box = (x, top, room, line + 4)
         pygame().draw.rect(self._surface, INK, box, 1, border_radius=4)
-        tail = (facts.typed or "")[-(letters(room, line) - 4) :]
+        tail, fits = facts.typed or "", letters(room, line) - 4
+        tail = tail if len(tail) <= fits else f"…{tail[1 - fits :]}"  # the cursor stays in sight
         self._surface.blit(words(f"> {clean(tail)}|", line, INK), (x + 5, top + 4))
         self._text(notes, x, top + line + 8, room, INK)
         return top - line // 2

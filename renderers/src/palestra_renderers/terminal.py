@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from palestra import Episode, Grid, Piece, Scene, renderer
-from palestra.scene import Colour
+from palestra.scene import Cell, Colour
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -15,11 +17,10 @@ from palestra_renderers.plain import (
     event_lines,
     status_lines,
 )
-from palestra_renderers.theme import LIGHT, paint_of
+from palestra_renderers.theme import LIGHT, ink_on, paint_of
 from palestra_renderers.words import cell_text, grid_lines, part_lines, scene_lines, symbol
 
 DISCS = "●○◆◇▲△■□"  # one per seat, so that colour is not the only difference
-SQUARE = "■"
 SHOWN_EVENTS = 6
 
 
@@ -63,7 +64,7 @@ class TerminalRenderer:
     def _picture(self, episode: Episode, viewer: int | None) -> RenderableType:
         parts: list[RenderableType] = [*scene_texts(episode.scene(viewer)), Text()]
         for seat, line in enumerate(status_lines(episode, self.names, viewer)):
-            parts.append(Text(line, style=_style(seat)))
+            parts.append(Text.assemble((DISCS[seat % len(DISCS)], chip(seat)), f" {line}"))
         parts += [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
         end = ending(episode)
         if end:
@@ -88,13 +89,18 @@ def scene_texts(scene: Scene) -> list[Text]:
     return texts
 
 
-def _style(colour: Colour) -> str:
-    red, green, blue = LIGHT[paint_of(colour)]
-    return f"rgb({red},{green},{blue})"
+def chip(colour: Colour) -> str:
+    """The style of something in a colour: on a ground of that colour, in ink that is legible on it.
+
+    Nobody knows whether the terminal itself is dark or light, so no style relies on its ground.
+    """
+    paint = paint_of(colour)
+    ink, ground = LIGHT[ink_on(paint)], LIGHT[paint]
+    return "rgb({},{},{}) on rgb({},{},{})".format(*ink, *ground)
 
 
 def coloured_grid(grid: Grid) -> Text:
-    """A grid with every piece in its seat's colour."""
+    """A grid with every piece in its seat's colour, and marked cells in brackets."""
     text = Text()
     margin = max([0, *(len(label) for label in grid.row_labels)])
     if grid.column_labels:
@@ -104,21 +110,23 @@ def coloured_grid(grid: Grid) -> Text:
     marked = {at for _, at in grid.marks}
     for number, row in enumerate(grid.cells):
         label = grid.row_labels[number] if grid.row_labels else ""
-        text.append(f"{label.rjust(margin)} ", style="dim")
+        text.append(label.rjust(margin), style="dim")
         for column, piece in enumerate(row):
-            at = (number, column)
-            if piece is None:
-                bare = cell_text(grid, None, number, column)
-                text.append(bare.rjust(wide), style="reverse" if at in marked else "dim")
-            else:
-                style = _style(piece.colour) + (" reverse" if at in marked else "")
-                text.append(_symbol(piece).rjust(wide), style=style)
-            text.append(" ")
-        text.append("\n")
+            text.append(_between((number, column), marked), style="bold")
+            bare = cell_text(grid, None, number, column)
+            style = chip(piece.colour) if piece else "dim"
+            text.append((_symbol(piece) if piece else bare).rjust(wide), style=style)
+        text.append(f"{_between((number, len(row)), marked)}\n", style="bold")
     return text
+
+
+def _between(cell: Cell, marked: Set[Cell]) -> str:
+    """What stands before a cell: a bracket where marked cells begin or end."""
+    before = (cell[0], cell[1] - 1) in marked
+    return " " if before == (cell in marked) else "]" if before else "["
 
 
 def _symbol(piece: Piece) -> str:
     if piece.shape == "disc" and not piece.label and isinstance(piece.colour, int):
         return DISCS[max(0, piece.colour) % len(DISCS)]
-    return SQUARE if piece.shape == "square" else symbol(piece)
+    return symbol(piece)

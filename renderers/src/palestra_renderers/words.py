@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,13 @@ def grid_lines(grid: Grid) -> list[str]:
 
 
 def symbol(piece: Piece) -> str:
-    """What stands for a piece: its word where it is one, else its glyph, and its badge."""
+    """What stands for a piece: its word where it is one, else its glyph, and its badge.
+
+    Pieces that share a cell are joined by "+", as in "0+2xE".
+    """
+    if piece.under:
+        counts = Counter(filter(None, map(symbol, piece.stack())))
+        return "+".join(f"{n}x{shown}" if n > 1 else shown for shown, n in counts.items())
     text = piece.label if piece.shape == "word" else piece.glyph
     return clean(text) + clean(piece.badge, 1 if has_sprite(piece.badge) else 4)
 

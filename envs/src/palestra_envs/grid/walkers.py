@@ -15,6 +15,7 @@ from palestra.grids.words import quantity
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.kernel.state import Record
+from palestra.scene import on_top
 
 WALL = Piece("#", shape="square", label="wall", sprite="wall")
 
@@ -206,6 +207,10 @@ class Walkers(ArrayGame[StateT]):
             return seats
         seen = self.visible(state, seat)
         return [other for other in seats if seen[state.cell[other]]]
+
+    def stand(self, pieces: dict[int, Piece], cell: int, seat: int) -> None:
+        """Put a player on a cell, beside what is there."""
+        pieces[cell] = on_top(pieces.get(cell), self.disc(seat))
 
     def disc(self, seat: int) -> Piece:
         """The piece that stands for a player."""

@@ -570,13 +570,17 @@ WIDGET_KINDS: dict[str, WidgetKind] = {
 }
 
 
+COLOURS = ("red", "green", "blue", "yellow", "black", "purple")  # buttons called so have them
+
+
 def widget(line: ScreenLine) -> Widget | None:
     """A line of a page as a picture draws it; None for a line that is not drawn."""
     kind = WIDGET_KINDS.get(line.role)
     if kind is None or not (line.name or line.number or kind in ("row", "cell")):
         return None
     chosen = line.chosen or line.role == "columnheader"
-    return Widget(kind, line.name, line.number, line.value, chosen, line.depth)
+    colour = line.name if kind == "button" and line.name in COLOURS else ""
+    return Widget(kind, line.name, line.number, line.value, chosen, line.depth, colour)
 
 
 def what_changed(url: str, lines: Sequence[str], tab: Tab) -> str:

@@ -198,14 +198,18 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
 
 
 def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
-    """A table: as many of its last rows as fit, numbers to the right."""
+    """A table, numbers to the right; if it is too long, its first and last rows."""
     line, margin = sheet.line * 0.9, sheet.line / 2
     y = top
     if table.title:
         sheet.write(table.title, margin, y + line / 2, room=sheet.width)
         y += line
     fits = max(1, int((top + room - y) / line + 0.01) - 1)
-    rows = table.rows[-fits:]
+    wanted, first = list(range(len(table.rows))), fits // 2
+    if len(wanted) > fits:  # one row says how many are left out
+        wanted = [*wanted[:first], -1, *wanted[len(wanted) - (fits - first - 1) :]]
+    left_out = (f"… {len(table.rows) - fits + 1} more",)
+    rows = [table.rows[one] if one >= 0 else left_out for one in wanted]
     columns = len(table.header)
     longest = [
         max(len(row[c]) for row in (table.header, *table.rows) if c < len(row))
@@ -226,9 +230,8 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
                 text, x, at, room=edges[column + 1] - edges[column], height=line * 0.95,
                 colour="ink" if number else "quiet", anchor="end" if right else "start",
             )  # fmt: skip
-        shown = len(table.rows) - len(rows) + number - 1
-        if number and shown < len(table.colours):
-            paint = paint_of(table.colours[shown])
+        if number and 0 <= wanted[number - 1] < len(table.colours):
+            paint = paint_of(table.colours[wanted[number - 1]])
             sheet.marks.append(Circle(margin, at, line / 5, paint, "black"))
     return y + line * (1 + len(rows)) - top
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from math import ceil, sqrt
 
 from palestra import Grid, Piece
 from palestra.scene import MarkKind
@@ -228,8 +229,19 @@ def rules(form: tuple[int, ...], boxes: tuple[int, int]) -> list[Mark]:
 
 
 def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
-    """What stands on a cell: its sprite, or else its shape with the glyph on it."""
+    """What stands on a cell: its sprite, or else its shape with the glyph on it.
+
+    Pieces that share a cell stand in rows of as many smaller cells as they need.
+    """
     x, y, cell, _ = box
+    if piece.under:
+        side = ceil(sqrt(1 + len(piece.under)))
+        part, rows = cell / side, ceil((1 + len(piece.under)) / side)
+        y += (side - rows) * part / 2
+        for number, one in enumerate(piece.stack()):
+            row, column = divmod(number, side)
+            lay_piece(one, (x + column * part, y + row * part, part, part), sheet)
+        return
     cx, cy = x + cell / 2, y + cell / 2
     paint = paint_of(piece.colour)
     if piece.facing and not (piece.sprite in PEOPLE and cell < SMALL):

@@ -9,6 +9,7 @@ from palestra.scene import Page, Widget
 from palestra_renderers.layout.sheet import LETTER, Sheet, letters, wrap
 from palestra_renderers.marks import Circle, Line, Rect, Words
 from palestra_renderers.plain import clean
+from palestra_renderers.theme import ink_on, paint_of
 
 
 def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
@@ -159,9 +160,12 @@ def draw(
         sheet.marks.append(Words(x, middle, str(widget.number), line * 0.7, "quiet"))
         x, wide = x + line, wide - line
     if widget.kind == "button":
-        fill = "link" if not widget.chosen else "seat6"
+        fill, ink = ("seat6" if widget.chosen else "link"), "panel"
+        if widget.colour:
+            fill = paint_of(widget.colour)
+            ink = ink_on(fill)
         sheet.marks.append(Rect(x, y, wide, tall, fill, "", 1, line / 3))
-        sheet.marks.append(Words(x + line * 0.3, middle, lines[0], size, "panel"))
+        sheet.marks.append(Words(x + line * 0.3, middle, lines[0], size, ink))
         return
     if widget.kind == "field":
         label = len(lines[0]) * LETTER * size + line / 2

@@ -10,7 +10,7 @@ from math import cos, dist, pi, sin
 from palestra.scene import Person, RoundTable, Saying, Talk
 
 from palestra_renderers.layout.cards import card_width, lay_row
-from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters, wrap
+from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters, opening, wrap
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
@@ -220,7 +220,7 @@ def lay_column(
 def bubble(said: str, spot: tuple[float, float], sheet: Sheet) -> None:
     """Words over somebody's head, with a tail that points at them."""
     size, room = sheet.line * 0.75, sheet.width / 3.4
-    lines = wrap(clean(said, 160), letters(room, size))[:3]
+    lines = opening(wrap(clean(said, 160), letters(room, size)), 3)
     wide = min(room, max(map(len, lines)) * size * 0.44 + size)
     tall = size * len(lines) + size / 2
     x = min(max(spot[0] - wide / 2, 4), sheet.width - wide - 4)
@@ -236,7 +236,7 @@ def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
     """What somebody said, in at most six lines."""
     line = sheet.line
     wide = letters(sheet.width - min(sheet.width / 4, line * 6) - 2 * line, line * 0.85)
-    return wrap(clean(saying.text, 600), wide)[:6]
+    return opening(wrap(clean(saying.text, 600), wide), 6)
 
 
 def talk_height(talk: Talk, sheet: Sheet) -> float:
@@ -254,10 +254,13 @@ def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
     for number in range(len(talk.sayings) - 1, -1, -1):
         lines = said_lines(talk.sayings[number], sheet)
         height += size * len(lines) + size
-        if height > room and shown:
+        if height + size * (number > 0) > room and shown:
             break
         shown.insert(0, (number, lines))
     y = top
+    if shown and shown[0][0]:
+        sheet.note(f"… {shown[0][0]} earlier", line * 0.6, y + size / 2, size)
+        y += size
     for number, lines in shown:
         saying = talk.sayings[number]
         tall = size * len(lines) + size / 2

@@ -30,20 +30,18 @@ from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
 from palestra_renderers.layout.people import lay_table, lay_talk, talk_height
 from palestra_renderers.layout.planes import lay_plane
-from palestra_renderers.layout.sheet import Sheet, letters, wrap
+from palestra_renderers.layout.sheet import Sheet, fold, letters, wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
 
-MOST_LINES = 60
-
 
 def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
-    """The last lines that fit, wrapped at words."""
+    """The first and the last lines that fit, wrapped at words."""
     line = sheet.line
     wide = letters(sheet.width - line, line)
     texts = [row for text in part.lines for row in text.splitlines()]
-    wrapped = [row for text in texts[-MOST_LINES:] for row in wrap(clean(text, 2_000), wide)]
-    shown = wrapped[-max(1, int(room / line)) :]
+    wrapped = [row for text in texts for row in wrap(clean(text, 2_000), wide)]
+    shown = fold(wrapped, int(room / line))
     for number, text in enumerate(shown):
         at = top + (number + 0.5) * line
         sheet.marks.append(Words(line / 2, at, text, line, "ink", "start", "paper"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from palestra_renderers.marks import Anchor, Circle, Line, Mark, Place, Words
@@ -81,6 +82,21 @@ def wrap(text: str, wide: int) -> list[str]:
     return [*lines, rest]
 
 
+def opening(lines: Sequence[str], room: int) -> list[str]:
+    """The first lines that fit, with an ellipsis if there are more."""
+    room = max(1, room)
+    return list(lines) if len(lines) <= room else [*lines[: room - 1], f"{lines[room - 1]} …"]
+
+
+def fold(lines: Sequence[str], room: int) -> list[str]:
+    """The first and the last lines that fit, with how many are left out between them."""
+    if len(lines) <= room or room < 3:
+        return opening(lines, room)
+    first = room // 2
+    last = room - first - 1
+    return [*lines[:first], f"… {len(lines) - first - last} lines left out …", *lines[-last:]]
+
+
 def fit_text(text: str, wide: float, tall: float, largest: float) -> tuple[list[str], float]:
     """Text wrapped at words into a box, and the height of its lines: the largest that fits."""
     height = largest
@@ -89,5 +105,5 @@ def fit_text(text: str, wide: float, tall: float, largest: float) -> tuple[list[
         lines = wrap(text, room)
         longest = max(map(len, text.split()), default=0)
         if (len(lines) * height <= tall and longest <= room) or height <= 9:
-            return lines[: max(1, int(tall // height))], height
+            return opening(lines, int(tall // height)), height
         height -= 1

@@ -50,6 +50,7 @@ from palestra.grids.compass import EAST, EASTWARD, MOVES, NORTH, SOUTH, SOUTHWAR
 from palestra.grids.words import quantity
 from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, truncate
+from palestra.scene import on_top
 
 from palestra_envs.grid.car_ball.rules import (
     BALL_TOP,
@@ -349,7 +350,7 @@ class CarBall(ArrayGame[CarBallState]):
             if thing < self.num_players:
                 team = int(thing >= self.num_players // 2)
                 piece = Piece(str(thing), team, "disc", self.players[thing], "car")
-            cells[row][column] = piece
+            cells[row][column] = on_top(cells[row][column], piece)
         goal = [in_goal(self, row * TICKS + TICKS // 2) for row in range(self.rows)]
         ground = tuple(
             tuple(

@@ -494,12 +494,12 @@ class Delivery(Walkers[DeliveryState]):
         seats = self.watched_seats(seat)
         for owner in seats:
             label = f"address of {self.players[owner]}"
-            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label, "flag")
+            pieces[int(state.goal[owner])] = Piece(f"g{owner}", owner, "mark", label, "flag")
         for cell in state.walker[: self.pedestrians].tolist():
             if seen is None or seen[cell]:
                 pieces[cell] = Piece("P", "blue", label="pedestrian", sprite="person")
         for robot in self.seats_shown(state, seat):
-            pieces[int(state.cell[robot])] = self.disc(robot)
+            self.stand(pieces, int(state.cell[robot]), robot)
         lines = [f"{self.players[p]}: {float(state.earned[p]):+.2f}" for p in seats]
         return Scene(self.caption(state), grid=self.grid(pieces, seen), lines=tuple(lines))
 

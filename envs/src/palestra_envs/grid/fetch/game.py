@@ -504,7 +504,7 @@ class Fetch(Walkers[FetchState]):
             else:
                 pieces[cell] = Piece("", "brown", label=label, sprite="shelf", badge="?")
         for robot in reversed(range(self.num_players)):
-            pieces[int(state.cell[robot])] = self.disc(robot)
+            self.stand(pieces, int(state.cell[robot]), robot)
         seats = self.watched_seats(seat)
         bars = [Bar(self.players[p], float(state.earned[p]), self.bonus, p) for p in seats]
         lines = [f"Wanted: mug {int(state.wanted) + 1}"] if seat is None else []

@@ -66,6 +66,7 @@ from palestra.grids.windows import FAR, in_sight
 from palestra.grids.words import quantity, where
 from palestra.kernel.game import Result
 from palestra.rules import all_act, finish, randint, truncate
+from palestra.scene import on_top
 
 from palestra_envs.grid.foraging.rules import (
     LOAD,
@@ -650,7 +651,7 @@ class Foraging(ArrayGame[ForagingState]):
         return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))
 
     def _pieces(self, state: ForagingState) -> list[list[Piece | None]]:
-        """What is on each cell; where several players are, the one in the lowest seat."""
+        """What is on each cell; where several players are, all of them."""
         cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
         for row, column, level in self.foods(state):
             cells[row][column] = Piece(
@@ -662,7 +663,8 @@ class Foraging(ArrayGame[ForagingState]):
                 name = f"{self.players[seat]}, level {levels[seat]}"
                 badge = str(levels[seat])
                 piece = Piece(chr(65 + seat), seat, "disc", name, "person", badge=badge)
-                cells[rows[seat]][columns[seat]] = piece
+                row, column = rows[seat], columns[seat]
+                cells[row][column] = on_top(cells[row][column], piece)
         return cells
 
 

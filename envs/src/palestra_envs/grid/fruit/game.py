@@ -306,7 +306,7 @@ class Fruit(Walkers[FruitState]):
             if cell != NOWHERE and (seen is None or seen[cell])
         }
         for shown in self.seats_shown(state, seat):
-            pieces[int(state.cell[shown])] = self.disc(shown)
+            self.stand(pieces, int(state.cell[shown]), shown)
         seats = self.watched_seats(seat)
         bars = [Bar(self.players[p], float(state.earned[p]), self.num_fruits, p) for p in seats]
         return Scene(self.caption(state), grid=self.grid(pieces, seen), bars=tuple(bars))

@@ -56,7 +56,7 @@ from palestra import (
 )
 from palestra.grids.words import quantity, where
 from palestra.rules import all_act, truncate
-from palestra.scene import Facing
+from palestra.scene import Facing, on_top
 
 from palestra_envs.grid.kitchen.beliefs import imagine, without_unseen
 from palestra_envs.grid.kitchen.drawing import MOST, draw_kitchen
@@ -526,7 +526,8 @@ class Kitchen(KitchenOptions):
             name = f"{self.players[seat]}, holding {thing(hand.held)}"
             glyph, way = f"{chr(65 + seat)}{ARROWS[hand.facing]}", COMPASS[hand.facing]
             carried = SPRITES.get(min(hand.held, DISH + 1), "")
-            pieces[hand.cell] = Piece(glyph, seat, "tile", name, "cook", way, carried)
+            cook = Piece(glyph, seat, "tile", name, "cook", way, carried)
+            pieces[hand.cell] = on_top(pieces[hand.cell], cook)
         return pieces
 
     def _pot_piece(self, seen: SeenKitchen, pot: Pot) -> Piece:

@@ -408,9 +408,9 @@ class PathFinding(Walkers[PathFindingState]):
         seats = self.watched_seats(seat)
         for owner in seats:
             label = f"goal of {self.players[owner]}"
-            pieces[int(state.goal[owner])] = Piece("g", owner, "mark", label, "flag")
+            pieces[int(state.goal[owner])] = Piece(f"g{owner}", owner, "mark", label, "flag")
         for shown in self.seats_shown(state, seat):
-            pieces[int(state.cell[shown])] = self.disc(shown)
+            self.stand(pieces, int(state.cell[shown]), shown)
         most = max(1.0, *(float(state.earned[p]) for p in seats))
         bars = [Bar(self.players[p], float(state.earned[p]), most, p) for p in seats]
         return Scene(self.caption(state), grid=self.grid(pieces, seen), bars=tuple(bars))

@@ -68,6 +68,7 @@ from palestra.grids.words import quantity, where
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.rules import all_act, finish, randint, truncate
+from palestra.scene import on_top
 
 from palestra_envs.grid.pursuit.rules import (
     HUNTERS,
@@ -610,7 +611,8 @@ class Pursuit(ArrayGame[PursuitState]):
         shown = [self.num_players + evader for evader in self.evaders(state)]
         for who in [*shown, *reversed(range(self.num_players))]:
             if who not in hidden:
-                cells[int(state.row[who])][int(state.column[who])] = self._piece(who)
+                row, column = int(state.row[who]), int(state.column[who])
+                cells[row][column] = on_top(cells[row][column], self._piece(who))
         grid = Grid(tuple(map(tuple, cells)), style="floor", shaded=frozenset(shaded))
         caption = f"Step {int(state.turn)} of {self.max_steps}, {len(self.evaders(state))} evaders"
         return Scene(caption, grid=grid)

@@ -395,7 +395,7 @@ class SignalForaging(Walkers[SignalForagingState]):
                     worth, "red", "tile", f"food {food + 1}, {worth}", "apple", badge=worth
                 )
         for shown in self.seats_shown(state, seat):
-            pieces[int(state.cell[shown])] = self.disc(shown)
+            self.stand(pieces, int(state.cell[shown]), shown)
         talk = Talk(
             tuple(
                 Saying(self.players[speaker], TOKENS[said - 1], speaker)

@@ -396,7 +396,7 @@ class Wildfire(Walkers[WildfireState]):
             if kind in PIECES
         }
         for shown in reversed(range(self.num_players)):
-            pieces[int(state.cell[shown])] = self.disc(shown)
+            self.stand(pieces, int(state.cell[shown]), shown)
         ground = {
             c: "water" if k == WATER else "grass" if k != BURNT else "sand" for c, k in land.items()
         }

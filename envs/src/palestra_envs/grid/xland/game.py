@@ -40,6 +40,7 @@ from palestra.grids.compass import EAST, MOVES, NORTH, STAY
 from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
 from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, truncate
+from palestra.scene import on_top
 
 from palestra_envs.grid.walkers import WALL, plane_lines
 from palestra_envs.grid.xland.options import (
@@ -471,11 +472,12 @@ class XLand(XLandOptions):
             if seen is not None and not seen[cell]:
                 continue
             if thing < self.num_players:
-                pieces[cell] = self.disc(thing)
+                self.stand(pieces, cell, thing)
             else:
                 name = OBJECTS[thing - self.num_players]
                 colour, shape = name.split()
-                pieces[cell] = Piece(f"{colour[0]}{shape[0]}", colour, label=name, sprite=shape)
+                piece = Piece(f"{colour[0]}{shape[0]}", colour, label=name, sprite=shape)
+                pieces[cell] = on_top(pieces.get(cell), piece)
         goals = [f"{self.players[p]}: {self.goal_text(state, p)}" for p in self.watched_seats(seat)]
         return Scene(self.caption(state), grid=self.grid(pieces, seen, ground), lines=tuple(goals))
 

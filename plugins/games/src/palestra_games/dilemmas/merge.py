@@ -44,6 +44,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import all_act, finish, leave, truncate
+from palestra.scene import on_top
 
 from palestra_games.dilemmas.outcomes import score_outcome
 
@@ -231,9 +232,9 @@ class Merge(ArrayGame[MergeState]):
         lanes: list[list[Piece | None]] = [[None] * (self.length + 1) for _ in range(2)]
         for driver, cell in enumerate(state.cars.tolist()):
             row = 0 if cell >= self.merge else driver
-            glyph = "X" if state.crashed else str(driver)
-            car = Piece(glyph, driver, "square", self.players[driver], "car")
-            lanes[row][cell] = replace(car, badge="X") if state.crashed else car
+            car = Piece(str(driver), driver, "square", self.players[driver], "car")
+            car = replace(car, badge="X") if state.crashed else car
+            lanes[row][cell] = on_top(lanes[row][cell], car)
         labels = tuple(map(str, range(self.length + 1)))
         beyond = self.length + 1 - self.merge  # cells after the end of the second lane
         roads = (

@@ -49,6 +49,7 @@ from palestra import (
 from palestra.grids.compass import EASTWARD, SOUTHWARD
 from palestra.grids.moving import NOWHERE, neighbour
 from palestra.rules import all_act, randint, truncate
+from palestra.scene import on_top
 
 MOVES = ("stay", "up", "down", "left", "right")  # stay, north, south, west and east
 TOGETHER, GORED, PLANT = range(3)  # reward terms
@@ -276,10 +277,8 @@ class TrustDilemma(ArrayGame[TrustDilemmaState]):
             pieces[plant] = Piece("p", "green", "mark", "plant", "leaf")
         pieces[state.stag] = Piece("S", "brown", "square", "stag", "cow")
         for hunter, cell in enumerate(state.hunters.tolist()):
-            both = state.hunters[0] == state.hunters[1]
-            pieces[cell] = Piece(
-                "2" if both else "", hunter, "disc", self.players[hunter], "person"
-            )
+            person = Piece(str(hunter), hunter, "disc", self.players[hunter], "person")
+            pieces[cell] = on_top(pieces[cell], person)
         cells = tuple(
             tuple(pieces[row * self.columns : (row + 1) * self.columns]) for row in range(self.rows)
         )

@@ -54,6 +54,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.scene import Table
 
 from palestra_games.social.associations import (
     AssociationOption,
@@ -462,14 +463,24 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
             grounds.append(COLOURS[owner] if knows or covered else "")
             face = Piece(name, "white", "word", name)
             # a covered word lies under a card with an agent
-            agent = Piece("", "white", "tile", name, AGENTS[owner])
+            short, label = OWNERS[owner][:2].title(), f"{name}: {OWNERS[owner]}"
+            agent = Piece(short, "white", "tile", label, AGENTS[owner])
             pieces.append(agent if covered else face)
         rows = tuple(tuple(pieces[row : row + 5]) for row in range(0, TABLE, 5))
         ground = tuple(tuple(grounds[row : row + 5]) for row in range(0, TABLE, 5))
         left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))
         clue = [f"clue: {state.clues[-1][1]} {state.clues[-1][2]}"] if state.guessing else []
         lines = (f"words left: {left}", *clue, *state.said)
-        return Scene(grid=Grid(rows, ground=ground), lines=lines)
+        return Scene(grid=Grid(rows, ground=ground), parts=(self._teams(state),), lines=lines)
+
+    def _teams(self, state: Board) -> Table:
+        """Who is in which team and role, and what they are doing."""
+        rows = []
+        for number, (name, role) in enumerate(zip(self.players, self.seats, strict=True)):
+            acting = "to act" if number in self.to_act(state) else ""
+            rows.append((TEAMS[number // self.side], name, str(role.role), acting))
+        colours = tuple(COLOURS[number // self.side] for number in range(self.num_players))
+        return Table(("team", "player", "role", ""), tuple(rows), colours=colours)
 
 
 @lru_cache(maxsize=16)

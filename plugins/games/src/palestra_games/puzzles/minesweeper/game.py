@@ -251,10 +251,11 @@ class Minesweeper(ArrayGame[MinesweeperState]):
         return self._names[action]
 
     def scene(self, state: MinesweeperState, seat: int | None = None) -> Scene:
-        rows = []
-        for r, row in enumerate(self.seen(state, 0).tolist()):
-            hidden = [seat is None and bool(mine) for mine in state.mine[r].tolist()]
-            rows.append(tuple(piece(c, h) for c, h in zip(row, hidden, strict=True)))
+        view, mines = self.seen(state, 0).tolist(), state.mine.tolist()
+        rows = [
+            tuple(piece(code, seat is None and bool(mine)) for code, mine in zip(*row, strict=True))
+            for row in zip(view, mines, strict=True)
+        ]
         labels = tuple(LETTERS[: self.columns])
         grid = Grid(tuple(rows), tuple(str(r + 1) for r in range(self.rows)), labels)
         safe = self.num_actions - self.mines
@@ -272,11 +273,12 @@ DIGITS = ("grey", "blue", "green", "red", "purple", "brown", "seat2", "black")
 
 
 def piece(code: int, hidden_mine: bool) -> Piece | None:
-    """How a cell is drawn; a hidden mine is shown to spectators."""
-    if code == MINE or hidden_mine:
-        return Piece("*", "black", "tile", "mine", "bomb")
+    """How a cell is drawn; spectators see a flag on a closed cell that hides a mine."""
     if code == CLOSED:
-        return Piece("#", "grey", "square", "closed", "closed")
+        label, flag = ("closed, with a mine", "flag") if hidden_mine else ("closed", "")
+        return Piece("#", "grey", "square", label, "closed", badge=flag)
+    if code == MINE:
+        return Piece("*", "black", "tile", "mine", "bomb")
     return Piece(str(code), DIGITS[code % 8], "mark", f"{code} around") if code else None
 
 

@@ -1,0 +1,89 @@
+"""Boards on terminals whose own colours nobody knows: each side is legible, and tells itself apart.
+
+The scenes are those of all environments after some random play.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import palestra
+import pytest
+from palestra import Episode, Grid, Piece, Rng, Scene
+from palestra.scene import mark_cells
+from palestra.testing.subject import play_on
+from palestra_renderers.terminal import coloured_grid, scene_texts
+from palestra_renderers.theme import luminance
+from rich.style import Style
+from rich.text import Text
+
+ENVIRONMENTS = [spec.id for spec in palestra.specs()]
+SIDES = ("black", "white", "light", "dark")
+LEGIBLE = 3.0  # contrast of large letters, WCAG 2.2
+
+
+@cache
+def grids(env: str) -> list[Grid]:
+    """The boards of some moments of an episode, as a spectator sees them."""
+    episode = Episode(palestra.game(env), 3, compiled=False)
+    scenes = [episode.scene(), *(episode.scene() for _ in play_on(episode, Rng(8), 12))]
+    return [part for scene in scenes for part in scene.all_parts() if isinstance(part, Grid)]
+
+
+def is_of_a_side(piece: Piece) -> bool:
+    """Whether a piece belongs to somebody; words say themselves what they are."""
+    mine = isinstance(piece.colour, int) and piece.colour >= 0
+    return (mine or piece.colour in SIDES) and piece.shape not in ("word", "mark")
+
+
+def glyph(piece: Piece) -> str:
+    """What the terminal shows for one piece."""
+    return coloured_grid(Grid(((piece,),))).plain.strip()
+
+
+def contrast(style: Style) -> float:
+    """Between the letters of a style and its own ground; 0 if it relies on the terminal's."""
+    colours = (style.color, style.bgcolor)
+    if None in colours or any(c is not None and c.is_default for c in colours):
+        return 0.0
+    low, high = sorted(luminance(tuple(c.get_truecolor())) for c in colours if c is not None)
+    return (high + 0.05) / (low + 0.05)
+
+
+def coloured(text: Text) -> list[Style]:
+    """The styles of a text that name a colour."""
+    styles = [Style.parse(str(span.style)) for span in text.spans]
+    return [style for style in styles if style.color or style.bgcolor]
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_sides_differ_by_glyph_and_not_by_colour_alone(env: str) -> None:
+    for grid in grids(env):
+        owners: dict[str, object] = {}
+        for piece in (piece for row in grid.cells for piece in row if piece):
+            if is_of_a_side(piece):
+                shown = glyph(piece)
+                assert shown, f"{piece} is drawn as nothing"
+                assert owners.setdefault(shown, piece.colour) == piece.colour, piece
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_no_piece_relies_on_the_ground_of_the_terminal(env: str) -> None:
+    for grid in grids(env):
+        for text in scene_texts(Scene(grid=grid)):
+            for style in coloured(text):
+                assert contrast(style) >= LEGIBLE, style
+
+
+@pytest.mark.parametrize("colour", ["black", "white", "grey", "yellow", *range(-1, 9)])
+def test_a_stone_of_any_colour_is_legible_on_any_ground(colour: int | str) -> None:
+    (style,) = coloured(coloured_grid(Grid(((Piece("x", colour),),))))
+    assert contrast(style) >= LEGIBLE
+
+
+def test_marked_cells_are_in_brackets() -> None:
+    stone = Piece("x", "black")
+    grid = Grid(((stone, None, stone), (None, stone, stone)))
+    marks = mark_cells("last", [(0, 2), (1, 0), (1, 1)])
+    lines = coloured_grid(Grid(grid.cells, marks=marks)).plain.splitlines()
+    assert lines == [" x ·[x]", "[· x]x "]
