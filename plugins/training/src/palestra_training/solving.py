@@ -8,7 +8,7 @@ from typing import Any
 from palestra import Episode, Game, InvalidOption
 from palestra.agents.agent import Turn
 from palestra.agents.models import Model, Reply, Request
-from palestra.kernel.registry import load_entry_point
+from palestra.kernel.specs import load_entry_point
 
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan
