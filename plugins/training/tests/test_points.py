@@ -97,6 +97,8 @@ def test_the_rival_that_is_paid_more_is_drawn_more(
         matching=matching,
         opponents=(strong, weak)[::order],
         self_play=0.0,
+        groups=8,
+        group_size=1,
         past=2,
     )
     trainer = Trainer(plan, tmp_path / "run")

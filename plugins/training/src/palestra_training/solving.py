@@ -8,13 +8,13 @@ from typing import Any
 from palestra import Episode, Game, InvalidOption
 from palestra.agents.agent import Turn
 from palestra.agents.models import Model, Reply, Request
-from palestra_agents.exploitability import exploitability
-from palestra_agents.game_tree import check_solvable, play
+from palestra.kernel.specs import load_entry_point
 
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan
 from palestra_training.play import seat_learner
 
+SOLVER = "palestra_agents.game_tree"
 POSITIONS, SETS = 20_000, 1_000  # of the largest game that is solved; a set asks the model once
 Decision = tuple[bytes, int, Any]  # an information set, who moves there, and a position of it
 
@@ -39,7 +39,7 @@ def decisions(game: Game[Any, Any], plan: TrainPlan) -> list[Decision]:
     if not asked or game.payoffs != "zero-sum" or game.num_players != 2:
         return []
     try:
-        deals = check_solvable(game)
+        deals = load_entry_point(f"{SOLVER}:check_solvable")(game)
     except InvalidOption:
         return []
     if len(deals) > POSITIONS:
@@ -53,7 +53,7 @@ def decisions(game: Game[Any, Any], plan: TrainPlan) -> list[Decision]:
 
 
 def _walk(game: Game[Any, Any], states: Sequence[Any]) -> Iterator[Decision]:
-    left = list(states)
+    left, play = list(states), load_entry_point(f"{SOLVER}:play")
     while left:
         state = left.pop()
         seats = game.to_act(state)
@@ -85,4 +85,7 @@ def exploitability_of(
     learners: Sequence[Learner], plan: TrainPlan, game: Game[Any, Any], sets: Sequence[Decision]
 ) -> float | None:
     """The exploitability of what the learners play in training; None if there are no sets."""
-    return exploitability(game, strategy_of(learners, plan, game, sets)) if sets else None
+    if not sets:
+        return None
+    measure = load_entry_point("palestra_agents.exploitability:exploitability")
+    return float(measure(game, strategy_of(learners, plan, game, sets)))
