@@ -116,3 +116,20 @@ class Slow(Agent):
 
 def nobody() -> Agent:
     raise OSError("weights are missing")
+
+
+def first(turn: Turn) -> int:
+    return turn.legal_actions[0]
+
+
+async def later(turn: Turn) -> int:
+    return first(turn)
+
+
+class Acts:
+    def act(self, turn: Turn) -> int:
+        return first(turn)
+
+
+def factory() -> Any:
+    return later

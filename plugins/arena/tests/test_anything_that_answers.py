@@ -2,27 +2,11 @@
 
 import palestra
 import pytest
+from arena_players import Acts, factory, first, later
 from palestra_arena.settings import Environment, Settings
 from palestra_arena.tournament import run_tournament
 
 TICTACTOE = "games/TicTacToe-v0"
-
-
-def first(turn):
-    return turn.legal_actions[0]
-
-
-async def later(turn):
-    return first(turn)
-
-
-class Acts:
-    def act(self, turn):
-        return first(turn)
-
-
-def factory():
-    return later
 
 
 def tournament(agent, workers=0):
@@ -37,12 +21,12 @@ def tournament(agent, workers=0):
 
 @pytest.mark.parametrize("agent", [first, later, Acts, Acts(), factory, lambda: Acts()])
 def test_it_plays_to_the_end(agent):
-    assert not [game for game in tournament(agent).results if game.status == "forfeit"]
+    assert {game.status for game in tournament(agent).results} == {"played"}
 
 
 @pytest.mark.parametrize("agent", [later, Acts, factory])
 def test_it_plays_in_processes_of_workers(agent):
-    assert not [game for game in tournament(agent, workers=1).results if game.status == "forfeit"]
+    assert {game.status for game in tournament(agent, workers=1).results} == {"played"}
 
 
 async def nested(turn):
