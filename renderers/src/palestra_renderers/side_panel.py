@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palestra import Episode, Usage
+from palestra.endings import number_text
 
 from palestra_renderers.drawing import pygame, words
 from palestra_renderers.layout.sheet import letters, opening, wrap
@@ -57,9 +58,14 @@ def seat_facts(
 def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
     """A seat's rewards in the last step by term, and the resources its decisions used so far."""
     terms = episode.step.rewards.get(seat, {}) if episode.steps_played else {}
-    lines = [", ".join(f"{clean(term, 40)} {paid:+.4g}" for term, paid in terms.items())]
+    lines = [
+        ", ".join(
+            f"{clean(term, 40)} {'+' * (paid > 0)}{number_text(paid)}"
+            for term, paid in terms.items()
+        )
+    ]
     if used.tokens:
-        lines.append(f"{used.tokens:,} tokens, cost {used.cost:.4g}")
+        lines.append(f"{used.tokens:,} tokens, cost {number_text(used.cost)}")
     if episode.mistakes[seat]:
         lines.append(f"mistakes: {episode.mistakes[seat]}")
     return tuple(line for line in lines if line)
