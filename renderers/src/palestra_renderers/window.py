@@ -30,10 +30,11 @@ class WindowRenderer:
     """Shows every moment for `pause` seconds at speed 1, or until a key says to continue.
 
     A window that was closed stays closed, and the episode goes on without it. `names` are the
-    agents' names, one per seat; pictures are saved in the folder `pictures`.
+    agents' names, one per seat; pictures are saved in the folder `pictures`. `size` is that of the
+    window when it opens, in pixels, and `theme` is "light" or "dark".
     """
 
-    def __init__(self, size: tuple[int, int] = OPENED) -> None:
+    def __init__(self, size: tuple[int, int] = OPENED, theme: str = "light") -> None:
         self.names: tuple[str, ...] = ()
         self.pause = 0.25
         self.pictures = Path()
@@ -42,7 +43,8 @@ class WindowRenderer:
         self.view: int | None = None
         self.secrets = True
         self._screen = Screen(size)
-        self._panel = SidePanel()
+        self._theme = theme
+        self._panel = SidePanel(theme=theme)
         self._painter: Painter | None = None
         self._film: deque[Episode] = deque(maxlen=KEPT)
         self._shown = 0
@@ -167,7 +169,7 @@ class WindowRenderer:
         beside = min(340, width * 2 // 5)
         size = (width - beside, height)
         if self._painter is None or self._painter.size != size:
-            self._painter = Painter(size)
+            self._painter = Painter(size, self._theme)
         hidden = self.view is None and not self.secrets
         scene = public_scene(moment) if hidden else moment.scene(self.view)
         if self._shown and shows_moves(moment.game):
