@@ -8,6 +8,7 @@ from math import dist
 import palestra
 import pytest
 from palestra import Bar, Episode, Grid, Rng, Scene
+from palestra.endings import number_text
 from palestra.scene import Bars, Person, RoundTable
 from palestra_renderers.drawing import words
 from palestra_renderers.layout.scenes import lay_out
@@ -43,7 +44,7 @@ def test_the_panel_shows_every_return_whole(env: str, seats: int) -> None:
     shown = [mark.text for mark in sheet.marks if isinstance(mark, Words)]
     assert top > HIGH * 0.4
     for seat, paid in enumerate(episode.returns):
-        assert shown[seat].endswith(f": {paid:.4g}"), shown[seat]
+        assert shown[seat].endswith(f": {number_text(paid)}"), shown[seat]
         assert f"player_{seat}" in shown[seat]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from palestra import Episode, Grid, Scene
+from palestra import Episode, Game, Grid, Scene, Turn
 from palestra.scene import Hexes, MarkKind, Part, mark_cells
 
 MOST = 4  # cells that one move changes: castling moves two men
 
 
-def shows_moves(episode: Episode) -> bool:
+def shows_moves(game: Game[Any, Any]) -> bool:
     """Whether a picture says which cells changed: on boards where seats move in turn."""
-    game = episode.game
     return game.order == "sequential" and game.perfect_information and game.num_players > 1
 
 
@@ -21,19 +21,38 @@ class Follower:
     """Draws an episode step by step, and marks what changed since the step it saw last."""
 
     def __init__(self) -> None:
-        self._before: tuple[tuple[Any, ...], int, Scene] | None = None
+        self._key: tuple[Any, ...] = ()
+        self._step = 0
+        self._bare = self._marked = Scene()
 
     def scene(self, episode: Episode, viewer: int | None) -> Scene:
         """The scene of a step, marked if the last one seen was at most a round before."""
-        scene: Scene = episode.scene(viewer)
-        if not shows_moves(episode):
+        key = (episode.seed, viewer, episode.players)
+        return self._follow(episode.scene(viewer), key, episode.steps_played, episode.game)
+
+    def scene_of_turn(self, turn: Turn) -> Scene:
+        """What a seat sees at its turn, with the moves since its last one marked."""
+        return self._follow(turn.scene, (turn.episode_id, turn.seat), turn.steps_played, turn.game)
+
+    def _follow(self, scene: Scene, key: tuple[Any, ...], step: int, game: Game[Any, Any]) -> Scene:
+        if not shows_moves(game):
             return scene
-        key, step, before = (episode.seed, viewer, episode.players), episode.steps_played, None
-        if self._before is not None and self._before[0] == key:
-            since = step - self._before[1]  # a learner's step is one move of every seat
-            before = self._before[2] if 0 < since <= episode.game.num_players else None
-        self._before = (key, step, scene)
-        return with_changes(scene, before)
+        since = step - self._step if key == self._key else 0
+        if key == self._key and not since and scene == self._bare:
+            return self._marked  # drawn again
+        # a learner's step is one move of every seat
+        before = self._bare if 0 < since <= game.num_players else None
+        self._key, self._step, self._bare = key, step, scene
+        self._marked = with_changes(scene, before)
+        return self._marked
+
+
+def follow(episode: Episode, viewer: int | None) -> Scene:
+    """The scene of an episode that many draw, marked since the step each viewer saw last."""
+    return _FOLLOWERS.setdefault(episode, {}).setdefault(viewer, Follower()).scene(episode, viewer)
+
+
+_FOLLOWERS: WeakKeyDictionary[Episode, dict[int | None, Follower]] = WeakKeyDictionary()
 
 
 def with_changes(scene: Scene, before: Scene | None) -> Scene:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
+from palestra_renderers.changes import Follower
 from palestra_renderers.plain import clean, verdict
 from palestra_renderers.terminal import scene_texts
 from palestra_renderers.typed_moves import help_lines, legal_line, read_move, refusal
@@ -78,6 +79,7 @@ class Terminal:
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
         self._console = console or Console(highlight=False)
         self._ask = ask
+        self._follower = Follower()
         self._events_shown: dict[tuple[int, ...], int] = {}  # by episode, seat and person
 
     def ask(self, turn: Turn) -> str:
@@ -128,7 +130,7 @@ class Terminal:
             for line in event.text.splitlines():
                 self._say(line, "dim", EVENT_LIMIT)
         self._events_shown[key] = len(events)
-        for text in scene_texts(turn.scene):
+        for text in scene_texts(self._follower.scene_of_turn(turn)):
             self._console.print(text, soft_wrap=True, end="" if "\n" in text.plain else "\n")
 
     def _say(self, text: str, style: str = "", limit: int = 2 * EVENT_LIMIT) -> None:

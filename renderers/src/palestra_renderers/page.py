@@ -7,6 +7,7 @@ from typing import Any
 
 from palestra import Episode, Scene, Turn, renderer
 
+from palestra_renderers.changes import follow
 from palestra_renderers.public import public_scene
 from palestra_renderers.svg import MarkTable, theme_css
 from palestra_renderers.typed_moves import read_move
@@ -24,11 +25,12 @@ class MarksRenderer:
 
     def draw(self, episode: Episode, viewer: int | None) -> dict[str, Any]:
         """The picture of one seat's view; None: of everything."""
-        return marks_of(episode.scene(viewer))
+        return marks_of(follow(episode, viewer))
 
     def draw_public(self, episode: Episode) -> dict[str, Any]:
         """The picture of what every seat may see."""
-        return marks_of(public_scene(episode))
+        known = episode.game.perfect_information
+        return marks_of(follow(episode, None) if known else public_scene(episode))
 
     def read_move(self, turn: Turn, typed: str) -> str:
         """The legal move that a typed text means; raises `InvalidAction` and says why."""

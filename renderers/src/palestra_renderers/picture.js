@@ -1,7 +1,7 @@
 const $ = id => document.getElementById(id);
 const state = {step: 0, panes: [], timer: null, query: "", seat: null, hits: []};
 
-const brief = number => String(Number(Number(number).toPrecision(4)));
+const brief = number => Number(number).toLocaleString("en", Math.abs(number) < 1000 ? {maximumSignificantDigits: 4} : {maximumFractionDigits: 1});
 const minus = number => brief(number).replace("-", "−");
 const signed = number => `${number > 0 ? "+" : number < 0 ? "−" : ""}${brief(Math.abs(number))}`;
 const grouped = number => number.toLocaleString("en");

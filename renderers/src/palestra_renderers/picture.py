@@ -15,8 +15,8 @@ from palestra_renderers.layout.seats import lay_seats
 from palestra_renderers.layout.sheet import Sheet, letters, opening, wrap
 from palestra_renderers.marks import Place, Words
 from palestra_renderers.plain import clean, ending, event_lines, status_lines
-from palestra_renderers.raster import paint_marks
-from palestra_renderers.theme import LIGHT
+from palestra_renderers.raster import at_night, paint_marks
+from palestra_renderers.theme import THEMES
 
 Frame = NDArray[np.uint8]
 SIZE = (480, 480)
@@ -24,10 +24,10 @@ SHOWN_EVENTS = 24  # the most events that fit a picture
 
 
 class Painter:
-    """Draws one scene after another onto one surface of `size` pixels."""
+    """Draws one scene after another onto one surface of `size` pixels, "light" or "dark"."""
 
-    def __init__(self, size: tuple[int, int] = SIZE) -> None:
-        self.size = size
+    def __init__(self, size: tuple[int, int] = SIZE, theme: str = "light") -> None:
+        self.size, self.theme, self._colours = size, theme, THEMES[theme]
         # bytes in the order of the array, so that a frame is one copy of memory
         self.surface = pygame().Surface(size, depth=24, masks=MASKS)
         self.places: list[Place] = []
@@ -50,7 +50,7 @@ class Painter:
     def paint(self, scene: Scene, status: Sequence[str], events: Sequence[str]) -> None:
         """The scene at the top, then as many events as fit, and a panel of seats at the bottom."""
         width, height = self.size
-        self.surface.fill(LIGHT["paper"])
+        self.surface.fill(self._colours["paper"])
         line = max(16, height // 24)
         sheet = Sheet(width, line)
         top = lay_seats(status, events[-1] if events else "", height, sheet)
@@ -58,12 +58,13 @@ class Painter:
         if top - end >= 3 * line and len(events) > 1:
             self._older(events[:-1], end + line // 2, top, sheet)
         self.places = sheet.places
-        paint_marks(self.surface, sheet.marks)
+        dark = self.theme == "dark"
+        paint_marks(self.surface, map(at_night, sheet.marks) if dark else sheet.marks)
 
     def write_page(self, texts: Sequence[str]) -> None:
         """Text from the top, instead of a scene; in smaller letters if it would not fit."""
         width, height = self.size
-        self.surface.fill(LIGHT["paper"])
+        self.surface.fill(self._colours["paper"])
         for line in (20, 16, 13):
             wide = max(12, letters(width - 2 * line, line))
             parts = [part for text in texts for part in wrap(clean(text, 2_000), wide)]
@@ -71,7 +72,7 @@ class Painter:
                 break
         for number, part in enumerate(opening(parts, (height - line // 2) // line)):
             place = (line, line // 2 + number * line)
-            self.surface.blit(words(part, line, LIGHT["ink"]), place)
+            self.surface.blit(words(part, line, self._colours["ink"]), place)
 
     def _older(self, events: Sequence[str], top: float, bottom: float, sheet: Sheet) -> None:
         """The last events that fit in full between two heights."""
@@ -96,11 +97,14 @@ class Painter:
 
 @renderer("rgb_array", families=("*",))
 class RgbRenderer:
-    """Mode "rgb_array": frames of `size` (width, height) as height x width x 3 uint8 arrays."""
+    """Mode "rgb_array": frames of `size` (width, height) as height x width x 3 uint8 arrays.
 
-    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+    `theme` is "light" or "dark".
+    """
+
+    def __init__(self, size: tuple[int, int] = SIZE, theme: str = "light") -> None:
         self.names: tuple[str, ...] = ()
-        self._painter = Painter(size)
+        self._painter = Painter(size, theme)
 
     def draw(self, episode: Episode, viewer: int | None) -> Frame:
         paint_episode(self._painter, episode, viewer, self.names)

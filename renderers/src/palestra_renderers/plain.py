@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from palestra import Episode, Turn, printable
+from palestra.endings import ending_text, number_text
 
 LINE_LIMIT = 400
 
@@ -42,7 +43,7 @@ def seat_title(episode: Episode, seat: int, names: Sequence[str], viewer: int | 
     """Player, agent, and the seat's return so far."""
     name = f" {clean(names[seat], 40)}" if seat < len(names) else ""
     paid = shown_return(episode, seat, viewer)
-    return f"{episode.players[seat]}{name}{'' if paid is None else f': {paid:.4g}'}"
+    return f"{episode.players[seat]}{name}{'' if paid is None else f': {number_text(paid)}'}"
 
 
 def status_lines(
@@ -59,18 +60,14 @@ VERDICTS = {"win": "You win", "loss": "You lose", "draw": "A draw", "forfeit": "
 
 
 def verdict(turn: Turn) -> str:
-    """How the episode ended for the person whose last turn this was."""
-    return f"{VERDICTS.get(turn.result, 'It is over')}, with {turn.returns:.4g}."
+    """How the episode ended for the person whose last turn this was, and for all."""
+    own = VERDICTS.get(turn.result, "It is over")
+    return f"{own}, with {number_text(turn.returns)}. {clean(turn.ending)}".rstrip()
 
 
 def ending(episode: Episode) -> str:
-    """The outcome in one line; empty while the episode goes on."""
-    outcome = episode.outcome if episode.over else None
-    if outcome is None:
-        return ""
-    pairs = zip(episode.players, outcome.results, strict=True)
-    results = ", ".join(f"{seat} {result}" for seat, result in pairs)
-    return f"{results}{f' ({clean(outcome.reason)})' if outcome.reason else ''}"
+    """How the episode ended, in one line; empty while it goes on."""
+    return clean(ending_text(episode))
 
 
 def event_lines(episode: Episode, viewer: int | None, limit: int = LINE_LIMIT) -> list[str]:

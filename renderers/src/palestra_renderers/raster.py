@@ -16,14 +16,14 @@ from typing import Any
 from palestra_renderers.drawing import MASKS, pygame, words, words_on
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.sprites import sprite_svg
-from palestra_renderers.theme import LIGHT, Rgb, hexcode
+from palestra_renderers.theme import NIGHT, PAINTS, Rgb, hexcode
 
 FINER = 4
 NOTHING: Rgb = (0, 0, 0)
 
 
 def rgb(paint: str) -> Rgb:
-    return LIGHT[paint] if paint else NOTHING
+    return PAINTS[paint] if paint else NOTHING
 
 
 def paint_marks(surface: Any, marks: Iterable[Mark]) -> None:
@@ -32,23 +32,46 @@ def paint_marks(surface: Any, marks: Iterable[Mark]) -> None:
         PAINTERS[type(mark)](surface, mark)
 
 
+def at_night(mark: Mark) -> Mark:
+    """A mark in the dark colours; layers, which are kept, remain the same for the same marks."""
+    if isinstance(mark, Layer):
+        found = NIGHTLY.get(id(mark.marks))
+        if found is None:
+            if len(NIGHTLY) >= MOST_NIGHTLY:
+                NIGHTLY.clear()
+            ground = Rect(0, 0, mark.width, mark.height, f"{NIGHT}paper")
+            found = (mark.marks, (ground, *map(at_night, mark.marks)))
+            NIGHTLY[id(mark.marks)] = found
+        return mark._replace(marks=found[1])
+    painted = {
+        name: NIGHT + paint
+        for name in ("fill", "edge", "colour", "ground")
+        if (paint := getattr(mark, name, ""))
+    }
+    return mark._replace(**painted)  # type: ignore[arg-type]
+
+
+NIGHTLY: dict[int, tuple[tuple[Mark, ...], tuple[Mark, ...]]] = {}
+MOST_NIGHTLY = 4_096
+
+
 def paint_rect(surface: Any, mark: Rect) -> None:
     x, y, wide, high = int(mark.x), int(mark.y), round(mark.width), round(mark.height)
     rounded = int(mark.radius)
     if not rounded:
         if mark.fill:
-            surface.fill(LIGHT[mark.fill], (x, y, wide, high))
+            surface.fill(PAINTS[mark.fill], (x, y, wide, high))
         if mark.edge:
             thick = max(1, round(mark.thick))
-            pygame().draw.rect(surface, LIGHT[mark.edge], (x, y, wide, high), thick)
+            pygame().draw.rect(surface, PAINTS[mark.edge], (x, y, wide, high), thick)
         return
     module = pygame()
     if mark.fill:
-        module.draw.rect(surface, LIGHT[mark.fill], (x, y, wide, high), border_radius=rounded)
+        module.draw.rect(surface, PAINTS[mark.fill], (x, y, wide, high), border_radius=rounded)
     if mark.edge:
         thick = max(1, round(mark.thick))
         module.draw.rect(
-            surface, LIGHT[mark.edge], (x, y, wide, high), thick, border_radius=rounded
+            surface, PAINTS[mark.edge], (x, y, wide, high), thick, border_radius=rounded
         )
 
 
@@ -69,9 +92,9 @@ def disc(radius: float, fill: str, edge: str, thick: int) -> Any:
     # what is transparent has the colour of what is not, so that no dark seam appears
     large.fill((*rgb(fill or edge), 0))
     if fill:
-        module.draw.circle(large, LIGHT[fill], middle, reach)
+        module.draw.circle(large, PAINTS[fill], middle, reach)
     if edge:
-        module.draw.circle(large, LIGHT[edge], middle, reach, thick * FINER)
+        module.draw.circle(large, PAINTS[edge], middle, reach, thick * FINER)
     return module.transform.smoothscale(large, (side, side))
 
 
@@ -83,9 +106,9 @@ def paint_polygon(surface: Any, mark: Polygon) -> None:
     thick = max(1, round(mark.thick))
     if max(wide, high) > LARGE:
         if mark.fill:
-            pygame().draw.polygon(surface, LIGHT[mark.fill], points)
+            pygame().draw.polygon(surface, PAINTS[mark.fill], points)
         if mark.edge:
-            pygame().draw.polygon(surface, LIGHT[mark.edge], points, thick)
+            pygame().draw.polygon(surface, PAINTS[mark.edge], points, thick)
         return
     inside = tuple((x - left, y - top) for x, y in points)
     ready = figure(inside, (wide, high), mark.fill, mark.edge, thick)
@@ -107,14 +130,14 @@ def figure(
     half = FINER // 2
     corners = [((x + EDGE) * FINER + half, (y + EDGE) * FINER + half) for x, y in points]
     if fill:
-        module.draw.polygon(large, LIGHT[fill], corners)
+        module.draw.polygon(large, PAINTS[fill], corners)
     if edge:
-        module.draw.lines(large, LIGHT[edge], True, corners, thick * FINER)
+        module.draw.lines(large, PAINTS[edge], True, corners, thick * FINER)
     return module.transform.smoothscale(large, (wide, high))
 
 
 def paint_line(surface: Any, mark: Line) -> None:
-    colour, thick = LIGHT[mark.colour], max(1, round(mark.thick))
+    colour, thick = PAINTS[mark.colour], max(1, round(mark.thick))
     points = [(round(x), round(y)) for x, y in mark.points]
     for (x, y), (u, v) in pairwise(points):
         if x == u or y == v:
@@ -151,9 +174,9 @@ def bar(across: int, down: int, thick: int, colour: Rgb) -> Any:
 def paint_words(surface: Any, mark: Words) -> None:
     height = int(mark.height)
     if mark.ground:
-        line = words_on(mark.text, height, LIGHT[mark.colour], LIGHT[mark.ground])
+        line = words_on(mark.text, height, PAINTS[mark.colour], PAINTS[mark.ground])
     else:
-        line = words(mark.text, height, LIGHT[mark.colour])
+        line = words(mark.text, height, PAINTS[mark.colour])
     wide, high = line.get_size()
     left = mark.x
     if mark.anchor == "middle":
@@ -173,7 +196,7 @@ def paint_sprite(surface: Any, mark: Sprite) -> None:
 def sprite(name: str, size: int, colour: str, edge: str, turn: int) -> Any:
     """A sprite of this size and colour."""
     module = pygame()
-    svg = sprite_svg(name, size * 2, hexcode(LIGHT[colour]), hexcode(LIGHT[edge]) if edge else "")
+    svg = sprite_svg(name, size * 2, hexcode(PAINTS[colour]), hexcode(PAINTS[edge]) if edge else "")
     large = module.image.load(io.BytesIO(svg), "sprite.svg")
     ready = module.transform.smoothscale(large, (size, size))
     return module.transform.rotate(ready, -turn) if turn else ready
@@ -205,7 +228,7 @@ def ready_layer(mark: Layer) -> Any:
     """A layer's marks on the paper's colour, drawn at twice their size for smooth edges."""
     module, size = pygame(), (ceil(mark.width), ceil(mark.height))
     large = module.Surface((2 * size[0], 2 * size[1]), depth=24, masks=MASKS)
-    large.fill(LIGHT["paper"])
+    large.fill(PAINTS["paper"])
     paint_marks(large, map(double, mark.marks))
     ready = module.Surface(size, depth=24, masks=MASKS)
     module.transform.smoothscale(large, size, ready)

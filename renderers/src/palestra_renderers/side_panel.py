@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from palestra import Episode, Usage
+from palestra.endings import number_text
 
 from palestra_renderers.drawing import pygame, words
 from palestra_renderers.layout.sheet import letters, opening, wrap
 from palestra_renderers.plain import clean, seat_title
-from palestra_renderers.theme import LIGHT, Rgb, ink_on, seat_colour
+from palestra_renderers.theme import LIGHT, THEMES, Rgb, ink_on, seat_colour
 
 Box = tuple[int, int, int, int]
 BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
-WHITE, INK, NEUTRAL, FAINT = (LIGHT[name] for name in ("panel", "ink", "quiet", "faint"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,14 @@ def seat_facts(
 def seat_details(episode: Episode, seat: int, used: Usage) -> tuple[str, ...]:
     """A seat's rewards in the last step by term, and the resources its decisions used so far."""
     terms = episode.step.rewards.get(seat, {}) if episode.steps_played else {}
-    lines = [", ".join(f"{clean(term, 40)} {paid:+.4g}" for term, paid in terms.items())]
+    lines = [
+        ", ".join(
+            f"{clean(term, 40)} {'+' * (paid > 0)}{number_text(paid)}"
+            for term, paid in terms.items()
+        )
+    ]
     if used.tokens:
-        lines.append(f"{used.tokens:,} tokens, cost {used.cost:.4g}")
+        lines.append(f"{used.tokens:,} tokens, cost {number_text(used.cost)}")
     if episode.mistakes[seat]:
         lines.append(f"mistakes: {episode.mistakes[seat]}")
     return tuple(line for line in lines if line)
@@ -79,26 +84,26 @@ def usage_by_seat(episode: Episode) -> list[Usage]:
 class SidePanel:
     """Paints facts into a box of a surface, and remembers where its buttons are."""
 
-    def __init__(self, line: int = 20) -> None:
-        self.line = line
+    def __init__(self, line: int = 20, theme: str = "light") -> None:
+        self.line, self._colours = line, THEMES[theme]
         self.buttons: list[tuple[Box, str]] = []
         self._surface: Any = None
 
     def paint(self, surface: Any, box: Box, facts: Facts) -> None:
         left, top, width, height = box
         self._surface, self.buttons = surface, []
-        pygame().draw.rect(surface, WHITE, box)
-        pygame().draw.line(surface, FAINT, (left, top), (left, top + height))
+        pygame().draw.rect(surface, self._colours["panel"], box)
+        pygame().draw.line(surface, self._colours["faint"], (left, top), (left, top + height))
         x, room, line = left + line_gap(self.line), width - 2 * line_gap(self.line), self.line
-        y = self._text([facts.title], x, top + line // 2, room, INK)
-        y = self._text([facts.subtitle], x, y, room, NEUTRAL) + line // 2
+        y = self._text([facts.title], x, top + line // 2, room, self._colours["ink"])
+        y = self._text([facts.subtitle], x, y, room, self._colours["quiet"]) + line // 2
         bottom = top + height - line * len(facts.keys) - line // 2
-        self._text(facts.keys, x, bottom, room, NEUTRAL)
+        self._text(facts.keys, x, bottom, room, self._colours["quiet"])
         if facts.typed is not None:
             bottom = self._entry(facts, x, bottom, room)
         y = self._seats(facts.seats, x, y, room, bottom) + line // 2
         if facts.heading and y + 2 * line < bottom:
-            y = self._text([facts.heading], x, y, room, NEUTRAL)
+            y = self._text([facts.heading], x, y, room, self._colours["quiet"])
             self._moves(facts.moves, x, y + 2, room, bottom - line // 2)
 
     def at(self, place: tuple[int, int]) -> str | None:
@@ -122,17 +127,21 @@ class SidePanel:
         brief = lines * line > (bottom - y) * 2 // 3
         for seat, facts in enumerate(seats):
             if y + line > bottom - 2 * line:
-                return self._text([f"and {len(seats) - seat} more"], x, y, room, NEUTRAL)
+                return self._text(
+                    [f"and {len(seats) - seat} more"], x, y, room, self._colours["quiet"]
+                )
             if facts.acting:
-                pygame().draw.rect(self._surface, FAINT, (x - 4, y - 1, room + 8, line - 2))
+                pygame().draw.rect(
+                    self._surface, self._colours["faint"], (x - 4, y - 1, room + 8, line - 2)
+                )
             centre = (x + line // 3, y + line // 2 - 3)
             pygame().draw.circle(self._surface, seat_colour(seat), centre, line // 4)
-            pygame().draw.circle(self._surface, INK, centre, line // 4, 1)
+            pygame().draw.circle(self._surface, self._colours["ink"], centre, line // 4, 1)
             title = clean(facts.title, letters(room - line, line) - 1)
-            self._surface.blit(words(title, line, INK), (x + line, y))
+            self._surface.blit(words(title, line, self._colours["ink"]), (x + line, y))
             y += line
             if not brief:
-                y = self._text(facts.details, x + line, y, room - line, NEUTRAL)
+                y = self._text(facts.details, x + line, y, room - line, self._colours["quiet"])
         return y
 
     def _moves(self, moves: Sequence[str], x: int, y: int, room: int, bottom: int) -> None:
@@ -145,7 +154,7 @@ class SidePanel:
                 across, y = x, y + line + 5
             if y + 2 * line > bottom:
                 rest = f"and {len(moves) - number} more: type to choose"
-                self._surface.blit(words(rest, line, NEUTRAL), (x, y))
+                self._surface.blit(words(rest, line, self._colours["quiet"]), (x, y))
                 return
             box = (across, y, width, line + 1)
             pygame().draw.rect(self._surface, BUTTON, box, border_radius=4)
@@ -159,11 +168,11 @@ class SidePanel:
         notes = opening(wrap(clean(facts.note), letters(room, line)), 6) if facts.note else []
         top = bottom - line * (len(notes) + 2)
         box = (x, top, room, line + 4)
-        pygame().draw.rect(self._surface, INK, box, 1, border_radius=4)
+        pygame().draw.rect(self._surface, self._colours["ink"], box, 1, border_radius=4)
         tail, fits = facts.typed or "", letters(room, line) - 4
         tail = tail if len(tail) <= fits else f"…{tail[1 - fits :]}"  # the cursor stays in sight
-        self._surface.blit(words(f"> {clean(tail)}|", line, INK), (x + 5, top + 4))
-        self._text(notes, x, top + line + 8, room, INK)
+        self._surface.blit(words(f"> {clean(tail)}|", line, self._colours["ink"]), (x + 5, top + 4))
+        self._text(notes, x, top + line + 8, room, self._colours["ink"])
         return top - line // 2
 
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from palestra_renderers.changes import Follower
 from palestra_renderers.plain import (
     clean,
     ending,
@@ -38,6 +39,7 @@ class TerminalRenderer:
         self._events: list[str] = []
         self._position = 0
         self._episode = 0
+        self._follower = Follower()
 
     def draw(self, episode: Episode, viewer: int | None) -> None:
         """Show the current state; the last call of an episode leaves the picture on the screen."""
@@ -62,7 +64,7 @@ class TerminalRenderer:
             self._console.print(Text(line), soft_wrap=True)
 
     def _picture(self, episode: Episode, viewer: int | None) -> RenderableType:
-        parts: list[RenderableType] = [*scene_texts(episode.scene(viewer)), Text()]
+        parts: list[RenderableType] = [*scene_texts(self._follower.scene(episode, viewer)), Text()]
         for seat, line in enumerate(status_lines(episode, self.names, viewer)):
             parts.append(Text.assemble((DISCS[seat % len(DISCS)], chip(seat)), f" {line}"))
         parts += [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]

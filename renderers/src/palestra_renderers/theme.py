@@ -124,6 +124,9 @@ def colours(theme: ThemeFile) -> tuple[dict[str, Rgb], dict[str, Rgb]]:
 
 
 LIGHT, DARK = colours(chosen_theme())
+THEMES = {"light": LIGHT, "dark": DARK}
+NIGHT = "dark "  # begins the names of the dark colours among the `PAINTS`
+PAINTS = LIGHT | {NIGHT + name: colour for name, colour in DARK.items()}
 
 
 @lru_cache(maxsize=1024)

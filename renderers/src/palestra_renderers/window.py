@@ -8,6 +8,7 @@ from pathlib import Path
 
 from palestra import Episode, renderer
 
+from palestra_renderers.changes import shows_moves, with_changes
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean, ending, event_lines
@@ -29,10 +30,11 @@ class WindowRenderer:
     """Shows every moment for `pause` seconds at speed 1, or until a key says to continue.
 
     A window that was closed stays closed, and the episode goes on without it. `names` are the
-    agents' names, one per seat; pictures are saved in the folder `pictures`.
+    agents' names, one per seat; pictures are saved in the folder `pictures`. `size` is that of the
+    window when it opens, in pixels, and `theme` is "light" or "dark".
     """
 
-    def __init__(self, size: tuple[int, int] = OPENED) -> None:
+    def __init__(self, size: tuple[int, int] = OPENED, theme: str = "light") -> None:
         self.names: tuple[str, ...] = ()
         self.pause = 0.25
         self.pictures = Path()
@@ -41,7 +43,8 @@ class WindowRenderer:
         self.view: int | None = None
         self.secrets = True
         self._screen = Screen(size)
-        self._panel = SidePanel()
+        self._theme = theme
+        self._panel = SidePanel(theme=theme)
         self._painter: Painter | None = None
         self._film: deque[Episode] = deque(maxlen=KEPT)
         self._shown = 0
@@ -166,9 +169,11 @@ class WindowRenderer:
         beside = min(340, width * 2 // 5)
         size = (width - beside, height)
         if self._painter is None or self._painter.size != size:
-            self._painter = Painter(size)
+            self._painter = Painter(size, self._theme)
         hidden = self.view is None and not self.secrets
         scene = public_scene(moment) if hidden else moment.scene(self.view)
+        if self._shown and shows_moves(moment.game):
+            scene = with_changes(scene, self._film[self._shown - 1].scene(self.view))
         events = public_lines(moment) if hidden else event_lines(moment, self.view)
         end = ending(moment)
         self._painter.paint(scene, [], [*events[-SHOWN_EVENTS:], *([end] if end else [])])

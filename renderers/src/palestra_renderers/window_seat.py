@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from palestra import InvalidAction, Turn
+from palestra.endings import number_text
 
+from palestra_renderers.changes import Follower
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean, verdict
@@ -29,6 +31,7 @@ class WindowSeat:
         self.typed = ""
         self._note = ""
         self._helping = False
+        self._follower = Follower()
 
     def ask(self, turn: Turn) -> str:
         self.typed, self._note, self._helping = "", turn.error, False
@@ -134,7 +137,7 @@ class WindowSeat:
             self.painter.write_page(help_lines(turn))
         else:
             events = [clean(event.text) for event in turn.transcript[-SHOWN_EVENTS:]]
-            scene = turn.scene
+            scene = self._follower.scene_of_turn(turn)
             if not waiting:
                 scene = with_targets(scene, turn.legal_texts, self.typed)
             self.painter.paint(scene, [], events)
@@ -145,7 +148,9 @@ class WindowSeat:
     def _facts(self, turn: Turn, waiting: bool) -> Facts:
         seat = turn.game.players[turn.seat]
         seats = tuple(
-            SeatFacts(f"{name} (you): {turn.returns:.4g}" if name == seat else name, name == seat)
+            SeatFacts(
+                f"{name} (you): {number_text(turn.returns)}" if name == seat else name, name == seat
+            )
             for name in turn.game.players
         )
         moves = () if waiting else tuple(moves_with(turn.legal_texts, self.typed))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palestra import Episode, Grid, Piece, Scene, Widget, renderer
+from palestra.endings import number_text
 from palestra.scene import (
     Bars,
     Card,
@@ -178,13 +179,13 @@ def chart_lines(chart: Chart) -> list[str]:
     for series in chart.series:
         points = series.points[-SPARKS:]
         steps = [int((y - low) / max(1e-12, high - low) * (len(BLOCKS) - 1)) for _, y in points]
-        last = f" {points[-1][1]:.4g}" if points else " nothing yet"
+        last = f" {number_text(points[-1][1])}" if points else " nothing yet"
         name = clean(series.name or chart.y_label)
         lines.append(f"{name} {''.join(BLOCKS[step] for step in steps)}{last}")
     if chart.candles:
         day = chart.candles[-1]
-        prices = f"high {day.high:.4g}, low {day.low:.4g}, close {day.closed:.4g}"
-        lines.append(f"open {day.opened:.4g}, {prices}")
+        prices = {"open": day.opened, "high": day.high, "low": day.low, "close": day.closed}
+        lines.append(", ".join(f"{name} {number_text(price)}" for name, price in prices.items()))
     return lines
 
 
@@ -210,7 +211,8 @@ def bars_lines(part: Bars) -> list[str]:
     for bar in part.bars:
         full = max(bar.full, 1e-9)
         filled = round(20 * min(1.0, max(0.0, bar.value / full)))
-        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {bar.value:.4g} of {bar.full:.4g}")
+        value = f"{number_text(bar.value)} of {number_text(bar.full)}"
+        lines.append(f"{clean(bar.label):<14} {'█' * filled:<20} {value}")
     return lines
 
 

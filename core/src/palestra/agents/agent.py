@@ -20,6 +20,7 @@ from typing_extensions import TypeVar
 from palestra.agents.answers import WrongAnswer, discard, is_awaited
 from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
+from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption, PalestraError, show
 from palestra.kernel.events import Event
@@ -167,6 +168,11 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         """The seat's own result once the episode is over, such as "win"; empty before."""
         outcome = self._episode.outcome
         return outcome.results[self.seat] if outcome else ""
+
+    @property
+    def ending(self) -> str:
+        """How the episode ended, in sentences for people; empty before."""
+        return ending_text(self._episode)
 
     def action_text(self, action: Any) -> str:
         return self._episode.action_text(self.seat, action)

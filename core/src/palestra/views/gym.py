@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -25,6 +25,7 @@ from palestra.views.opening import (
     check_member,
     check_obs,
     check_render_mode,
+    check_render_options,
     check_seat,
     check_settings,
     count_choices,
@@ -66,6 +67,7 @@ class GymView(gymnasium.Env[Any, Any]):
         rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         render_mode: str | None = None,
+        render_options: Mapping[str, Any] | None = None,
         infos: str = "all",
         **options: Any,
     ) -> None:
@@ -74,6 +76,7 @@ class GymView(gymnasium.Env[Any, Any]):
         spec, game = open_for(GymView, env, options)
         self.game, self.seat = game, check_seat(seat, game)
         self.render_mode = check_render_mode(render_mode)
+        self._render_options = check_render_options(render_mode, render_options)
         self.obs = check_obs(obs, game)
         self._choices = count_choices(game, self.obs)[seat]
         self._episode = open_episode(
@@ -309,7 +312,7 @@ class GymView(gymnasium.Env[Any, Any]):
         if self.render_mode is None:
             return None
         if self._renderer is None:
-            self._renderer = renderer(self._episode.spec, self.render_mode)()
+            self._renderer = renderer(self._episode.spec, self.render_mode)(**self._render_options)
         viewer = None if self.game.perfect_information else self.seat
         return self._renderer.draw(self._episode, viewer)
 

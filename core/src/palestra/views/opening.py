@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName, UnknownOption
+from palestra.kernel.errors import InvalidAction, InvalidOption, UnknownName, UnknownOption, show
 from palestra.kernel.game import Game
 from palestra.kernel.options import fit_option
 from palestra.kernel.registry import open_game
@@ -79,6 +79,35 @@ def check_render_mode(mode: str | None) -> str | None:
     if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):
         raise UnknownName("render mode", mode, RENDER_MODES)
     return mode
+
+
+SIDE = Annotated[int, Meta(ge=64, le=8192)]
+RENDERING: dict[str, Any] = {"size": tuple[SIDE, SIDE], "theme": Literal["light", "dark"]}
+DRAWING = ("human", "rgb_array")  # the modes that take them
+
+
+def check_render_options(mode: str | None, given: Any) -> dict[str, Any]:
+    """How a view draws: `size` (width, height) in pixels, and `theme`, "light" or "dark".
+
+    Raises `InvalidOption` for a value that is not accepted, or where nothing is drawn, and
+    `UnknownOption` for any other name.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidOption(
+            f"render_options must be a dict such as {{'size': (640, 640), 'theme': 'dark'}}, "
+            f"not {show(given)}"
+        )
+    if given and mode not in DRAWING:
+        raise InvalidOption(
+            f"render_options belong to the render modes {' and '.join(DRAWING)}, and this view has "
+            f"render_mode={mode!r}; set one of them, or leave render_options out"
+        )
+    for name in given:
+        if name not in RENDERING:
+            raise UnknownOption("render_options", str(name), sorted(RENDERING))
+    return {name: fit_option(name, RENDERING[name], value) for name, value in given.items()}
 
 
 class Unreadable(str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from palestra.views.opening import (
     Unreadable,
     check_obs,
     check_render_mode,
+    check_render_options,
     check_settings,
     count_choices,
     open_for,
@@ -58,6 +59,7 @@ class SeatsView:
         rewards: Sequence[str | Shaper] | None = None,
         gamma: float = 1.0,
         render_mode: str | None = None,
+        render_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         super().__init__()
@@ -67,6 +69,7 @@ class SeatsView:
         self._choices = count_choices(game, self.obs)
         self._padding = self._pad() if pad_spaces and self.obs != "text" else None
         self.render_mode = check_render_mode(render_mode)
+        self._render_options = check_render_options(render_mode, render_options)
         masks = self.default_masks if masks is None else masks
         if not isinstance(masks, str) or masks not in MASKS:
             raise UnknownName("place for masks", masks, MASKS)
@@ -200,7 +203,7 @@ class SeatsView:
         if self.render_mode is None:
             return None
         if self._renderer is None:
-            self._renderer = renderer(self._episode.spec, self.render_mode)()
+            self._renderer = renderer(self._episode.spec, self.render_mode)(**self._render_options)
         return self._renderer.draw(self._episode, None)
 
     def close(self) -> None:

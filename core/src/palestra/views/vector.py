@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,13 @@ from palestra.kernel.registry import registry, renderer
 from palestra.kernel.specs import EnvSpec, load_entry_point
 from palestra.shaping import Shaper
 from palestra.views.gym import GymView
-from palestra.views.opening import OBSERVATIONS, check_seat, check_settings, open_for
+from palestra.views.opening import (
+    OBSERVATIONS,
+    check_render_options,
+    check_seat,
+    check_settings,
+    open_for,
+)
 
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
@@ -57,7 +63,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
     infos then hold `reward_terms`, the rewards by name. `max_episode_steps` truncates after this
     many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does.
-    render_mode="rgb_array" gives one frame per environment.
+    render_mode="rgb_array" gives one frame per environment, and `render_options` its "size" and
+    "theme".
 
     Infos follow Gymnasium: an array of `num_envs` entries, and under the same name with a leading
     `_` a mask of the entries that are set. `action_mask` (N, A) is always present; if an episode
@@ -77,6 +84,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode | None = None,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
+        render_options: Mapping[str, Any] | None = None,
         threads: int = 1,
         compiled: bool | None = None,
         rewards: Sequence[str | Shaper] | None = None,
@@ -107,6 +115,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
             )
         if render_mode not in (None, "rgb_array"):
             raise UnknownName("render mode", str(render_mode), ["rgb_array"])
+        self._render_options = check_render_options(render_mode, render_options)
         mode = mode_named(autoreset if autoreset_mode is None else autoreset_mode)
         others = [s for s in range(game.num_players) if s != seat]
         self.game, self.seat, self.num_envs = game, seat, num_envs
@@ -326,7 +335,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         if self.render_mode is None:
             return None
         if self._painter is None:
-            self._painter = renderer(self._spec, "rgb_array")()
+            self._painter = renderer(self._spec, "rgb_array")(**self._render_options)
         viewer = None if self.game.perfect_information else self.seat
         return tuple(self._painter.draw(episode, viewer) for episode in self._episodes())
 

@@ -14,6 +14,7 @@ from palestra import Agent, Decision, EpisodeRecord, Event, InvalidAction, Inval
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
 from palestra.agents.naming import parse_agent
+from palestra.endings import ending_text
 from palestra.kernel.actions import TextAction
 from palestra.kernel.game import allowed_actions
 from palestra.kernel.registry import open_game, registry
@@ -352,6 +353,7 @@ class Match:
         if outcome is not None:
             seen.result, seen.score = self.leaving.result(seat, outcome)
             seen.truncated, seen.reason = episode.truncated, outcome.reason
+            seen.ending = ending_text(episode)
         return seen
 
     def brief_view(self, seat: int, since: int) -> SeatView:

@@ -258,9 +258,10 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     awaited. your_turn: whether the seat is to answer. error: why its last answer was refused.
     life: 0 for the first person at the seat, 1 for the next: when it rises, forget everything
     before; the transcript starts over. returns: the seat's return so far, summed over all people
-    who sat there. result and score are the seat's own, at the end. picture: for the script of the
-    renderer of mode "marks". forms: the fields of each typed action that is legal. away: why a
-    substitute plays this seat: its own player "resigned", was "silent" or gave "illegal" answers.
+    who sat there. result and score are the seat's own, at the end; ending says in sentences how it
+    ended for everybody, and reason why. picture: for the script of the renderer of mode "marks".
+    forms: the fields of each typed action that is legal. away: why a substitute plays this seat:
+    its own player "resigned", was "silent" or gave "illegal" answers.
     left: who has left, as far as the seat may know. A spectator's view has seat -1.
     """
 
@@ -289,6 +290,7 @@ class SeatView(msgspec.Struct, omit_defaults=True, gc=False):
     score: float | None = None
     truncated: bool = False
     reason: str = ""
+    ending: str = ""
     seconds_left: float | None = None
     life: int = 0
     picture: Any = None

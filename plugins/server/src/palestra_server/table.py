@@ -9,6 +9,7 @@ import logging
 from typing import Any
 
 from palestra import InvalidOption
+from palestra.endings import ending_text
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text
 from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import renderer
@@ -71,6 +72,7 @@ def watching_view(match: Match, since: int, show: tuple[str, ...]) -> SeatView:
     )
     if episode.outcome is not None:
         view.truncated, view.reason = episode.truncated, episode.outcome.reason
+        view.ending = ending_text(episode)
     return people_view(match, view, show)
 
 

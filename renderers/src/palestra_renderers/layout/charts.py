@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import floor, log10
 
+from palestra.endings import number_text
 from palestra.scene import Bars, Candle, Chart, Series, Table
 
 from palestra_renderers.layout.sheet import LETTER, Sheet
@@ -162,7 +163,7 @@ def brief(value: float) -> str:
         if size >= unit:
             scaled = value / (1e3 if name == "k" else unit)
             return f"{scaled:.3g}{name}"
-    return f"{value:.4g}"
+    return number_text(value)
 
 
 def bar_rows(part: Bars) -> int:
@@ -178,11 +179,12 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
     """Labelled quantities, one per line; many of them in columns."""
     rows, width = max(1, bar_rows(part)), sheet.width / _bar_columns(part)
     line, margin = min(sheet.line, room / rows), sheet.line / 2
-    values = [f"{bar.value:.4g} / {bar.full:.4g}" for bar in part.bars]
-    right = sheet.line * 5
+    values = [f"{number_text(bar.value)} / {number_text(bar.full)}" for bar in part.bars]
     if width < sheet.width:
         line = min(line, sheet.line * 0.75)
-        right = max(map(len, values)) * LETTER * line + margin
+    right = max(map(len, values)) * LETTER * line + margin
+    if width == sheet.width:
+        right = max(sheet.line * 5, right)
     widest = max(len(bar.label) for bar in part.bars)
     label = min(width / (3 if width == sheet.width else 2.2), widest * LETTER * line + line)
     long = width - label - margin - right
@@ -223,6 +225,9 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
     sheet.marks.append(Line(((margin, y + line), (edges[-1], y + line)), "quiet"))
     for number, row in enumerate((table.header, *rows)):
         at = y + (number + 0.5) * line
+        if row is left_out:
+            sheet.note(row[0], edges[0], at, line * 0.95)
+            continue
         for column, text in enumerate(row[:columns]):
             right = numeric[column] and bool(table.rows)
             x = edges[column + 1] - line / 2 if right else edges[column]

@@ -15,7 +15,7 @@ function fill(node, attributes, children) {
 export const make = (tag, attributes = {}, children = "") => fill(document.createElement(tag), attributes, children);
 export const shape = (tag, attributes = {}, children = "") => fill(document.createElementNS(SVG, tag), attributes, children);
 export const button = (text, onclick, more = {}) => make("button", {type: "button", onclick, ...more}, text);
-export const brief = number => String(Number(Number(number).toPrecision(4))).replace("-", "−");
+export const brief = number => Number(number).toLocaleString("en", Math.abs(number) < 1000 ? {maximumSignificantDigits: 4} : {maximumFractionDigits: 1}).replace("-", "−");
 
 export class Refusal extends Error {
   constructor(message, status) { super(message); this.status = status; }

@@ -32,11 +32,11 @@ function showBoard(name, told) {
   if (!pane.board.hidden) {
     pane.picture.replaceChildren();
     drawMarks({picture: pane.picture, episode: {marks: picture.table, sprites: picture.sprites}, drawn: [], marks: []}, picture.marks, picture.height);
-    pane.picture.setAttribute("aria-label", `${told.env}: ${told.reason || "the game goes on"}`);
+    pane.picture.setAttribute("aria-label", `${told.env}: ${told.ending || "the game goes on"}`);
   }
   pane.seats.replaceChildren(...told.seats.map(showSeat));
   pane.node.classList.toggle("over", Boolean(told.over));
-  pane.end.textContent = told.over ? told.reason || "over" : "";
+  pane.end.textContent = told.over ? told.ending || "over" : "";
   pane.end.hidden = !told.over;
 }
 function showSeat(seat, number) {

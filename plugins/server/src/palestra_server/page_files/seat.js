@@ -334,7 +334,7 @@ class MatchPage {
     };
     this.end.hidden = false;
     this.end.replaceChildren(
-      make("p", {class: "verdict"}, says), view.reason ? make("p", {class: "soft"}, view.reason) : "",
+      make("p", {class: "verdict"}, says), view.ending ? make("p", {class: "soft"}, view.ending) : "",
       make("div", {class: "fields"}, [
         this.seated ? button("Play again", event => this.again(event.target, said), {class: "strong", id: "again"}) : "",
         button("Save the record", () => save("jsonl"), {id: "record"}), button("Save a replay", () => save("html"), {id: "replay"}),

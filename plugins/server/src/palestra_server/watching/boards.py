@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palestra import Episode, hookimpl
+from palestra.endings import ending_text
 from palestra.kernel.errors import cause
 from palestra.runner.watching import SHARE, Sparing, Viewer
 
@@ -159,7 +160,7 @@ class Boards(ABC):
             "over": board.over,
             "seats": [self._seat(board, episode, seat) for seat in range(len(episode.players))],
             "picture": self._picture(episode, env),
-            "reason": episode.outcome.reason if episode.over and episode.outcome else "",
+            "ending": ending_text(episode),
         }
 
     def _seat(self, board: Board, episode: Episode, seat: int) -> dict[str, Any]:

@@ -1,0 +1,77 @@
+"""How an episode ended, in words for people, and numbers as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, isfinite, log10
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palestra.kernel.episode import Episode
+
+NAMED = 4  # the most players who are named one by one
+DIGITS = 4  # that a number keeps if it is not whole
+SMALLEST = 8  # decimal places
+
+
+def number_text(value: float) -> str:
+    """A number with thousands separators and without an exponent, such as "-15,840" or "0.3".
+
+    A number that is not whole keeps four digits, at least one and at most eight of them decimals.
+    """
+    if not isfinite(value):
+        return str(value)
+    places = 0
+    if value != round(value):
+        places = min(SMALLEST, max(1, DIGITS - 1 - floor(log10(abs(value)))))
+    text = f"{value:,.{places}f}"
+    text = text.rstrip("0").rstrip(".") if places else text
+    return "0" if text == "-0" else text
+
+
+def ending_text(episode: Episode) -> str:
+    """How an episode ended: who won or lost, and why; empty while it goes on.
+
+    Every renderer and page shows these sentences, such as "player_1 wins. Checkmate."
+    """
+    outcome = episode.outcome if episode.over else None
+    if outcome is None:
+        return ""
+    players, results = episode.players, outcome.results
+    said = [_who(players, results, "forfeit")] if "forfeit" in results else []
+    if "win" in results or "loss" in results:
+        said.append(_who(players, results, "win" if "win" in results else "loss"))
+    elif set(results) == {"draw"}:
+        said.append("A draw")
+    if outcome.reason:
+        said.append(outcome.reason)
+    elif not said and episode.truncated:
+        said.append(f"Time is up after {number_text(episode.steps_played)} steps")
+    elif not said:
+        shown = zip(players[:NAMED], outcome.scores, strict=False)
+        scores = [f"{player} {number_text(score)}" for player, score in shown]
+        said.append(f"The scores are {_list(scores, len(players))}")
+    return " ".join(map(_sentence, said))
+
+
+def _sentence(text: str) -> str:
+    """Words with a full stop and a capital, unless they begin with a name such as player_0."""
+    first = text.split()[0]
+    start = text[0] if "_" in first else text[0].upper()
+    return start + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+VERBS = {"win": ("wins", "win"), "loss": ("loses", "lose"), "forfeit": ("forfeits", "forfeit")}
+
+
+def _who(players: Sequence[str], results: Sequence[str], result: str) -> str:
+    """The players with a result, and its verb: "player_0 and player_2 win"."""
+    found = [player for player, had in zip(players, results, strict=True) if had == result]
+    return f"{_list(found[:NAMED], len(found))} {VERBS[result][len(found) > 1]}"
+
+
+def _list(names: Sequence[str], count: int) -> str:
+    """Names as in "a, b and c", with how many more there are."""
+    rest = [f"{count - len(names)} more"] if count > len(names) else []
+    *first, last = [*names, *rest] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
