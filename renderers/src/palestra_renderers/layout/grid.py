@@ -238,9 +238,9 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
         side = ceil(sqrt(1 + len(piece.under)))
         part, rows = cell / side, ceil((1 + len(piece.under)) / side)
         y += (side - rows) * part / 2
-        for number, one in enumerate(piece.stack()):
-            row, column = divmod(number, side)
-            lay_piece(one, (x + column * part, y + row * part, part, part), sheet)
+        for place, one in enumerate(piece.stack()):
+            down, right = divmod(place, side)
+            lay_piece(one, (x + right * part, y + down * part, part, part), sheet)
         return
     cx, cy = x + cell / 2, y + cell / 2
     paint = paint_of(piece.colour)
