@@ -42,15 +42,13 @@ def at_night(mark: Mark) -> Mark:
             ground = Rect(0, 0, mark.width, mark.height, f"{NIGHT}paper")
             found = (mark.marks, (ground, *map(at_night, mark.marks)))
             NIGHTLY[id(mark.marks)] = found
-        return mark._replace(marks=found[1])
-    painted = {
-        name: NIGHT + paint
-        for name in ("fill", "edge", "colour", "ground")
-        if (paint := getattr(mark, name, ""))
-    }
-    return mark._replace(**painted)  # type: ignore[arg-type]
+        return Layer(mark.x, mark.y, mark.width, mark.height, found[1])
+    values = zip(type(mark).__annotations__, mark, strict=True)
+    dark: Any = [f"{NIGHT}{v}" if name in COLOURS and v else v for name, v in values]
+    return type(mark)(*dark)
 
 
+COLOURS = ("fill", "edge", "colour", "ground")  # the fields of marks that hold them
 NIGHTLY: dict[int, tuple[tuple[Mark, ...], tuple[Mark, ...]]] = {}
 MOST_NIGHTLY = 4_096
 

@@ -239,8 +239,8 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
         part, rows = cell / side, ceil((1 + len(piece.under)) / side)
         y += (side - rows) * part / 2
         for place, one in enumerate(piece.stack()):
-            row, column = divmod(place, side)
-            lay_piece(one, (x + column * part, y + row * part, part, part), sheet)
+            down, right = divmod(place, side)
+            lay_piece(one, (x + right * part, y + down * part, part, part), sheet)
         return
     cx, cy = x + cell / 2, y + cell / 2
     paint = paint_of(piece.colour)
