@@ -84,7 +84,7 @@ def write_nonsense(turn):
 
 
 def wrong(turn):
-    return "no move"
+    return {"move": 1}
 
 
 def raises(turn):
@@ -338,7 +338,7 @@ ENDS = {
     "crash": "ended",
     "write_nonsense": "ended",
     "raises": "ValueError: 'I cannot'",
-    "wrong": "str",
+    "wrong": r"WrongAnswer: .*\(dict\)",
     "ask_for_the_state": "a turn has no '_episode'",
 }
 
