@@ -78,6 +78,7 @@ def test_a_duel_is_scored_by_its_result():
             assert points_of(game, record, seat) == worth[result]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "options", "strong", "weak"),
     [

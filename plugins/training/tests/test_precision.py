@@ -35,6 +35,7 @@ def stored(request, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 20])
 def test_steps_of_a_16_bit_model_are_those_of_the_32_bit_one(stored, tmp_path, rounds):
     half, full = (
