@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_the_settings_of_a_view_are_named_beside_the_options_of_its_game(view: s
     with pytest.raises(TypeError, match=r"The view itself takes .*") as caught:
         palestra.make("games/TicTacToe-v0", view=view, frameskip=4, **sized)
     assert taken.get(view, "seed") in str(caught.value)
-    assert "options" not in str(caught.value).partition("itself takes")[2]
+    assert not re.search(r"\boptions", str(caught.value).partition("itself takes")[2])
 
 
 @pytest.mark.parametrize(
