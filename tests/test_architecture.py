@@ -23,7 +23,9 @@ PACKAGES = {
     if path.is_dir() and path.name.startswith("palestra")
 }
 # words to write a game in or to state a move with, which import nothing
-PLAIN = {f"palestra.{name}" for name in ("guarded", "plain", "rules", "scene", "stating")}
+PLAIN = {
+    f"palestra.{name}" for name in ("endings", "guarded", "plain", "rules", "scene", "stating")
+}
 HEAVY = (
     *("torch", "numba", "vllm", "transformers", "stable_baselines3", "ray", "scipy", "pandas"),
     *("matplotlib", "networkx", "openskill", "pyarrow", "pygame", "PIL", "playwright", "bm25s"),

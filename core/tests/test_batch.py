@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,6 +173,38 @@ def test_an_illegal_action_forfeits_and_is_counted() -> None:
     assert batch.rewards.tolist() == [[1.0, -1.0], [0.0, 0.0]]
     assert batch.mistakes.tolist() == [[0, 1], [0, 0]]
     assert batch.terminations.tolist() == [[True, True], [False, False]]
+
+
+def test_all_seats_that_play_illegally_in_one_step_forfeit_as_in_an_episode() -> None:
+    """In every game of simultaneous moves that has illegal ones, with drawn seats in the wrong."""
+    rng, tried = random.Random(3), 0
+    for spec in palestra.specs():
+        if not spec.array_game or spec.moves == "sequential" or spec.players[1] < 2:
+            continue
+        game = palestra.game(spec.id)
+        batch, episode = Batch(game, 1), Episode(game, 5, invalid="forfeit")
+        batch.reset(5)
+        wrong: list[int] = []
+        while len(wrong) < 2 and not episode.over and episode.steps_played < 6:
+            batch.random_actions()
+            episode.act({seat: int(batch.actions[0, seat]) for seat in episode.to_act})
+            batch.step()
+            wrong = [seat for seat in episode.to_act if not batch.masks[0, seat].all()]
+        if len(wrong) < 2:
+            continue
+        lost = rng.sample(wrong, rng.randint(2, len(wrong)))
+        batch.random_actions()
+        for seat in lost:
+            batch.actions[0, seat] = int(np.argmin(batch.masks[0, seat]))
+        episode.act({seat: int(batch.actions[0, seat]) for seat in episode.to_act})
+        batch.step()
+        assert episode.outcome is not None
+        assert [p for p, r in enumerate(episode.outcome.results) if r == "forfeit"] == sorted(lost)
+        assert batch.mistakes[0].tolist() == list(episode.mistakes), spec.id
+        assert batch.rewards[0].tolist() == list(episode.rewards), spec.id
+        assert batch.terminations.all(), spec.id
+        tried += 1
+    assert tried >= 4
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,23 @@ def test_an_opponent_that_answers_nonsense_forfeits_and_the_learner_wins() -> No
     assert info["outcome"] == "win"
 
 
+@pytest.mark.parametrize(("legal", "lost"), [(True, 1), (False, 2)])
+def test_an_opponents_nonsense_hides_no_illegal_action_of_the_learner(
+    legal: bool, lost: int
+) -> None:
+    def babbler(turn: Turn) -> palestra.Decision:
+        return palestra.Decision(text="I refuse")
+
+    env = palestra.make("grid/Foraging-v0", opponents=babbler)
+    _, info = env.reset(seed=0)
+    mask = info["action_mask"]
+    _, _, terminated, _, info = env.step(int(mask.argmax() if legal else mask.argmin()))
+    assert terminated
+    assert (info["outcome"] == "forfeit") == (not legal)
+    results = env.unwrapped.episode.outcome.results
+    assert results.count("forfeit") == lost
+
+
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_make_vec_keeps_gymnasiums_contract(mode: AutoresetMode) -> None:
     env = gymnasium.make_vec(

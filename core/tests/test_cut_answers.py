@@ -110,8 +110,8 @@ def test_the_other_seats_answers_are_on_record_where_both_move_at_once() -> None
 @pytest.mark.parametrize(
     "env", [s.id for s in palestra.specs() if s.moves != "sequential" and s.players[1] > 1]
 )
-def test_what_all_spent_in_a_step_that_one_forfeits_is_on_record(env: str) -> None:
-    """Every seat answers nonsense, so that each of those who are to act makes a mistake."""
+def test_all_who_are_wrong_in_one_step_forfeit_and_what_they_spent_is_on_record(env: str) -> None:
+    """Every seat answers nonsense, so that each of those who are to act loses by itself."""
     asked: Counter[int] = Counter()
 
     def wrong(turn: Turn) -> Decision:
@@ -121,11 +121,34 @@ def test_what_all_spent_in_a_step_that_one_forfeits_is_on_record(env: str) -> No
     seats = range(palestra.game(env).num_players)
     (record,) = palestra.play(env, agents=[wrong for _ in seats], invalid="forfeit")
     assert record.outcome is not None
-    assert record.outcome.results.count("forfeit") == 1
+    lost = [seat for seat in seats if record.outcome.results[seat] == "forfeit"]
+    assert lost == sorted(asked)
+    assert [turn.seat for turn in record.turns if turn.status == "forfeit"] == lost
     assert record.mistakes == tuple(asked[seat] for seat in seats)
     spent = sum(usage.tokens_out for _, usage in record.usages)
     assert spent == sum((10 + seat) * count for seat, count in asked.items())
     check_the_count(record)
+
+
+@pytest.mark.parametrize("invalid", ["forfeit", "retry:2"])
+@pytest.mark.parametrize("wrong", [{1}, {0, 2}, {1, 2, 3}, {0, 1, 2, 3}])
+def test_a_seat_is_to_blame_for_its_own_answers_alone(wrong: set[int], invalid: str) -> None:
+    def agent(seat: int) -> Any:
+        return lambda turn: "nonsense" if seat in wrong else turn.legal_texts[0]
+
+    (record,) = palestra.play(
+        "grid/Foraging-v0",
+        agents=list(map(agent, range(4))),
+        invalid=invalid,
+        num_players=4,
+    )
+    assert record.outcome is not None
+    for seat, result in enumerate(record.outcome.results):
+        assert result == ("forfeit" if seat in wrong else "none")
+        assert (f"player_{seat} forfeits: illegal move" in record.outcome.reason) == (seat in wrong)
+        assert record.mistakes[seat] == (seat in wrong) * (3 if invalid == "retry:2" else 1)
+    check_the_count(record)
+    assert palestra.record_episode(palestra.replay(record), record.agents).steps == record.steps
 
 
 def test_answers_refused_before_an_error_are_on_record() -> None:

@@ -133,6 +133,28 @@ def test_forfeit_pays_the_least_and_rivals_what_is_lost() -> None:
     assert [e.kind for e in episode.events][-1] == "end"
 
 
+@pytest.mark.parametrize("lost", [(1,), (0, 4), (0, 1, 2, 3, 4, 5)])
+def test_what_several_forfeit_together_is_what_each_pays_alone(lost: tuple[int, ...]) -> None:
+    game = palestra.game("games/Holdem-v0", num_players=6)
+    paid = game.forfeit(*lost)
+    alone = [game.forfeit(seat) for seat in lost]
+    assert paid == {seat: sum(one[seat] for one in alone) for seat in range(6)}
+    assert abs(sum(paid.values())) < 1e-9
+    assert all((paid[seat] > 0) == (seat not in lost) for seat in paid if len(lost) < 6)
+
+
+def test_retries_are_counted_for_each_seat() -> None:
+    """Seat 1 is wrong for the third time when seat 0 is wrong for the first: only seat 1 loses."""
+    episode = Episode(palestra.game("games/PrisonersDilemma-v0"), 0, invalid="retry:2")
+    for _ in range(2):
+        with pytest.raises(InvalidAction):
+            episode.act({0: 0, 1: 9})
+    episode.act({0: 9, 1: 9})
+    assert episode.outcome is not None
+    assert episode.outcome.results == ("none", "forfeit")
+    assert episode.mistakes == (1, 3)
+
+
 @pytest.mark.parametrize("policy", ["retry", "retry:0", "retry:x", "skip", "random:2"])
 def test_unknown_policies_are_refused(policy: str) -> None:
     with pytest.raises(InvalidOption, match="forfeit"):

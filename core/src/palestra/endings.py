@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import floor, isfinite, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from palestra.kernel.episode import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class Forfeit:
+    """The entry in the history for a seat that forfeited; `why` is one sentence."""
+
+    why: str = "illegal move"
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """The entry in the history for an episode that was truncated from outside."""
+
+    why: str = "stopped"
+
+
+def ended_by(players: Sequence[str], actions: Mapping[int, Any]) -> str:
+    """The sentence of the event of a forfeit or a truncation; empty for a step of the rules."""
+    first = next(iter(actions.values()))
+    if isinstance(first, Forfeit):
+        return f"{forfeit_text(players, {p: gone.why for p, gone in actions.items()})}."
+    return f"{first.why}." if isinstance(first, Truncate) else ""
+
 
 NAMED = 4  # the most players who are named one by one
 DIGITS = 4  # that a number keeps if it is not whole
@@ -52,6 +76,11 @@ def ending_text(episode: Episode) -> str:
         scores = [f"{player} {number_text(score)}" for player, score in shown]
         said.append(f"The scores are {_list(scores, len(players))}")
     return " ".join(map(_sentence, said))
+
+
+def forfeit_text(players: Sequence[str], lost: Mapping[int, str]) -> str:
+    """Who forfeited, and why each of them, such as "player_1 forfeits: illegal move: 9"."""
+    return "; ".join(f"{players[seat]} forfeits: {why}" for seat, why in lost.items())
 
 
 def _sentence(text: str) -> str:

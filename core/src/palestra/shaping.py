@@ -256,13 +256,16 @@ class ShapedEpisode(Episode):
     def _welcome(self) -> None:
         """Nothing yet: newcomers begin when the step has been paid."""
 
-    def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
-        asked = [other for other in self.to_act if other != seat]
+    def forfeit(
+        self, seat: int | Mapping[int, str], why: str = "forfeit", notes: Any = None
+    ) -> None:
+        lost = {seat} if isinstance(seat, int) else set(seat)
+        asked = [other for other in self.to_act if other not in lost]
         super().forfeit(seat, why, notes)
         assert self._extra is not None
         self._paid = [0.0] * self.game.num_players  # instead of a step, not after one
         self._named = {}
-        self._begun |= {seat}
+        self._begun |= lost
         self._settle(asked, {p: {"forfeit": v} for p, v in self._extra.items() if v})
 
     def truncate(self, why: str = "stopped", notes: Any = None) -> None:

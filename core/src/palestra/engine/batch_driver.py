@@ -65,21 +65,25 @@ def choose_actions(lane: Any, shared: Any) -> None:
 
 def illegal_seat(lane: Any) -> int:
     """The first acting seat whose action is not legal; -1 if all are."""
-    timestep = lane.timestep
     bad = -1
     for seat in range(len(lane.acting) - 1, -1, -1):
-        action = timestep.actions[seat]
-        known = 0 <= action < timestep.mask.shape[1]
-        allowed = known & (timestep.mask[seat, action if known else 0] != 0)
-        bad = seat if (lane.acting[seat] != 0) & (not allowed) else bad
+        bad = seat if plays_illegally(lane, seat) else bad
     return bad
+
+
+def plays_illegally(lane: Any, seat: int) -> bool:
+    """Whether a seat is to act and its action is not legal."""
+    timestep = lane.timestep
+    action = timestep.actions[seat]
+    known = 0 <= action < timestep.mask.shape[1]
+    allowed = known & (timestep.mask[seat, action if known else 0] != 0)
+    return (lane.acting[seat] != 0) & (not allowed)
 
 
 def play_lane(lane: Any, shared: Any) -> None:
     """Play the lane's actions once and add up what they pay; an illegal one forfeits."""
-    bad = illegal_seat(lane)
-    if bad >= 0:
-        forfeit_lane(lane, bad, shared)
+    if illegal_seat(lane) >= 0:
+        forfeit_lane(lane, shared)
     else:
         timestep = lane.timestep
         settle(timestep)
@@ -90,17 +94,23 @@ def play_lane(lane: Any, shared: Any) -> None:
     observe_lane(lane)
 
 
-def forfeit_lane(lane: Any, bad: int, shared: Any) -> None:
-    """End a lane as lost by one seat."""
+def forfeit_lane(lane: Any, shared: Any) -> None:
+    """End a lane as lost by the seats that play illegally."""
     state = lane.timestep.state
-    lane.mistakes[bad] += 1
     for seat in range(len(lane.reward)):
-        paid = shared.forfeits[bad, seat]
+        lost = plays_illegally(lane, seat)
+        lane.mistakes[seat] += lost
+        state.result[seat] = FORFEIT if lost else NO_RESULT
+    for seat in range(len(lane.reward)):
+        paid = 0.0
+        for other in range(len(lane.reward)):
+            if state.result[other] == FORFEIT:
+                paid += shared.forfeits[other, seat]
         lane.reward[seat] += paid
         lane.timestep.returns[seat] += paid
         state.acting[seat] = 0
-        state.result[seat] = WIN if paid > 0.0 else NO_RESULT
-    state.result[bad] = FORFEIT
+        if state.result[seat] == NO_RESULT and paid > 0.0:
+            state.result[seat] = WIN
     state.over = 1
 
 

@@ -255,11 +255,10 @@ class ShapedBatch(Batch):
         }
         self._shape(live[~bad], acting[~bad], after["rewards"][~bad], **played)
         for place in np.flatnonzero(bad).tolist():
-            seat = int(wrong[place].argmax())
-            asked = acting[place].copy()
-            asked[seat] = False
-            forfeits = self._shared["forfeits"][0, seat]
-            self._begun[live[place], seat] = True
+            lost = wrong[place]
+            forfeits = sum(self._shared["forfeits"][0, lost])
+            self._begun[live[place], lost] = True
+            asked = acting[place] & ~lost
             self._settle(live[place], before[place], asked, {"forfeit": forfeits})
         if early:
             return

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from palestra.endings import Forfeit, Truncate, ended_by, forfeit_text
 from palestra.kernel.errors import InvalidAction, OutOfTurn, PalestraError, cause, show
 from palestra.kernel.events import Event, only
 from palestra.kernel.game import Game, Mask, Outcome, Step
@@ -17,20 +18,6 @@ from palestra.kernel.rng import Rng, check_seed
 from palestra.kernel.simulator import Simulator, open_simulator
 from palestra.kernel.specs import EnvSpec
 from palestra.plain import plain_action
-
-
-@dataclass(frozen=True, slots=True)
-class Forfeit:
-    """The entry in the history for a seat that forfeited; `why` is one sentence."""
-
-    why: str = "illegal move"
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """The entry in the history for an episode that was truncated from outside."""
-
-    why: str = "stopped"
 
 
 class PlayedStep(NamedTuple):
@@ -101,7 +88,7 @@ class Episode:
         self._ended: Outcome | None = None  # set where the episode, not the rules, ended it
         self._extra: dict[int, float] | None = None  # paid by a forfeit
         self._mistakes: dict[int, int] | None = None
-        self._failed = 0
+        self._failed: Mapping[int, int] = {}  # by seat: illegal moves in the step to be played
         self._log: list[tuple[Event, ...]] | None = None
         self._seen: dict[int, tuple[int, list[Event]]] = {}  # by seat: steps read, what it saw
         self._lives = NOBODY_NEW
@@ -389,7 +376,7 @@ class Episode:
         self.to_act = self._simulator.to_act
         self._history = (self._history, actions, notes)
         if self._failed:
-            self._failed = 0
+            self._failed = {}
         if self._log is not None:
             self._log.append(tuple(self._simulator.events(before, actions)))
         if self.game.has_newcomers:
@@ -412,7 +399,7 @@ class Episode:
         self.steps_played += steps
         self.to_act = self._simulator.to_act
         self._history = (self._history, actions, None)
-        self._failed = 0
+        self._failed = {}
         return True
 
     def _replay_history(self) -> Simulator:
@@ -436,24 +423,26 @@ class Episode:
 
         `why` is what is wrong with the only action, where the game did not refuse it itself.
         """
-        repaired = dict(actions)
-        first: InvalidAction | None = None
+        repaired, lost, first = dict(actions), {}, None
         for seat in self.to_act:
             error = self._mistake(seat, actions[seat], why)
             if error is None:
                 continue
-            first = first or error
             self.count_mistake(seat)
-            repair = self._policy.repair(self, seat, self._failed + 1)
+            self._failed = {**self._failed, seat: self._failed.get(seat, 0) + 1}
+            repair = self._policy.repair(self, seat, self._failed[seat])
             if repair.what == "forfeit":
-                self.forfeit(seat, f"illegal move: {error.why or error}", notes)
-                return
-            repaired[seat] = repair.action
-        assert first is not None
-        if self._policy.kind in ("raise", "retry"):
-            self._failed += 1
+                lost[seat] = f"illegal move: {error.why or error}"
+            elif repair.what == "play":
+                repaired[seat] = repair.action
+            else:
+                first = first or error
+        if lost:
+            self.forfeit(lost, notes=notes)
+        elif first:
             raise first
-        self.act(repaired, notes)
+        else:
+            self.act(repaired, notes)
 
     def _mistake(self, seat: int, action: Any, why: str = "") -> InvalidAction | None:
         """The error of an illegal action of a seat; None if it is legal."""
@@ -476,25 +465,29 @@ class Episode:
         place = (self.steps_played << 14 | self.mistakes[seat] & 0x3FFF) << 10 | seat
         return Rng(Rng.seeded(self.seed, stream=1).key, place << 16)
 
-    def forfeit(self, seat: int, why: str = "forfeit", notes: Any = None) -> None:
-        """End the episode as a loss for `seat`, which receives the lowest payoff of the game."""
-        results: list[Any] = ["win" if self.game.payoffs == "zero-sum" else "none"]
-        results *= self.game.num_players
-        results[seat] = "forfeit"
-        self._extra = self.game.forfeit(seat)
-        self._end(results, f"{self.players[seat]} forfeits: {why}")
-        self._history = (self._history, {seat: Forfeit(why)}, notes)
+    def forfeit(
+        self, seat: int | Mapping[int, str], why: str = "forfeit", notes: Any = None
+    ) -> None:
+        """End the episode as a loss for `seat`, which receives the lowest payoff of the game.
+
+        Where several lose in one step, `seat` says why, by seat.
+        """
+        lost = {seat: why} if isinstance(seat, int) else dict(sorted(seat.items()))
+        others = "win" if self.game.payoffs == "zero-sum" else "none"
+        results = ["forfeit" if p in lost else others for p in range(self.game.num_players)]
+        self._extra = self.game.forfeit(*lost)
+        self._end(results, forfeit_text(self.players, lost))
+        self._history = (self._history, {p: Forfeit(why) for p, why in lost.items()}, notes)
 
     def repeat(self, played: PlayedStep) -> None:
         """Play one step of another episode's history; it may be a forfeit or a truncation."""
-        for seat, action in played.actions.items():
-            if isinstance(action, Forfeit):
-                self.forfeit(seat, action.why, played.notes)
-                return
-            if isinstance(action, Truncate):
-                self.truncate(action.why, played.notes)
-                return
-        self.act(played.actions, played.notes)
+        first = next(iter(played.actions.values()))
+        if isinstance(first, Forfeit):
+            self.forfeit({p: gone.why for p, gone in played.actions.items()}, notes=played.notes)
+        elif isinstance(first, Truncate):
+            self.truncate(first.why, played.notes)
+        else:
+            self.act(played.actions, played.notes)
 
     def truncate(self, why: str = "stopped", notes: Any = None) -> None:
         """Truncate the episode from outside; no seat gets a result."""
@@ -588,16 +581,13 @@ class Episode:
         if snapshot.outcome is not None:
             self.to_act = ()
             forfeits = [p for p, r in enumerate(snapshot.outcome.results) if r == "forfeit"]
-            self._extra = self.game.forfeit(forfeits[0]) if forfeits else None
+            self._extra = self.game.forfeit(*forfeits) if forfeits else None
 
 
 def _replay_step(simulator: Simulator, played: PlayedStep) -> tuple[Event, ...]:
     """Advance a fresh simulator by one step of a history, and return the step's events."""
-    for seat, action in played.actions.items():
-        if isinstance(action, Forfeit):
-            return (Event("end", f"{simulator.game.players[seat]} forfeits: {action.why}."),)
-        if isinstance(action, Truncate):
-            return (Event("end", f"{action.why}."),)
+    if why := ended_by(simulator.game.players, played.actions):
+        return (Event("end", why),)
     before = simulator.before_step()
     if not simulator.advance(played.actions):
         raise InvalidAction(played.actions, "the recorded moves, from the recorded start")

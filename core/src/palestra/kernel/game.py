@@ -292,14 +292,14 @@ class Game(ABC, Generic[State, Action]):
         """
         return None
 
-    def forfeit(self, seat: int) -> dict[int, float]:
-        """Every seat's reward when `seat` forfeits: it gets the lowest payoff, rivals its loss."""
-        low, _ = self.payoff_bounds
-        paid = dict.fromkeys(range(self.num_players), 0.0)
-        if self.payoffs == "zero-sum" and self.num_players > 1:
-            paid = dict.fromkeys(paid, -low / (self.num_players - 1))
-        paid[seat] = min(low, 0.0)
-        return paid
+    def forfeit(self, *lost: int) -> dict[int, float]:
+        """Every seat's reward when seats forfeit: each the lowest payoff; its rivals share that."""
+        (low, _), rivals = self.payoff_bounds, self.num_players - 1
+        share = -low / rivals if self.payoffs == "zero-sum" and rivals else 0.0
+        return {
+            seat: sum((min(low, 0.0) if seat == other else share for other in sorted(lost)), 0.0)
+            for seat in range(self.num_players)
+        }
 
 
 def allowed_actions(mask: Mask) -> list[int]:

@@ -18,8 +18,9 @@ import msgspec
 from palestra.agents.agent import Decision
 from palestra.agents.budget import Usage
 from palestra.agents.models import Tokens
+from palestra.endings import Forfeit, Truncate, ended_by
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.episode import Episode, Forfeit, Truncate
+from palestra.kernel.episode import Episode
 from palestra.kernel.errors import (
     Divergence,
     InvalidAction,
@@ -355,13 +356,10 @@ def _play(
     `known_events` are the step's events, if they are already known.
     """
     game = simulator.game
-    for seat, action in actions.items():
-        if isinstance(action, Forfeit):
-            rewards = _plain({p: {"forfeit": v} for p, v in game.forfeit(seat).items() if v})
-            text = f"{game.players[seat]} forfeits: {action.why}."
-            return StepRecord(turns, rewards, events=[EventRecord("end", text)])
-        if isinstance(action, Truncate):
-            return StepRecord(turns, events=[EventRecord("end", f"{action.why}.")])
+    if why := ended_by(game.players, actions):
+        lost = game.forfeit(*actions) if turns else {}
+        rewards = _plain({seat: {"forfeit": value} for seat, value in lost.items() if value})
+        return StepRecord(turns, rewards, events=[EventRecord("end", why)])
     before = game.clone(simulator.state) if known_events is None else None
     if not simulator.advance(actions):
         raise InvalidAction(actions, "the recorded moves, from the recorded start")
@@ -495,6 +493,11 @@ def _note(turn: TurnRecord) -> TurnNote:
     return TurnNote(decision, refused, turn.status)
 
 
+def who_lost(step: StepRecord) -> dict[int, str]:
+    """Why seats forfeited in a recorded step, by seat; empty where none did."""
+    return {turn.seat: turn.text for turn in step.turns if turn.status == "forfeit"}
+
+
 def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
     """Yield one episode before the first step and after each; first check it against the record."""
     final = replay(record, game)
@@ -524,9 +527,8 @@ def _replay_step(episode: Episode, number: int, step: StepRecord, notes: Any = N
         why = step.events[0].text.rstrip(".") if step.events else "stopped"
         episode.truncate(why, notes)
         return
-    lost = [turn for turn in step.turns if turn.status == "forfeit"]
-    if lost:
-        episode.forfeit(lost[0].seat, lost[0].text, notes)
+    if lost := who_lost(step):
+        episode.forfeit(lost, notes=notes)
         return
     _same(number, "seats to act", tuple(t.seat for t in step.turns), episode.to_act)
     actions = {}

@@ -28,6 +28,7 @@ from palestra.records.record import (
     notes_of,
     read_action,
     record_episode,
+    who_lost,
 )
 from palestra.shaping import open_recorded
 
@@ -140,17 +141,15 @@ def _play(
     changes = [
         c for turn in step.turns for c in _reread_answers(record.number, number, turn, episode)
     ]
-    lost = [turn for turn in step.turns if turn.status == "forfeit"]
-    notes = notes_of(step)
+    lost, notes = who_lost(step), notes_of(step)
     if changes:
-        refused = [change for change in changes if change.new == "refused"]
+        refused = {c.seat: f"rescored: {c.why}" for c in changes if c.new == "refused"}
         if forfeit and refused:
-            why = f"rescored: {refused[0].why}"
-            episode.forfeit(refused[0].seat, why, notes)
+            episode.forfeit(refused, notes=notes)
         else:
             episode.truncate(f"rescored: {changes[0].why}", notes)
     elif lost:
-        episode.forfeit(lost[0].seat, lost[0].text, notes)
+        episode.forfeit(lost, notes=notes)
     else:
         try:
             episode.act({turn.seat: read_action(episode, turn) for turn in step.turns}, notes)

@@ -376,18 +376,11 @@ class Runner:
         running.actions[seat], running.notes[seat] = repair.action, note
 
     def play(self, running: RunningEpisode) -> None:
-        """Play a step that is `answered`, or end the episode of who lost in it.
-
-        Where several lost in one step, the lowest seat forfeits; all their answers are on record.
-        """
+        """Play a step that is `answered`, or end the episode where seats lost in it."""
         episode = running.episode
         if running.lost:
-            seat, notes = min(running.lost), running.unplayed()
-            for other in running.lost:
-                if other != seat:
-                    notes[other] = TurnNote(refused=notes[other].refused)
             try:
-                episode.forfeit(seat, running.lost[seat], notes)
+                episode.forfeit(running.lost, notes=running.unplayed())
             except BaseException as error:
                 self._fail(running, error)
             running.clear()

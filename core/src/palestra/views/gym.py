@@ -205,8 +205,9 @@ class GymView(gymnasium.Env[Any, Any]):
         """Play the seat's action with those of simultaneous movers, then the others'."""
         episode = self._episode
         if len(episode.to_act) > 1:
-            others = self._ask([p for p in episode.to_act if p != self.seat])
-            if others is None:
+            others, lost = self._ask([p for p in episode.to_act if p != self.seat])
+            if lost:
+                self._forfeit(lost | self._lost_by(own[self.seat]))
                 return
             own |= others
         if self.obs == "text":
@@ -237,46 +238,62 @@ class GymView(gymnasium.Env[Any, Any]):
         while episode.to_act and seat not in episode.to_act:
             if seat not in episode.present:
                 break
-            actions = self._ask(episode.to_act)
-            if actions is not None:
+            actions, lost = self._ask(episode.to_act)
+            if lost:
+                self._forfeit(lost)
+            else:
                 episode.act(actions)
                 self._add_terms()
 
-    def _ask(self, seats: Sequence[int]) -> dict[int, Any] | None:
-        """The opponents' actions; None if one of them has forfeited by its answer."""
-        actions = {}
-        for seat in seats:
-            action = self._answer(seat)
-            if self._episode.over:
-                return None
-            actions[seat] = action
-        return actions
+    def _forfeit(self, lost: Mapping[int, str]) -> None:
+        self._episode.forfeit(lost)
+        self._add_terms()
 
-    def _answer(self, seat: int) -> Any:
-        """One opponent's legal action; the invalid-move policy handles its mistakes.
+    def _lost_by(self, action: Any) -> dict[int, str]:
+        """Why the learning seat forfeits by an action, in a step in which an opponent does."""
+        error = self._episode._mistake(self.seat, action)
+        if error is None:
+            return {}
+        repair = self._policy.repair(self._episode, self.seat, 1)
+        if repair.what == "raise":
+            raise error
+        self._episode.count_mistake(self.seat)
+        return (
+            {self.seat: f"illegal move: {error.why or error}"} if repair.what == "forfeit" else {}
+        )
+
+    def _ask(self, seats: Sequence[int]) -> tuple[dict[int, Any], dict[int, str]]:
+        """The opponents' actions, and why those forfeit whose answers the policy gives up on.
 
         Under "raise", which is about the learning seat, an opponent forfeits.
         """
-        episode, error = self._episode, ""
-        for refused in range(1, 10_001):
-            turn = Turn(episode, seat, since=self._since[seat], error=error, tries=refused - 1)
+        actions, lost = {}, {}
+        for seat in seats:
+            try:
+                actions[seat] = self._answer(seat)
+            except InvalidAction as error:
+                lost[seat] = f"illegal move: {error.why or error}"
+        return actions, lost
+
+    def _answer(self, seat: int) -> Any:
+        """One opponent's legal action; raises `InvalidAction` when the policy gives up on it."""
+        episode, refused, error = self._episode, 0, ""
+        while True:
+            turn = Turn(episode, seat, since=self._since[seat], error=error, tries=refused)
             decision = self._rivals[seat].act([turn])[0]
             try:
                 action = turn.parse(decision.text) if decision.text else decision.action
                 episode.check(seat, action)
             except InvalidAction as problem:
-                error = str(problem)
+                refused, error = refused + 1, str(problem)
                 episode.count_mistake(seat)
                 repair = self._policy.repair(episode, seat, refused)
                 if repair.what == "play":
                     return repair.action
                 if repair.what != "ask":
-                    break
+                    raise
             else:
                 return action
-        episode.forfeit(seat, f"illegal move: {error}")
-        self._add_terms()
-        return None
 
     def _observation(self) -> Any:
         if self.obs == "array":

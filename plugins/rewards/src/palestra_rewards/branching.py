@@ -18,7 +18,7 @@ from palestra.agents.fitting import check_agents
 from palestra.agents.making import Lasting
 from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game
-from palestra.records.record import StepRecord, notes_of, read_action
+from palestra.records.record import StepRecord, notes_of, read_action, who_lost
 from palestra.shaping import open_episode
 
 from palestra_rewards.reading import own, turn_rewards
@@ -202,8 +202,7 @@ def follow(episode: Episode, step: StepRecord) -> None:
     for turn in step.turns:
         for _ in turn.errors:
             episode.count_mistake(turn.seat)
-    lost = [turn for turn in step.turns if turn.status == "forfeit"]
-    if lost:
-        episode.forfeit(lost[0].seat, lost[0].text, notes)
+    if lost := who_lost(step):
+        episode.forfeit(lost, notes=notes)
         return
     episode.act({turn.seat: read_action(episode, turn) for turn in step.turns}, notes)
