@@ -165,7 +165,12 @@ def test_shares_of_ones_get_wilsons_interval() -> None:
         sample.add(value)
     low = stats.binomtest(3, 3).proportion_ci(0.95, "wilson").low
     assert sample.interval(0.95, (0.0, 1.0)).low == pytest.approx(low)
-    assert sample.interval(0.95) == (1.0, 1.0, 1.0)  # no share: the values do not vary
+    assert math.isnan(sample.interval(0.95).low)  # no share, and the values do not vary
+    scaled = Sample()
+    for _ in range(3):
+        scaled.add(9.0)
+    assert scaled.interval(0.95, (5.0, 9.0)) == pytest.approx((9.0, 5 + 4 * low, 9.0))
+    assert math.isnan(scaled.interval(0.95, (5.0, None)).high)
 
 
 def test_one_value_has_no_interval_and_undefined_episodes_do_not_count() -> None:

@@ -121,11 +121,13 @@ def test_agents_that_no_game_joins_are_not_compared() -> None:
         ratings.bradley_terry(Contests(NAMES, games))
 
 
-def test_who_won_everything_has_an_interval_with_a_width() -> None:
+@pytest.mark.parametrize(("system", "width"), [("bradley-terry", 100), ("elo", 20)])
+def test_who_won_everything_has_an_interval_with_a_width(system: str, width: float) -> None:
     games = tuple(Contest((0, 1), (0, 1), block) for block in range(10))
-    first, _ = ratings.bradley_terry(Contests(("a", "b"), games))
-    assert first.low < first.value - 50
-    assert first.high > first.value + 50
+    first, second = ratings.rate(Contests(("a", "b"), games), system)
+    for one in (first, second):
+        assert one.low < one.value < one.high
+        assert one.high - one.low > width
 
 
 def test_the_interval_of_one_pair_is_that_of_jeffreys() -> None:

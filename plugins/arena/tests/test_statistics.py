@@ -103,10 +103,40 @@ def test_two_values_have_a_finite_interval() -> None:
     assert 0 <= interval.low <= interval.value <= interval.high <= 1
 
 
-def test_a_single_value_has_no_interval() -> None:
-    interval = st.bootstrap([2.0])
-    assert interval.value == 2
-    assert math.isnan(interval.low)
+@pytest.mark.parametrize("values", [[2.0], [2.0] * 30, [2.0] * 3000])
+def test_values_that_are_all_alike_have_no_interval_without_bounds(values: list[float]) -> None:
+    for interval in (st.bootstrap(values), st.mean_interval(values)):
+        assert interval.value == 2
+        assert math.isnan(interval.low)
+        assert math.isnan(interval.high)
+
+
+@pytest.mark.parametrize("number", [1, 7, 40, 3000])
+@pytest.mark.parametrize(("value", "share"), [(3.0, 1.0), (-1.0, 0.0), (1.0, 0.5)])
+def test_values_that_are_all_alike_have_wilsons_interval_between_bounds(
+    number: int, value: float, share: float
+) -> None:
+    found = st.mean_interval([value], times=[number], bounds=(-1.0, 3.0))
+    low, high = proportion_confint(share * number, number, method="wilson")
+    assert found == pytest.approx((value, 4 * low - 1, 4 * high - 1))
+    assert found.low < found.high
+
+
+@pytest.mark.parametrize("chance", [0.8, 0.98])
+def test_intervals_of_rare_losses_cover_the_mean(chance: float) -> None:
+    """Without bounds, all samples without a loss would miss it: 82 of 100 at 0.98."""
+    rng, covered, repeats = np.random.default_rng(6), 0, 300
+    for _ in range(repeats):
+        scores = np.where(rng.random(10) < chance, 1.0, -1.0)
+        found = st.mean_interval(scores, bounds=(-1.0, 1.0))
+        covered += found.low <= 2 * chance - 1 <= found.high
+    assert covered / repeats >= 0.85
+
+
+def test_a_difference_that_is_the_same_in_all_pairs_has_a_width() -> None:
+    found = st.compare_paired([1.0] * 8, [0.0] * 8)
+    assert found.p_value == pytest.approx(2 / 2**8)
+    assert 0 < found.difference.low < found.difference.high == found.difference.value == 1
 
 
 # Power
@@ -192,9 +222,12 @@ def test_a_performance_profile_starts_at_all_and_integrates_to_the_mean() -> Non
 
 
 def test_stratified_intervals_keep_what_differs_between_tasks_out() -> None:
-    """Tasks at 0, 10 and 100 without noise leave nothing uncertain."""
-    interval = st.stratified_interval(np.tile([0.0, 10.0, 100.0], (5, 1)))
-    assert interval.low == interval.value == interval.high
+    """Tasks at 0, 10 and 100, of which one run differs by a little."""
+    scores = np.tile([0.0, 10.0, 100.0], (5, 1))
+    assert math.isnan(st.stratified_interval(scores).low)
+    scores[0, 1] = 11.0
+    interval = st.stratified_interval(scores, np.mean)
+    assert 36 < interval.low < interval.value < interval.high < 37.2
 
 
 def test_stratified_intervals_cover_the_mean() -> None:

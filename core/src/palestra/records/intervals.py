@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from palestra.kernel.errors import InvalidOption
 
+Bounds = tuple[float | None, float | None]
+ALIKE = 1e-12  # a spread, against the values, that is rounding and no spread
+
 
 class Interval(NamedTuple):
     """An estimate and its interval at the requested confidence."""
@@ -38,6 +41,23 @@ def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
+def alike_interval(
+    value: float, trials: int, bounds: Bounds = (None, None), confidence: float = 0.95
+) -> Interval:
+    """The interval of a mean whose trials all came out alike: Wilson's, between the bounds.
+
+    A mean of values between two bounds spreads no more than a share does. Without both bounds, or
+    with nothing between them, the interval is not a number: equal trials do not say how much the
+    next one may differ.
+    """
+    low, high = bounds
+    if low is None or high is None or not 0 < high - low < math.inf:
+        return Interval(value, math.nan, math.nan)
+    share = min(1.0, max(0.0, (value - low) / (high - low)))
+    found = wilson(share * trials, trials, confidence)
+    return Interval(value, *(low + (high - low) * end for end in found[1:]))
+
+
 @dataclass(slots=True)
 class Sample:
     """A mean and its interval over values that are added one by one (Welford 1962)."""
@@ -54,19 +74,19 @@ class Sample:
         self.squares += before * (value - self.mean)
         self.binary = self.binary and value in (0.0, 1.0)
 
-    def interval(
-        self, confidence: float = 0.95, bounds: tuple[float | None, float | None] = (None, None)
-    ) -> Interval:
+    def interval(self, confidence: float = 0.95, bounds: Bounds = (None, None)) -> Interval:
         """The mean with Student's interval, or with Wilson's where every value was 0 or 1.
 
         bounds: the lowest and the highest value there can be; the interval stays inside. The
-        interval of a single value that is neither 0 nor 1, or that is infinite, is not a number.
+        values that are all alike have the interval of `alike_interval`, infinite ones none.
         """
         if self.binary and bounds == (0.0, 1.0):
             successes = min(self.count, max(0, round(self.mean * self.count)))
             return wilson(successes, self.count, confidence)
-        if self.count < 2 or not math.isfinite(self.squares):
+        if not math.isfinite(self.squares):
             return Interval(self.mean, math.nan, math.nan)
+        if self.count and self.squares <= (ALIKE * self.mean) ** 2 * self.count:
+            return alike_interval(self.mean, self.count, bounds, confidence)
         error = math.sqrt(self.squares / (self.count - 1) / self.count)
         half = student(1 - confidence, self.count - 1) * error
         low, high = bounds

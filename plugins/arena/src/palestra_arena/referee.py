@@ -31,8 +31,8 @@ from palestra.agents.answers import WrongAnswer
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
 from palestra.code_names import file_of
-from palestra.isolation.seating import seat_agent
 from palestra.endings import Truncate
+from palestra.isolation.seating import seat_agent
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec

@@ -55,7 +55,7 @@ def scores(game: Game[Any, Any], records: Sequence[EpisodeRecord]) -> dict[str, 
         returns.add(record.returns[seat])
         if seats > 1:
             ranks.add(rank_points(record.returns, seat))
-    mean = returns.interval()
+    mean = returns.interval(bounds=game.payoff_bounds)
     found = {"mean": mean.value, "mean_low": mean.low, "mean_high": mean.high}
     results = [
         record.outcome.results[seat] if record.outcome else "truncated"
@@ -63,7 +63,7 @@ def scores(game: Game[Any, Any], records: Sequence[EpisodeRecord]) -> dict[str, 
     ]
     if not is_duel(game) and (seats > 1 or not DECIDED.issuperset(results)):
         if seats > 1 and game.payoffs != "common":
-            rank = ranks.interval()
+            rank = ranks.interval(bounds=(0.0, 1.0))
             found |= {"rank": rank.value, "rank_low": rank.low, "rank_high": rank.high}
         return found
     unlost = [result not in LOST for result in results]

@@ -161,7 +161,7 @@ def _score(
         agent=agent,
         against="-" if game.num_players == 1 else "itself" if everywhere else "random",
         episodes=sample.count,
-        mean=sample.interval(),
+        mean=sample.interval(bounds=game.payoff_bounds),
         seconds=(time.process_time() - begun) / sample.count,
         measures={name: measures.interval(name) for name in sorted(measures.samples)},
     )

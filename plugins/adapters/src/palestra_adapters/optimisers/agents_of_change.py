@@ -93,8 +93,8 @@ class AgentsOfChange(Search):
         gains = [after.returns - before.returns for after, before in pairs]
         if self._keep == "mean" or len(gains) < 2:
             return sum(gains) > 0
-        low = interval(gains).low
-        return low is not None and low > 0
+        gain = interval(gains)  # not a number around gains that are all alike
+        return gain.value > 0 and not gain.low <= 0
 
     def _edit(
         self, studio: Studio, best: Variant, history: Sequence[str]

@@ -163,7 +163,8 @@ class FreeAgent(Agent):
         new, old = (self._shadow(name, turn, word) for name in (trial.name, place.name))
         trial.gains.add(new - old)
         if trial.gains.count >= self._length:
-            self._end(trial, promoted=trial.gains.interval().low > 0)
+            gain = trial.gains.interval()  # not a number around gains that are all alike
+            self._end(trial, promoted=gain.value > 0 and not gain.low <= 0)
 
     def _shadow(self, name: str, turn: Turn, word: int) -> float:
         """What an agent is paid in a copy of the turn's start."""

@@ -77,13 +77,15 @@ def ablation_of(
             shared = sorted(means[variant].keys() & means[PLAIN].keys())
             one, two = ([means[v][seed] for seed in shared] for v in (variant, PLAIN))
             made.append((variant, compare_paired(one, two, confidence=confidence), one))
+    seen = [score for by_seed in means.values() for score in by_seed.values()]
+    bounds = min(seen, default=0.0), max(seen, default=0.0)
     adjusted = correct([found.p_value for _, found, _ in made])
     effects = tuple(
-        _effect(variant, records[variant], own, found, float(p), confidence)
+        _effect(variant, records[variant], own, found, float(p), confidence, bounds)
         for (variant, found, own), p in zip(made, adjusted, strict=True)
     )
     plain_scores = list(means[PLAIN].values())
-    plain = _effect(PLAIN, records[PLAIN], plain_scores, None, 1.0, confidence)
+    plain = _effect(PLAIN, records[PLAIN], plain_scores, None, 1.0, confidence, bounds)
     table = _table(means)
     return Ablation(
         plain,
@@ -110,6 +112,7 @@ def _effect(
     found: Any,
     adjusted: float,
     confidence: float,
+    bounds: tuple[float, float],
 ) -> Effect:
     counts = AnswerCounts(episodes=0)
     for game in games:
@@ -119,7 +122,7 @@ def _effect(
     return Effect(
         variant,
         changes,
-        mean_interval(scores, confidence),
+        mean_interval(scores, confidence, bounds=bounds),
         found.difference if found else Interval(0.0, 0.0, 0.0),
         found.p_value if found else 1.0,
         adjusted,

@@ -133,7 +133,8 @@ def cost_of_pass(
 ) -> Interval:
     """Mean cost over mean success, with a percentile bootstrap interval over attempts.
 
-    A resample without a success has infinite cost, so the upper end may be infinite.
+    A resample without a success has infinite cost, so the upper end may be infinite. Where all
+    attempts are alike, it is the mean cost over Wilson's interval of the success.
     """
     spent, good = np.asarray(costs, dtype=float), np.asarray(passed, dtype=float)
     if spent.shape != good.shape or spent.ndim != 1 or not len(spent):
@@ -150,4 +151,7 @@ def cost_of_pass(
     tail = (1 - confidence) / 2
     low, high = (drawn[round(q * (RESAMPLES - 1))] for q in (tail, 1 - tail))
     value = spent.sum() / good.sum() if good.any() else math.inf
+    if low == high < math.inf:
+        share = wilson(good.sum(), len(good), confidence)
+        low, high = spent.mean() / share.high, spent.mean() / share.low
     return Interval(float(value), float(low), float(high))

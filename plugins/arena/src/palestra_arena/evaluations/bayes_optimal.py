@@ -173,6 +173,7 @@ def _choices(title: str, answers: Sequence[Answer], confidence: float) -> Table:
     values = [(a.item.facts["values"], a.chosen) for a in answers if a.chosen is not None]
     regrets = [max(v) - v[chosen] for v, chosen in values]
     lost = [abs(v[0] - v[1]) / 2 for v, _ in values]
+    bounds = 0.0, max((2 * half for half in lost), default=0.0)
     best = sum(regret < 1e-12 for regret in regrets)
     greedy = [
         (predictive(s[0], s[0] + s[1]) >= predictive(s[2], s[2] + s[3])) == (a.chosen == 0)
@@ -180,8 +181,8 @@ def _choices(title: str, answers: Sequence[Answer], confidence: float) -> Table:
         for s in [a.item.facts["state"]]
     ]
     rows: tuple[tuple[Cell, ...], ...] = (
-        ("regret of a choice", mean_of(regrets, confidence)),
-        ("regret of a random choice", mean_of(lost, confidence)),
+        ("regret of a choice", mean_of(regrets, confidence, bounds)),
+        ("regret of a random choice", mean_of(lost, confidence, bounds)),
         ("optimal choices", wilson(best, len(regrets), confidence)),
         ("choices of the higher mean", wilson(sum(greedy), len(greedy), confidence)),
     )

@@ -146,7 +146,7 @@ def _single(name: str, answers: Sequence[Answer], confidence: float) -> tuple[Ce
     if not own:
         return None
     first = sum(a.chosen == 0 for a in own)
-    effect = mean_of([s.first - 0.5 for s in shares_of(own)], confidence)
+    effect = mean_of([s.first - 0.5 for s in shares_of(own)], confidence, (-0.5, 0.5))
     found = stats.chisquare([first, len(own) - first])
     label = f"{WORDS[name][0]}, {WORDS[name][1]}"
     share = wilson(first, len(own), confidence)
@@ -158,10 +158,11 @@ def _many(name: str, answers: Sequence[Answer], confidence: float) -> tuple[Cell
     if not own:
         return None
     found = sequences(own)
-    shares = mean_of([sum(s) / len(s) for s in found], confidence)
+    shares = mean_of([sum(s) / len(s) for s in found], confidence, (0, 1))
     repeated = mean_of(
         [float(np.mean([a == b for a, b in pairwise(s)])) for s in found],
         confidence,
+        (0, 1),
     )
     scores = [runs_test(s).z for s in found if 0 < sum(s) < len(s)]
     p_value = erfc(abs(sum(scores)) / sqrt(2 * len(scores))) if scores else None

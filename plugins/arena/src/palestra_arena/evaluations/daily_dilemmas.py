@@ -255,7 +255,10 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
     values = Table(
         "Values",
         ("value", "dilemmas", "score"),
-        tuple((v, len(scores[v]), mean_of([x for _, x in scores[v]], confidence)) for v in ranked),
+        tuple(
+            (v, len(scores[v]), mean_of([x for _, x in scores[v]], confidence, (-1, 1)))
+            for v in ranked
+        ),
         "score: supported less neglected, over the dilemmas in which the value is at stake, from "
         f"-1 to 1; arm {arms[0]}.",
     )

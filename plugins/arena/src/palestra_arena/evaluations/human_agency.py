@@ -172,7 +172,7 @@ def report(
     rows: list[tuple[Cell, ...]] = []
     for name in ("all", *DIMENSIONS):
         cells = [
-            mean_of([v for k, v in found.items() if name in ("all", group[k])], confidence)
+            mean_of([v for k, v in found.items() if name in ("all", group[k])], confidence, (0, 1))
             for found in by_judge.values()
         ]
         rows.append((name, *cells))

@@ -271,7 +271,7 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
             for value, one in zip(values, found, strict=True)
             if one in rated and value == value
         ]
-        rows.append((name, mean_of(values, confidence), _correlation(pairs)))
+        rows.append((name, mean_of(values, confidence, (0, 1)), _correlation(pairs)))
     note = "satisfaction: Spearman's correlation with the users' ratings, where traces have them."
     tables = [Table("Stages", ("stage", "score", "satisfaction"), tuple(rows), note)]
     audited = [one for one in found if one.faulty is not None]

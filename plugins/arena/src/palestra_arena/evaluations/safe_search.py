@@ -357,7 +357,7 @@ def _share(by_case: Mapping[int, float], confidence: float) -> Interval:
     """Wilson's interval if each case was answered one way, a bootstrap's over cases if not."""
     if set(by_case.values()) <= {0.0, 1.0}:
         return wilson(sum(by_case.values()), len(by_case), confidence)
-    return mean_of(by_case.values(), confidence)
+    return mean_of(by_case.values(), confidence, (0, 1))
 
 
 def _p_value(attacked: Mapping[int, float], clean: Mapping[int, float]) -> float | None:

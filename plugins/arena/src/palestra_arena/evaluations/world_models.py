@@ -134,10 +134,10 @@ def report(answers: Sequence[Answer], *, confidence: float = 0.95) -> list[Table
             (
                 f"{n} tries",
                 len(some),
-                mean_of([abs(p - estimated) for p, _, estimated, _, _ in some], confidence),
+                mean_of([abs(p - estimated) for p, _, estimated, _, _ in some], confidence, (0, 1)),
                 mean_of([bound(p, n) for p, *_ in some], confidence).value,
                 mean_of([float(reversals) for *_, reversals, _ in some], confidence),
-                mean_of([regret for *_, regret in some], confidence),
+                mean_of([regret for *_, regret in some], confidence, (0, 1)),
             )
         )
     return [

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from palestra import Interval
+from palestra.records.intervals import Bounds
 
 from palestra_arena.probes.items import Item, orders_of
 from palestra_arena.probes.run import Answer
@@ -125,9 +126,14 @@ def _row(
     )
 
 
-def mean_of(values: Iterable[float], confidence: float = 0.95) -> Interval:
-    """The mean of independent values with a bootstrap interval; not a number without any."""
+def mean_of(
+    values: Iterable[float], confidence: float = 0.95, bounds: Bounds = (None, None)
+) -> Interval:
+    """The mean of independent values with a bootstrap interval; not a number without any.
+
+    `bounds` are the lowest and the highest value there can be.
+    """
     sample = [value for value in values if not np.isnan(value)]
     if not sample:
         return Interval(np.nan, np.nan, np.nan)
-    return bootstrap(sample, confidence=confidence, resamples=2000)
+    return bootstrap(sample, confidence=confidence, resamples=2000, bounds=bounds)

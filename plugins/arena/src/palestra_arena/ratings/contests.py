@@ -169,9 +169,9 @@ def _blocks(games: Sequence[Contest]) -> Iterable[list[Contest]]:
 
 
 def block_weights(contests: Contests, times: int, rng: Generator) -> Floats:
-    """How often each game is drawn in each of `times` bootstrap samples, (times, games).
+    """The weight of each game in each of `times` Bayesian bootstrap samples, (times, games).
 
-    Blocks are drawn among those of the same line-up.
+    The blocks of one line-up share as many as there are.
     """
     block_of = np.array([game.block for game in contests.games])
     lineups: dict[tuple[int, ...], list[int]] = {}
@@ -179,6 +179,5 @@ def block_weights(contests: Contests, times: int, rng: Generator) -> Floats:
         lineups.setdefault(tuple(sorted(block[0].players)), []).append(block[0].block)
     weights = np.zeros((times, int(block_of.max(initial=0)) + 1))
     for members in lineups.values():
-        share = np.full(len(members), 1 / len(members))
-        weights[:, members] = rng.multinomial(len(members), share, size=times)
+        weights[:, members] = len(members) * rng.dirichlet(np.ones(len(members)), size=times)
     return weights[:, block_of]

@@ -25,16 +25,21 @@ def elo(
     resamples: int = 500,
     seed: int = 0,
 ) -> list[Rating]:
-    """Ratings after the last game, with percentile bootstrap intervals over blocks.
+    """Ratings after the last game, with Bayesian bootstrap intervals over blocks.
 
     After a game every player moves by k times the difference between the points it made (the share
     of rivals it beat) and those expected of it. Elo depends on the order of games: it is the
-    canonical order of `Contests`.
+    canonical order of `Contests`. For the intervals every pair that met has won and lost half a
+    block before the first game, so that an agent that won everything has one with a width.
     """
     require_connected(contests)
-    weights = block_weights(contests, resamples, default_rng(seed))
+    rng = default_rng(seed)
+    weights = block_weights(contests, resamples, rng)
     history = np.vstack([np.ones(len(contests.games)), weights])
     ratings = np.full((len(history), len(contests.names)), initial)
+    for pair in np.argwhere(contests.wins + contests.wins.T > 0):
+        won = rng.standard_gamma(0.5, size=resamples)  # before the games, as in `resample`
+        ratings[1:, pair] += k * won[:, None] * (np.array([1.0, 0.0]) - 0.5)
     for number, game in enumerate(contests.games):
         players = list(game.players)
         seats = ratings[:, players]

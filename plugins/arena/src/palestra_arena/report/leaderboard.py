@@ -126,8 +126,10 @@ def leaderboard_of(
     if decided:
         ratings, unrated = _ratings(contests or contests_of(counted), system, confidence)
     spent = spent_by_agent(counted.spent)
+    scores = [score for total in sums.values() for _, score in total.blocks]
+    bounds = min(scores), max(scores)  # what any agent was seen to get
     rows = [
-        _row(agent, total, ratings.get(agent), decided, confidence, spent[agent])
+        _row(agent, total, ratings.get(agent), decided, confidence, spent[agent], bounds)
         for agent, total in sums.items()
     ]
     return Leaderboard(
@@ -186,6 +188,7 @@ def _row(
     decided: bool,
     confidence: float,
     spent: Spent,
+    bounds: tuple[float, float],
 ) -> LeaderboardRow:
     blocks = sorted(total.blocks.items())
     times = [number for _, number in blocks]
@@ -194,7 +197,7 @@ def _row(
         agent=agent,
         rating=rating,
         points=wilson(min(points, sum(times)), sum(times), confidence) if decided else None,
-        score=mean_interval([score for (_, score), _ in blocks], confidence, times),
+        score=mean_interval([s for (_, s), _ in blocks], confidence, times, bounds=bounds),
         games=total.games,
         results=total.results,
         forfeits=total.results["forfeit"],

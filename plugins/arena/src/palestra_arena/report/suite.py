@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import default_rng
+from palestra.records.intervals import alike_interval
 from rich.table import Table
 from rich.text import Text
 
@@ -81,6 +82,8 @@ def _overall(found: dict[str, dict[object, list[float]]], confidence: float) -> 
         value += float(means.mean())
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn / len(found), [tail, 1 - tail])
+    if low == high:
+        return alike_interval(value / len(found), sum(map(len, found.values())), (0, 1), confidence)
     return Interval(value / len(found), float(low), float(high))
 
 

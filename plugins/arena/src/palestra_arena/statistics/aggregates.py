@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
 from palestra import Interval, InvalidOption
+from palestra.records.intervals import alike_interval
 from scipy import stats
 
 Floats = NDArray[np.float64]
@@ -45,7 +46,8 @@ def stratified_interval(
 ) -> Interval:
     """An aggregate of (runs, tasks) with a percentile interval: runs are drawn task by task.
 
-    `aggregate` takes the axes to reduce as `axis`.
+    `aggregate` takes the axes to reduce as `axis`. Where all runs of each task came out alike, the
+    interval is not a number.
     """
     table = np.asarray(scores, dtype=float)
     if table.ndim != 2 or not table.size:
@@ -55,4 +57,7 @@ def stratified_interval(
     drawn = aggregate(table[rows, np.arange(tasks)], axis=(1, 2))
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(float(aggregate(table, axis=(0, 1))), float(low), float(high))
+    value = float(aggregate(table, axis=(0, 1)))
+    if not np.ptp(table, axis=0).any():
+        return alike_interval(value, runs)
+    return Interval(value, float(low), float(high))

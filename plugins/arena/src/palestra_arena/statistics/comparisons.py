@@ -35,7 +35,8 @@ def compare_paired(
 ) -> Comparison:
     """Mean of first - second over pairs, tested by flipping signs (Fisher's permutation test).
 
-    Exact where all flips can be listed, else over `resamples` of them.
+    Exact where all flips can be listed, else over `resamples` of them. Where all differences are
+    equal, their bounds are those between any two values that were seen.
     """
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if one.shape != two.shape or one.ndim != 1 or len(one) < 2:
@@ -52,7 +53,8 @@ def compare_paired(
         batch=max(1, 2_000_000 // len(gaps)),
         rng=default_rng(seed),
     )
-    interval = bootstrap(gaps, confidence=confidence, seed=seed)
+    widest = float(np.ptp([one, two]))  # between any two values that were seen
+    interval = bootstrap(gaps, confidence=confidence, seed=seed, bounds=(-widest, widest))
     return Comparison(interval, float(found.pvalue), len(gaps))
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
 from palestra import Interval, InvalidOption
+from palestra.records.intervals import ALIKE, Bounds, alike_interval
 from scipy import stats
-
-ALIKE = 1e-12  # a spread, against the values, that is rounding and no spread
 
 
 def bootstrap(
@@ -23,21 +22,20 @@ def bootstrap(
     confidence: float = 0.95,
     resamples: int = 5000,
     seed: int = 0,
+    bounds: Bounds = (None, None),
 ) -> Interval:
     """A bias-corrected and accelerated bootstrap interval (Efron 1987) over independent values.
 
-    `statistic` takes an `axis`. Values that are all equal give an interval without width, and a
-    single value one that is not a number. Where too few values leave nothing to correct by, the
-    interval is the percentile one.
+    `statistic` takes an `axis`. Values that are all equal, and a single one, give Wilson's interval
+    between `bounds`, the lowest and the highest value there can be, and one that is not a number
+    without them. Where too few values leave nothing to correct by, it is the percentile one.
     """
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1 or not len(sample):
         raise InvalidOption(f"values must be a list of at least one number, not {sample.shape}")
     estimate = float(statistic(sample, axis=0))
-    if len(sample) == 1:
-        return Interval(estimate, math.nan, math.nan)
     if np.ptp(sample) <= ALIKE * np.abs(sample).max():
-        return Interval(estimate, estimate, estimate)
+        return alike_interval(estimate, len(sample), bounds, confidence)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         found = _resample(sample, statistic, confidence, resamples, seed, "BCa")
@@ -50,17 +48,25 @@ MANY = 1000  # values, beyond which the mean is normal enough and a bootstrap on
 
 
 def mean_interval(
-    values: ArrayLike, confidence: float = 0.95, times: ArrayLike | None = None
+    values: ArrayLike,
+    confidence: float = 0.95,
+    times: ArrayLike | None = None,
+    *,
+    bounds: Bounds = (None, None),
 ) -> Interval:
     """The mean with a bootstrap interval, and with Student's t beyond `MANY` values.
 
-    `times` says how often each value was seen; once, where it is not given.
+    `times` says how often each value was seen; once, where it is not given. `bounds` are those of
+    `bootstrap`.
     """
     sample = np.asarray(values, dtype=float)
     seen = np.ones(len(sample), int) if times is None else np.asarray(times)
     number = int(seen.sum())
     if number <= MANY:
-        return bootstrap(np.repeat(sample, seen), confidence=confidence, resamples=1000)
+        repeated = np.repeat(sample, seen)
+        return bootstrap(repeated, confidence=confidence, resamples=1000, bounds=bounds)
+    if np.ptp(sample) <= ALIKE * np.abs(sample).max():
+        return alike_interval(float(sample[0]), number, bounds, confidence)
     mean = float(np.average(sample, weights=seen))
     squares = float(seen @ (sample - mean) ** 2)
     error = math.sqrt(squares / (number - 1) / number)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 from palestra import InvalidOption
+from palestra.records.intervals import alike_interval
 from scipy import stats
 
 from palestra_arena.statistics import Interval, wilson
@@ -61,9 +62,12 @@ def audit_judge(
     kappas = np.array([_kappa(said[draw], true[draw]) for draw in draws])
     tail = (1 - confidence) / 2
     low, high = np.quantile(kappas, [tail, 1 - tail])
+    kappa = Interval(_kappa(said, true), float(low), float(high))
+    if low == high:
+        kappa = alike_interval(kappa.value, len(said), (-1, 1), confidence)
     return JudgeAudit(
         wilson(right, len(said), confidence),
-        Interval(_kappa(said, true), float(low), float(high)),
+        kappa,
         wilson(int((said & true).sum()), int(true.sum()), confidence),
         wilson(int((~said & ~true).sum()), int((~true).sum()), confidence),
     )
