@@ -21,12 +21,28 @@ def stubborn(turn: Turn) -> Decision:
     return Decision(text=text, thought="hm", model="m")
 
 
+def wrong(turn: Turn) -> str:
+    return "nonsense"
+
+
 PLAYED: dict[str, dict[str, Any]] = {
     "games/TicTacToe-v0": {"agents": [stubborn, "random"]},
     "games/LiarsDice-v0": {"agents": [stubborn, "random", "first"], "num_players": 3},
     "games/PrisonersDilemma-v0": {"agents": [stubborn, "first"], "rounds": 3},
     "text/Negotiation-v0": {"agents": [stubborn, "random"], "max_turns": 6},
-    "games/DonorGame-v0": {"agents": "random", "num_players": 4, "generations": 1, "rounds": 2},
+    "games/DonorGame-v0": {"agents": "random", "num_players": 4, "generations": 2, "rounds": 1},
+    "games/Codenames-v0": {"agents": "random", "max_episode_steps": 4},  # teams
+    "grid/Foraging-v0": {
+        "agents": [wrong, "random", wrong, "first"],
+        "num_players": 4,
+        "invalid": "forfeit",
+    },
+    "games/Hex-v0": {
+        "agents": [stubborn, "random"],
+        "board_size": 2,
+        "rewards": ["env", "novelty", "potential:of=palestra_rewards.other_runs:free_cells"],
+        "gamma": 0.9,
+    },
 }
 
 
