@@ -13,6 +13,7 @@ from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
+    dealing,
     declared,
     endurance,
     facts,
@@ -72,6 +73,7 @@ CHECKS: dict[str, Check] = {
         privacy.sealed_moves_stay_sealed,
         imagined.imagined_worlds_keep_secrets,
         imagined.steps_tell_no_secret,
+        dealing.imagined_worlds_are_dealt_as_often,
         own.turns_give_what_is_their_own,
         newcomers.newcomers_start_afresh,
         speech.speech_stays_quoted,

@@ -1,0 +1,161 @@
+"""Checks that a player who looks ahead expects what the game deals, as often as it deals it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from palestra.kernel.rng import Rng
+from palestra.testing.parts import parts_of
+from palestra.testing.privacy import needs_secrets
+from palestra.testing.subject import Failed, Subject, plain, random_actions
+
+CHANCE = 1e-4  # that a right game fails by accident; divided among all features of it
+DEALS, FEWEST = 200, 30  # beginnings that are dealt
+PARTS = 60_000  # of states that are looked at; games of many parts are dealt less often
+SEATS = 2
+BINS = 8  # of a feature with more values than that
+RARE = 10  # values seen less often are counted together
+STEPS = 25  # of a random game from a dealt or an imagined beginning
+SPECTATORS = 4  # whose sight of it is compared
+WORDS = 150  # of a text, the most frequent
+
+Features = dict[str, Any]
+
+
+def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
+    """At the beginning, what a player imagines has the distribution of what the game deals.
+
+    Over many beginnings, both have the same parts equally often. Parts may differ where this
+    changes nothing, such as the order of cards that will be drawn by chance: of games in which they
+    do, it is compared how they look to the others, and how random games end.
+    """
+    needs_secrets(subject)
+    first = subject.episode(0).state
+    deals = min(DEALS, max(FEWEST, PARTS // len(parts_of(first))))
+    dealt = [subject.episode(seed).state for seed in range(deals)]
+    for seat in range(min(SEATS, subject.game.num_players)):
+        drawn = [
+            subject.game.determinize(state, seat, Rng(7919 * seed + seat))
+            for seed, state in enumerate(dealt)
+        ]
+        part = unlike([_parts(state) for state in dealt], [_parts(state) for state in drawn])
+        if part is None:
+            continue
+        games = [_game(subject, state, seat, seed) for seed, state in enumerate((*dealt, *drawn))]
+        _read_words(games)
+        seen = unlike(games[:deals], games[deals:])
+        if seen is not None:
+            raise Failed(
+                f"at the beginning, what player {seat} imagines is not what the game deals, over "
+                f"{deals} seeds: {_shown(part)}; so in random games from there {_shown(seen)}. "
+                "Draw in determinize() what is hidden as the game draws it at its beginning, given "
+                "what the player sees",
+                "determinize() draws other worlds than the game deals",
+            )
+
+
+def unlike(
+    dealt: Sequence[Features], drawn: Sequence[Features]
+) -> tuple[str, Counter[Any], Counter[Any]] | None:
+    """The feature whose values differ most between two samples, with counts; None if by chance."""
+    names = dict.fromkeys(name for features in (*dealt, *drawn) for name in features)
+    worst, found = NormalDist().inv_cdf(1 - CHANCE / (SEATS * max(1, len(names)))), None
+    for name in names:
+        one, two = ([features.get(name) for features in some] for some in (dealt, drawn))
+        if one != two and (excess := _difference(one, two)) > worst:
+            worst, found = excess, (name, Counter(map(repr, one)), Counter(map(repr, two)))
+    return found
+
+
+def _difference(one: Sequence[Any], two: Sequence[Any]) -> float:
+    """Pearson's chi-square of two samples, as a normal deviate (Wilson and Hilferty 1931)."""
+    first, second = _counts(one, two)
+    both = first + second
+    often = both >= RARE
+    table = np.array([[*row[often], row[~often].sum()] for row in (first, second)], float)
+    table = table[:, table.sum(axis=0) > 0]
+    freedom = table.shape[1] - 1
+    if freedom < 1:
+        return 0.0
+    expected = table.sum(axis=0) * table.sum(axis=1, keepdims=True) / table.sum()
+    square = float(((table - expected) ** 2 / expected).sum())
+    spread = 2 / (9 * freedom)
+    return float(((square / freedom) ** (1 / 3) - (1 - spread)) / spread**0.5)
+
+
+def _counts(one: Sequence[Any], two: Sequence[Any]) -> tuple[Any, Any]:
+    """How often each value, or each bin of many numbers, came in both samples."""
+    values = [*one, *two]
+    if len({*map(repr, values)}) > BINS and all(isinstance(v, int | float) for v in values):
+        edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
+        values = np.searchsorted(edges, values, "right").tolist()
+    kinds = {kind: place for place, kind in enumerate(dict.fromkeys(map(repr, values)))}
+    places = [kinds[repr(value)] for value in values]
+    halves = places[: len(one)], places[len(one) :]
+    return tuple(np.bincount(half, minlength=len(kinds)) for half in halves)  # type: ignore[return-value]
+
+
+def _parts(state: Any) -> Features:
+    """The parts of a state, and of its lists also the sum and the number of different items."""
+    found = parts_of(state)
+    lists: dict[str, list[Any]] = {}
+    for path, value in found.items():
+        if path.endswith("]"):
+            lists.setdefault(path.rpartition("[")[0], []).append(value)
+    more: Features = {}
+    for path, items in lists.items():
+        more[f"the number of different items of {path}"] = len({*map(repr, items)})
+        if all(isinstance(item, int | float) for item in items):
+            more[f"the sum of {path}"] = round(float(sum(items)), 6)
+    return {f"state.{path}": value for path, value in found.items()} | more
+
+
+def _read_words(games: Sequence[Features]) -> None:
+    """Replace texts by whether each of their most frequent words is in them."""
+    for name in {name for game in games for name, value in game.items() if isinstance(value, str)}:
+        said = [set(re.findall(r"[\w.'-]+", game.pop(name, ""))) for game in games]
+        frequent = Counter(word for words in said for word in sorted(words)).most_common(WORDS)
+        for game, words in zip(games, said, strict=True):
+            game |= {f"{name} has {word!r}": word in words for word, _ in frequent}
+
+
+def _game(subject: Subject, state: Any, seat: int, seed: int) -> Features:
+    """A random game: how it looks to the others, then to all, its length and its returns."""
+    episode = subject.unplayed.fork()
+    episode.load(state)
+    seats = range(min(SPECTATORS, subject.game.num_players))
+    found: Features = {}
+    for other in seats:
+        if other != seat:
+            found |= _look(subject, episode, other, f"what player {other} sees first")
+    rng = Rng(seed)
+    while not episode.over and episode.steps_played < STEPS:
+        episode.act(random_actions(episode, rng))
+    found["the number of steps"] = episode.steps_played
+    for other in seats:
+        found[f"the return of player {other}"] = round(float(episode.returns[other]), 6)
+        events = " ".join(event.text for event in episode.transcript(other))
+        found[f"the transcript of player {other}"] = events
+        found |= _look(subject, episode, other, f"what player {other} sees at last")
+    return found
+
+
+def _look(subject: Subject, episode: Any, seat: int, name: str) -> Features:
+    if not subject.has_array_view:
+        return {name: episode.describe(seat)}
+    seen: Mapping[str, Any] = parts_of(plain(episode.observation(seat)))
+    return {f"{name} at {path}": value for path, value in seen.items()}
+
+
+def _shown(found: tuple[str, Counter[Any], Counter[Any]]) -> str:
+    name, *counts = found
+    dealt, drawn = (
+        " ".join(f"{value} ({count}x)" for value, count in some.most_common(3)) for some in counts
+    )
+    return f"{name} is {dealt}, and in what is imagined {drawn}"[:300]
