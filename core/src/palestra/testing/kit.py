@@ -13,6 +13,7 @@ from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
+    arrays,
     declared,
     endurance,
     facts,
@@ -60,6 +61,7 @@ CHECKS: dict[str, Check] = {
         states.seeds_decide,
         states.compiled_equals_interpreted,
         states.anchors_name_decisions,
+        arrays.rules_stay_in_arrays,
         moves.masks_agree,
         moves.nonsense_is_refused,
         moves.illegal_moves_never_pay,
