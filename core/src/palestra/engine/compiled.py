@@ -67,8 +67,9 @@ def _warn_once() -> None:
 def debugging() -> bool:
     """Whether PALESTRA_DEBUG is set; every array index is then checked.
 
-    Episodes run interpreted by default, so that an error names its line; compiled rules raise
-    `IndexError` instead of reading or writing other memory.
+    Episodes run interpreted by default, so that an error names its line, and refuse indices below
+    0 and numbers that do not fit (`palestra.engine.checked`); compiled rules raise `IndexError`
+    instead of reading or writing other memory.
     """
     return os.environ.get("PALESTRA_DEBUG", "") not in ("", "0")
 
@@ -221,8 +222,13 @@ def _not_yet(*_: Any) -> None:
 
 
 def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
-    """A template run unchanged, over the game's plain functions."""
-    names = {"CONFIG": game.config, "Out": Out, **rule_functions(game)}
+    """A template run unchanged, over the game's plain functions; checked ones for debugging."""
+    rules = rule_functions(game)
+    if debugging():
+        from palestra.engine.checked import checked_rules
+
+        rules = checked_rules(rules)
+    names = {"CONFIG": game.config, "Out": Out, **rules}
     if template == BATCH_DRIVER:
         names |= lane_functions(game)
     return load_template(f"palestra_rules_{id(game)}", template, names)

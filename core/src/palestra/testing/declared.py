@@ -38,7 +38,7 @@ def chance_is_declared(subject: Subject) -> None:
             if episode.over:
                 break
             actions = random_actions(episode, Rng(STEPS * seed + number))
-            one, two = episode.fork(seed=1), episode.fork(seed=2)
+            one, two = (episode.fork(seed=2 * number + n) for n in (1, 2))
             one.act(actions)
             two.act(actions)
             other = _other(one, two)

@@ -25,7 +25,8 @@ from palestra.views import aec, batch, parallel
 from palestra.views.gym import GymView
 from palestra.views.vector import VectorView
 
-FIRST_STEPS = 4  # of a split that are played
+FIRST_STEPS = 4  # of a split, or with another number of seats, in which seats look
+SIZED_STEPS = 20  # with the fewest and the most seats
 
 
 def facts_are_true(subject: Subject) -> None:
@@ -183,9 +184,31 @@ def _every_declared_size(subject: Subject, game: Game[Any, Any]) -> None:
         state = sized.initial_state(0)
         require(sized.num_players == seats, f"num_players={seats} gives {sized.num_players}")
         require(bool(sized.to_act(state)), f"with {seats} seats nobody is to act at the start")
+        _first_steps_of(subject, sized)
     for seats in (low - 1, high + 1):
         try:
             load_game(subject.spec, {**subject.options, "num_players": seats})
         except PalestraError:
             continue
         require(False, f"num_players={seats} is outside {low} to {high} and is accepted")
+
+
+def _first_steps_of(subject: Subject, sized: Game[Any, Any]) -> None:
+    """The first and the last seat see something, and moves can be made, with so many seats."""
+    played = Subject(subject.spec, {**subject.options, "num_players": sized.num_players})
+    episode = played.episode()
+    for _ in play_on(episode, Rng(0), SIZED_STEPS):
+        pass
+    results = episode.outcome.results if episode.outcome else sized.players
+    require(
+        len(results) == sized.num_players,
+        f"num_players={sized.num_players}: the outcome has {len(results)} results",
+    )
+    episode = played.episode()
+    for number, _ in play_on(episode, Rng(1), FIRST_STEPS):
+        for seat in (0, sized.num_players - 1):
+            where = f"num_players={sized.num_players}, step {number}, player {seat}"
+            require(bool(episode.describe(seat)), f"{where}: nothing is described")
+            if played.has_array_view:
+                seen, space = episode.observation(seat), sized.observation_space(seat)
+                require(seen in space, f"{where}: {seen!r} is not in {space}")

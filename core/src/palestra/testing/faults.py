@@ -20,6 +20,7 @@ from palestra.kernel.errors import PalestraError
 from palestra.testing.subject import Failed, Subject
 
 Place = tuple[str, int]
+CORE = Path(__file__).parents[1]  # which holds no author's code
 LINES = 20_000  # of the author's that are followed in search of a draw
 
 
@@ -62,7 +63,12 @@ def author_files(subject: Subject) -> Any:
     if "game" in subject.__dict__:
         modules |= {kind.__module__ for kind in type(subject.game).__mro__}
     roots = [root for module in modules - {"", "builtins"} for root in _roots(module)]
-    return lambda path: any(Path(path) == root or root in Path(path).parents for root in roots)
+
+    def owned(path: str) -> bool:
+        above = [Path(path), *Path(path).parents]
+        return CORE not in above and any(root in above for root in roots)
+
+    return owned
 
 
 def _roots(module: str) -> Iterator[Path]:

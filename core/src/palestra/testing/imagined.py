@@ -14,13 +14,24 @@ from typing import Any
 from palestra.kernel.episode import Episode
 from palestra.kernel.events import Event
 from palestra.kernel.rng import Rng
-from palestra.testing.parts import different_parts
+from palestra.testing.parts import different_parts, fields_in
 from palestra.testing.privacy import needs_secrets, no_leak, spread, states_of
-from palestra.testing.subject import Failed, Skipped, Subject, plain, play_long, same, sight
+from palestra.testing.subject import (
+    Failed,
+    Skipped,
+    Subject,
+    plain,
+    play_long,
+    play_on,
+    require,
+    same,
+    sight,
+)
 
 SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
 MOVES = 6  # moves of one episode that are exchanged for another
+ALIKE = 3  # times that data equal a hidden list, after which it is no accident
 FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
@@ -136,8 +147,10 @@ def steps_tell_no_secret(subject: Subject) -> None:
 
     In two worlds that differ by one move of somebody else, and in which a player imagines the same
     by any random numbers, that player reads the same events, with equal data, and sees the same.
+    The data of what a player reads holds no field of the state that `determinize` draws for them.
     """
     needs_secrets(subject)
+    _data_holds_no_hidden_field(subject)
     if subject.game.num_players == 1:
         raise Skipped("nobody else moves")
     for seed in range(STEP_SEEDS):
@@ -146,6 +159,50 @@ def steps_tell_no_secret(subject: Subject) -> None:
             for seat in [s for s in range(subject.game.num_players) if s != mover][:WATCHING]:
                 if _imagines_the_same(subject, one.state, two.state, seat):
                     _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _data_holds_no_hidden_field(subject: Subject) -> None:
+    """No entry of events' data is, wherever it is told, a list that its reader cannot know."""
+    tried: dict[tuple[str, str, str], list[tuple[bool, str]]] = defaultdict(list)
+    for seed in range(STEP_SEEDS):
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), FIRST, careful=True):
+            told = [event for event in episode.log[-1] if event.data]
+            if not told or episode.over:
+                continue
+            for seat in spread(range(subject.game.num_players), WATCHING, seed + number):
+                read = episode.transcript(seat)
+                fields = _hidden_fields(subject, episode.state, seat)
+                where = (
+                    f"seed {seed}, step {number}: the data of {{!r}}, which player {seat} reads,"
+                )
+                for event, key in ((e, key) for e in told if e in read for key in e.data):
+                    for name, field in fields.items():
+                        held = _items(event.data[key]) == field
+                        tried[event.kind, key, name].append((held, where.format(event.text)))
+    for (_, key, name), found in tried.items():
+        require(
+            len(found) < ALIKE or not all(held for held, _ in found),
+            f"{found[0][1]} holds state.{name} as {key!r}, which determinize() draws anew for "
+            "them: leave it out, or tell it to those who know it",
+        )
+
+
+def _hidden_fields(subject: Subject, state: Any, seat: int) -> dict[str, list[Any]]:
+    """The lists of a state that say several things, and which a player imagines otherwise."""
+    imagined = dict(fields_in(subject.game.determinize(state, seat, Rng(seat))))
+    lists = {name: _items(value) for name, value in fields_in(state)}
+    return {
+        name: items
+        for name, items in lists.items()
+        if items is not None and len(set(map(repr, items))) > 1 and items != _items(imagined[name])
+    }
+
+
+def _items(value: Any) -> list[Any] | None:
+    """An array or a sequence as a list; None for anything else."""
+    value = plain(value)
+    return list(value) if isinstance(value, list | tuple) else None
 
 
 def _imagines_the_same(subject: Subject, one: Any, two: Any, seat: int) -> bool:

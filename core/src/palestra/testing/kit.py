@@ -13,6 +13,7 @@ from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec
 from palestra.testing import (
+    arrays,
     dealing,
     declared,
     endurance,
@@ -54,6 +55,7 @@ CHECKS: dict[str, Check] = {
         standards.pettingzoo_parallel_api,
         standards.pettingzoo_seeds,
         states.clone_is_independent,
+        states.looking_changes_nothing,
         states.forks_diverge,
         states.snapshot_gives_same_future,
         states.record_replays_exactly,
@@ -61,8 +63,10 @@ CHECKS: dict[str, Check] = {
         states.seeds_decide,
         states.compiled_equals_interpreted,
         states.anchors_name_decisions,
+        arrays.rules_stay_in_arrays,
         moves.masks_agree,
         moves.nonsense_is_refused,
+        moves.scripts_play_legal_moves,
         moves.illegal_moves_never_pay,
         moves.ends_are_told,
         moves.numbers_stay_in_space,

@@ -9,8 +9,17 @@ import numpy as np
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidAction
+from palestra.kernel.game import Outcome
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import Subject, play_on, require, same, somebody_looks
+from palestra.testing.subject import (
+    Subject,
+    play_long,
+    play_on,
+    random_actions,
+    require,
+    same,
+    somebody_looks,
+)
 
 NONSENSE = ("", "\0", "I have no idea.", "(((((", "Propose(", "🤷" * 50, "x" * 20_000, "-1", "None")
 MOST_CHECKED = 64  # actions of one position that are looked at one by one
@@ -20,7 +29,7 @@ def masks_agree(subject: Subject) -> None:
     """Mask, `legal`, `check`, `sample` and `parse` accept the same moves, and texts round-trip."""
     for seed in range(3):
         episode, rng = subject.episode(seed), Rng(seed)
-        for number, _ in play_on(episode, rng, 12):
+        for number, _ in play_on(episode, rng, 12, careful=seed == 2):
             for seat in episode.to_act:
                 agree(subject, episode, seat, rng, f"seed {seed}, step {number}, player {seat}")
 
@@ -97,7 +106,53 @@ def nonsense_is_refused(subject: Subject) -> None:
             require(bool(error.legal), f"the error for {text[:20]!r} does not say what is legal")
         else:
             require(not text.strip(), f"{text[:40]!r} was read as a move")
+    _prose_is_not_searched(subject, episode, seat)
     require(subject.game.state_key(episode.state) == before, "reading text changed the state")
+
+
+def _prose_is_not_searched(subject: Subject, episode: Episode, seat: int) -> None:
+    """A sentence that mentions a legal move states none."""
+    for number in range(3):
+        move = subject.game.sample(episode.state, seat, Rng(number))
+        written = subject.game.action_text(episode.state, seat, move)
+        text = f"I might consider {written} if it were not so bad for me."
+        try:
+            read = episode.parse(seat, text)
+        except InvalidAction:
+            continue
+        require(
+            read != move,
+            f"parse() takes {written!r} out of the sentence {text!r}; read an answer that is a "
+            "move, and refuse one that mentions it",
+        )
+
+
+def scripts_play_legal_moves(subject: Subject) -> None:
+    """The game's own script answers with a legal action's number, or -1; so does its no-operation.
+
+    In batches an illegal action of a script is replaced by a random one without a word.
+    """
+    game = subject.game
+    scripted = isinstance(game, ArrayGame) and game.has_script
+    for seed in range(3):
+        episode, rng = subject.episode(seed), Rng(seed)
+        for number in range(60):
+            if episode.over:
+                break
+            actions = random_actions(episode, rng)
+            for seat in episode.to_act:
+                where = f"seed {seed}, step {number}, player {seat}"
+                idle = episode.noop(seat)
+                fine = idle is None or _legal(subject, episode.state, seat, idle)
+                require(fine, f"{where}: noop() gives {idle!r}, which is not legal")
+                if not scripted:
+                    continue
+                chosen = game.scripted(episode.state, seat)
+                fine = chosen == -1 or _legal(subject, episode.state, seat, chosen)
+                require(fine, f"{where}: scripted_action() gives {chosen}, which is not legal")
+                if chosen >= 0 and rng.below(2):
+                    actions[seat] = chosen
+            episode.act(actions)
 
 
 def illegal_moves_never_pay(subject: Subject) -> None:
@@ -125,9 +180,9 @@ class Illegal:
 
 def ends_are_told(subject: Subject) -> None:
     """No outcome while moves are asked for; at the end there is one, with a score a seat."""
-    for seed in range(3):
+    for seed in range(4):
         episode = subject.episode(seed)
-        for number, _ in play_on(episode, Rng(seed), 2_000):
+        for number, _ in play_long(episode, Rng(seed), careful=seed == 3):
             if not episode.over:
                 require(episode.outcome is None, f"step {number}: an outcome before the end")
         require(episode.over, f"seed {seed}: not over after 2,000 random steps")
@@ -138,7 +193,25 @@ def ends_are_told(subject: Subject) -> None:
         assert outcome is not None
         seats = subject.game.num_players
         require(len(outcome.results) == len(outcome.scores) == seats, "not one result a seat")
+        _results_agree_with_returns(subject, episode, outcome)
         within_bounds(subject, episode)
+
+
+def _results_agree_with_returns(subject: Subject, episode: Episode, outcome: Outcome) -> None:
+    """In a zero-sum game nobody who has lost is paid more than somebody who has won."""
+    if subject.game.payoffs != "zero-sum":
+        return
+    paid = list(zip(outcome.results, episode.returns, outcome.scores, strict=True))
+    won = [(returned, score) for result, returned, score in paid if result == "win"]
+    lost = [(returned, score) for result, returned, score in paid if result == "loss"]
+    for what, place in (("returns", 0), ("scores", 1)):
+        best = max((one[place] for one in lost), default=-np.inf)
+        worst = min((one[place] for one in won), default=np.inf)
+        require(
+            best <= worst,
+            f"seed {episode.seed}: results {outcome.results} contradict the {what} "
+            f"{[one[1 + place] for one in paid]}: a loser has {best:g}, a winner {worst:g}",
+        )
 
 
 def within_bounds(subject: Subject, episode: Episode) -> None:
@@ -167,7 +240,7 @@ def numbers_stay_in_space(subject: Subject) -> None:
     is_array_game = isinstance(subject.game, ArrayGame)
     for seed in range(3):
         episode = subject.episode(seed)
-        for number, _ in play_on(episode, Rng(seed), 60):
+        for number, _ in play_on(episode, Rng(seed), 60, careful=seed == 2):
             for seat in range(subject.game.num_players):
                 seen, space = episode.observation(seat), subject.game.observation_space(seat)
                 require(

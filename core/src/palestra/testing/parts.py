@@ -27,15 +27,15 @@ def _collect(value: Any, path: str, found: dict[str, Any]) -> None:
         return
     if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.void):
         value = value.tolist()
-    for name, item in _inner(value):
+    for name, item in fields_in(value):
         _collect(item, f"{path}{name}" if name[0] == "[" else f"{path}.{name}".lstrip("."), found)
     if isinstance(value, list | tuple | set | frozenset | dict):
         found[f"len({path})"] = len(value)
-    elif not _inner(value):
+    elif not fields_in(value):
         found[path] = value if isinstance(value, int | float | str | bytes | None) else repr(value)
 
 
-def _inner(value: Any) -> list[tuple[str, Any]]:
+def fields_in(value: Any) -> list[tuple[str, Any]]:
     """What a value holds, with the end of its path."""
     if isinstance(value, np.void):
         return [(name, value[name]) for name in value.dtype.names or () if name != "rng"]
@@ -64,7 +64,7 @@ def different_parts(one: Any, other: Any) -> list[str]:
 def large_parts(state: Any) -> list[str]:
     """The fields of a state, and of those that are sequences their items; no generator."""
     found = []
-    for name, value in _inner(state):
+    for name, value in fields_in(state):
         if isinstance(value, Rng):
             continue
         found.append(name)
@@ -79,7 +79,7 @@ def copy_part(state: Any, other: Any, part: str) -> Any:
     Items that are equal to the one that is replaced are replaced too: they say the same.
     """
     name, _, place = part.rstrip("]").partition("[")
-    mine, theirs = dict(_inner(state))[name], dict(_inner(other))[name]
+    mine, theirs = dict(fields_in(state))[name], dict(fields_in(other))[name]
     if place:
         at = int(place)
         if not isinstance(theirs, type(mine)) or at >= len(theirs):

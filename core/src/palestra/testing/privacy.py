@@ -29,9 +29,11 @@ SEEDS = 10  # episodes looked at, fewer if they are long
 PLACES = 160  # pairs of a position and a seat that are compared, over all episodes
 EPISODE_PLACES = 80  # of one episode, spread from its first step to its last
 DRAWS = 2  # of the secrets, at every place
+ANEW = 8  # times that a world is drawn, to see whether there are several
 WINDOWS = 24  # stretches followed in two worlds
 EPISODE_WINDOWS = 10  # of one episode
 WINDOW = 30  # steps of one
+FOLLOWED = 150  # steps that all of them have together, where games are that long
 STEPS = 400  # watched for private events, and on to the end of the episode
 EVERYBODY = 30  # steps of an episode after which one seat a step reads, in turn
 RECENT = 20  # private texts that are searched for at every step; all of them at every tenth
@@ -40,18 +42,32 @@ RECENT = 20  # private texts that are searched for at every step; all of them at
 def secrets_stay_hidden(subject: Subject) -> None:
     """Sampling again what is hidden from a player, at any step, changes nothing they see."""
     needs_secrets(subject)
-    game, changed, compared = subject.game, False, 0
+    game, compared = subject.game, 0
+    hidden: list[tuple[Any, int]] = []  # states and seats from which something is hidden
     for seed in range(SEEDS):
         states = states_of(subject, seed)
         seats = range(game.num_players)
         places = [(step, seat) for step in range(len(states)) for seat in seats]
         chosen = spread(places, EPISODE_PLACES, seed)
         for step, seat in chosen:
-            changed |= _redrawn_looks_the_same(subject, states[step], seat, (seed, step))
+            if _redrawn_looks_the_same(subject, states[step], seat, (seed, step)):
+                hidden.append((states[step], seat))
         compared += len(chosen)
-        if compared >= PLACES and changed:
+        if compared >= PLACES and hidden:
             break
-    require(changed, f"determinize() never changed anything in {seed + 1} games; is all in sight?")
+    require(
+        bool(hidden), f"determinize() never changed anything in {seed + 1} games; is all in sight?"
+    )
+    require(
+        any(_imagines_several(game, state, seat) for state, seat in spread(hidden, 20, 0)),
+        "determinize() gives one world whatever random numbers it is given: draw what is hidden "
+        "from all that it may be",
+    )
+
+
+def _imagines_several(game: Any, state: Any, seat: int) -> bool:
+    drawn = (game.determinize(state, seat, Rng(number)) for number in range(ANEW))
+    return len({game.state_key(world) for world in drawn}) > 1
 
 
 def needs_secrets(subject: Subject) -> None:
@@ -89,7 +105,10 @@ def _open_at(subject: Subject, state: Any) -> Episode:
 def _redrawn_looks_the_same(
     subject: Subject, state: Any, seat: int, where: tuple[int, int]
 ) -> bool:
-    """Compare one seat's sight of a state and of the same state with the secrets redrawn."""
+    """Compare one seat's sight of a state and of the same state with the secrets redrawn.
+
+    Returns whether the secrets were others.
+    """
     game, changed = subject.game, False
     key = game.state_key(state)
     one = sight(_open_at(subject, state), seat, array=subject.has_array_view)
@@ -158,7 +177,7 @@ def transcripts_keep_secrets(subject: Subject) -> None:
     "reveal" that they may see, which ends the comparison of a stretch.
     """
     needs_secrets(subject)
-    seats, followed = subject.game.num_players, 0
+    seats, followed, steps = subject.game.num_players, 0, 0
     for seed in range(SEEDS):
         for seat in range(min(seats, 4)):
             _openings_agree(subject, seed, seat)
@@ -166,9 +185,9 @@ def transcripts_keep_secrets(subject: Subject) -> None:
         starts = spread(range(len(states)), EPISODE_WINDOWS, seed)
         for number, step in enumerate(dict.fromkeys((0, *starts))):
             for seat in range(min(seats, 4)) if not number else ((seed + number) % seats,):
-                _follow(subject, states[step], seat, (seed, step))
+                steps += _follow(subject, states[step], seat, (seed, step))
                 followed += 1
-        if followed >= WINDOWS:
+        if followed >= WINDOWS and steps >= FOLLOWED:
             return
 
 
@@ -185,23 +204,24 @@ def _known_facts(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
     return [(e.kind, e.text, dict(e.data)) for e in episode.transcript(seat)]
 
 
-def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> None:
-    """Play one stretch in both worlds."""
+def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> int:
+    """Play one stretch in both worlds; returns how many steps were compared."""
     one = _open_at(subject, state)
-    other = _open_at(subject, subject.game.determinize(state, seat, Rng(where[0] + 5)))
+    drawn = Rng(1000 * where[0] + where[1] + 5)
+    other = _open_at(subject, subject.game.determinize(state, seat, drawn))
     rng, array = Rng(where[1] + 1), subject.has_array_view
-    for _ in range(WINDOW):
+    for number in range(WINDOW):
         if one.over or one.to_act != other.to_act:
-            return
+            return number
         actions = random_actions(one, rng)
         try:
             other.act(actions)
         except ValueError:
-            return  # the other's move was not legal in the other world
+            return number  # the other's move was not legal in the other world
         one.act(actions)
         shown = [e for step in (one.log[-1], other.log[-1]) for e in step]
         if any(e.kind == REVEALS and e.visible_to(seat) for e in shown) or one.over or other.over:
-            return
+            return number
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
         no_leak(
@@ -210,6 +230,7 @@ def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> 
             f"seed {where[0]}, step {where[1] + one.steps_played}: {{}} of player {seat} betrays a "
             "secret; if the step may show it, tell it by an event of kind 'reveal' (docs/hooks.md)",
         )
+    return WINDOW
 
 
 def private_events_stay_private(subject: Subject) -> None:

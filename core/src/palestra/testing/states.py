@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import random
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,53 @@ def clone_is_independent(subject: Subject) -> None:
                 game.state_key(state) == key,
                 f"seed {seed}, step {number}: a step on the clone changed the original",
             )
+
+
+def looking_changes_nothing(subject: Subject) -> None:
+    """Whoever asks what is seen, legal, written or imagined leaves the state as it was."""
+    game = subject.game
+    for seed in SEEDS:
+        episode = subject.episode(seed)
+        for number, _ in play_on(episode, Rng(seed), 12):
+            state = game.clone(episode.state)
+            kept = _all_of(game, state)
+            for name, look in _looks(subject, state):
+                try:
+                    look()
+                finally:
+                    changed = _all_of(game, state) != kept
+                    require(
+                        not changed,
+                        f"seed {seed}, step {number}: {name}() changes the state that it is given",
+                        f"{name}() changes the state that it is given",
+                    )
+
+
+def _all_of(game: Game[Any, Any], state: Any) -> tuple[bytes, str]:
+    """A state and its generator. Neither a key nor this has what a state only caches."""
+    return game.state_key(state), repr(getattr(state, "rng", ""))
+
+
+def _looks(subject: Subject, state: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What can be asked of a state, by the name of the method."""
+    game = subject.game
+    acting = game.to_act(state)
+    yield "to_act", lambda: game.to_act(state)
+    yield "outcome", lambda: game.outcome(state)
+    yield "scene", lambda: game.scene(state, None)
+    for seat in sorted({0, game.num_players - 1, *acting[:2]}):
+        for name in ("describe", "scene", "state_key", *("observe",) * subject.has_array_view):
+            yield name, partial(getattr(game, name), state, seat)
+        yield "determinize", partial(game.determinize, state, seat, Rng(3))
+    for seat in acting[:2]:
+        move = game.sample(game.clone(state), seat, Rng(3))
+        written = game.action_text(game.clone(state), seat, move)
+        yield "legal", partial(game.legal, state, seat)
+        yield "noop", partial(game.noop, state, seat)
+        yield "sample", partial(game.sample, state, seat, Rng(3))
+        yield "check", partial(game.check, state, seat, move)
+        yield "action_text", partial(game.action_text, state, seat, move)
+        yield "parse", partial(game.parse, state, seat, written)
 
 
 def forks_diverge(subject: Subject) -> None:
@@ -134,6 +183,17 @@ def seeds_decide(subject: Subject) -> None:
             "the same seed gives different episodes",
         )
     require(len(stories[0]) == len(stories[1]), "the same seed gave episodes of different length")
+    _seed_is_used(subject.game)
+
+
+def _seed_is_used(game: Game[Any, Any]) -> None:
+    """States that begin with other seeds have other generators, where `rng` is in the state."""
+    states = [game.initial_state(seed) for seed in (1, 2)]
+    keys = [repr(getattr(state, "rng", state)) for state in states]
+    require(
+        not hasattr(states[0], "rng") or keys[0] != keys[1],
+        "initial_state() makes no use of the seed: seeds 1 and 2 give the state the same generator",
+    )
 
 
 def _story(subject: Subject, disturbance: int) -> list[Any]:

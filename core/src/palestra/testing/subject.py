@@ -66,18 +66,31 @@ class Subject:
 
 
 def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
-    """A random legal action for everybody who is to act."""
+    """A random legal action for everybody who is to act; fails where somebody has none."""
+    for seat in episode.to_act if isinstance(episode.game, ArrayGame) else ():
+        require(
+            bool(episode.action_mask(seat).any()),
+            f"seed {episode.seed}, step {episode.steps_played}: player {seat} is to act and has no "
+            "legal move",
+            "somebody is to act and has no legal move",
+        )
     return {seat: episode.sample(seat, rng) for seat in episode.to_act}
 
 
 def play_on(
-    episode: Episode, rng: Rng, steps: int = MAX_STEPS
+    episode: Episode, rng: Rng, steps: int = MAX_STEPS, *, careful: bool = False
 ) -> Iterator[tuple[int, dict[int, Any]]]:
-    """Play random legal moves to the end; yields each step's number and actions, after it."""
+    """Play random legal moves to the end; yields each step's number and actions, after it.
+
+    Random moves end many games within a few steps. Whoever is `careful` looks, for the first
+    `CAREFUL` steps, whether their moves end the game, and if so, tries others.
+    """
     for number in range(steps):
         if episode.over:
             return
         actions = random_actions(episode, rng)
+        if careful and number < CAREFUL:
+            actions = _not_the_end(episode, rng, actions)
         episode.act(actions)
         somebody_looks(episode, number)
         yield number, actions
@@ -92,32 +105,25 @@ def somebody_looks(episode: Episode, number: int) -> None:
 def play_long(
     episode: Episode, rng: Rng, *, careful: bool = False
 ) -> Iterator[tuple[int, dict[int, Any]]]:
-    """Play random legal moves to the very end, however far it is; `careful` puts the end off.
-
-    Random moves end many games within a few steps. Whoever is careful looks, for the first
-    `CAREFUL` steps, whether their moves end the game, and if so, tries others.
-    """
-    for number in range(LONGEST):
-        if episode.over:
-            return
-        actions = random_actions(episode, rng)
-        if careful and number < CAREFUL:
-            actions = _not_the_end(episode, rng, actions)
-        episode.act(actions)
-        somebody_looks(episode, number)
-        yield number, actions
+    """Play as `play_on` does to the very end, however far it is."""
+    yield from play_on(episode, rng, LONGEST, careful=careful)
 
 
 def _not_the_end(episode: Episode, rng: Rng, actions: dict[int, Any]) -> dict[int, Any]:
-    """These moves, or others if they end the game and others do not: random ones, then none."""
+    """These moves, or others if they end the game: random ones, one seat's, then nobody's."""
     for _ in range(5):
         if not _ends(episode, actions):
             return actions
         actions = random_actions(episode, rng)
     idle = {seat: episode.noop(seat) for seat in episode.to_act}
-    if None in idle.values() or _ends(episode, idle):
+    if None in idle.values():
         return actions
-    return idle
+    for _ in range(3):
+        seat = rng.choice(sorted(idle))
+        some = {**idle, seat: episode.sample(seat, rng)}
+        if not _ends(episode, some):
+            return some
+    return actions if _ends(episode, idle) else idle
 
 
 def _ends(episode: Episode, actions: dict[int, Any]) -> bool:

@@ -297,8 +297,8 @@ class Wildfire(Walkers[WildfireState]):
         own, columns = state.cell[seat], config.columns
         if goal < 0:
             return STAY
-        if goal == own:
-            return DROP
+        if goal == own:  # who has dropped on water is over it with an empty tank
+            return DROP if state.loaded[seat] else STAY
         down, right = goal // columns - own // columns, goal % columns - own % columns
         if abs(down) >= abs(right):
             return SOUTH if down > 0 else NORTH

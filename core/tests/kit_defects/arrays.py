@@ -1,0 +1,104 @@
+"""Array games: indices, shapes, masks, spaces and scripts."""
+
+from __future__ import annotations
+
+from kit_defects import Defect
+
+TIC_TAC_TOE = "games/TicTacToe-v0"
+CONNECT_FOUR = "games/ConnectFour-v0"
+MATRIX = "games/MatrixGame-v0"
+
+DEFECTS = (
+    Defect(
+        TIC_TAC_TOE,
+        "elif state.turn == 8:",
+        "elif state.turn == 9:",
+        "ends_are_told",
+        "is to act and has no legal move",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "turn_to(state, 0)",
+        "turn_to(state, 2)",
+        "rules_stay_in_arrays",
+        "state.acting[seat] uses index 2 of 2 entries",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "str(action + 1)",
+        "str(action // 2)",
+        "masks_agree",
+        "0 is written '0' and read back as 1",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        '"".join(map(MARKS.__getitem__, state.board.tolist()))',
+        '"".join(map(MARKS.__getitem__, state.board.tolist())) + str(state.board.sort() or "")',
+        "looking_changes_nothing",
+        "describe() changes the state that it is given",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "centre = 4 if state.board[4] == 0 else -1",
+        "centre = 4",
+        "scripts_play_legal_moves",
+        "scripted_action() gives 4, which is not legal",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "obs[1, cell // 3, cell % 3] = state.board[cell] == 2 - seat",
+        "obs[1, cell // 3, cell % 3] = state.board[cell]",
+        "numbers_stay_in_space",
+        "is not in Box(0, 1, (2, 3, 3), int8)",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "pass_turn(state)",
+        "turn_to(state, 0)",
+        "seats_move_as_declared",
+        "seats [1] had no move in 3 games",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        'Channel("other", 1,',
+        'Channel("own", 1,',
+        "facts_are_true",
+        "observation_channels(0) has own more than once",
+    ),
+    Defect(
+        TIC_TAC_TOE,
+        "mask[cell] = state.board[cell] == 0",
+        "mask[cell - 1] = state.board[cell] == 0",
+        "rules_stay_in_arrays",
+        "mask[cell - 1] uses index -1, which counts from the end of 9 entries",
+    ),
+    Defect(
+        CONNECT_FOUR,
+        "return str(action + 1)",
+        "return str(action // 6)",
+        "masks_agree",
+        "is written '0' and read back as",
+    ),
+    Defect(
+        CONNECT_FOUR,
+        "obs[1, row, column] = state.board[row, column] == 2 - seat",
+        "obs[1, row, column + 1] = state.board[row, column] == 2 - seat",
+        "rules_stay_in_arrays",
+        "obs[1, row, column + 1] uses index 7 of 7 entries",
+    ),
+    Defect(
+        CONNECT_FOUR,
+        "return (2, self.rows, self.columns)",
+        "return (2, self.columns, self.rows)",
+        "rules_stay_in_arrays",
+        "obs[0, row, column] uses index 6 of 6 entries",
+    ),
+    Defect(
+        MATRIX,
+        "played: Annotated[NDArray[np.int32]",
+        "played: Annotated[NDArray[np.int8]",
+        "rules_stay_in_arrays",
+        "overflow encountered in scalar add",
+        {"rounds": 300},
+    ),
+)
