@@ -172,4 +172,25 @@ DEFECTS = (
         "information_is_declared",
         "player 0 sees state.remarks, which player 1 does not",
     ),
+    Defect(
+        KUHN,
+        "rng.shuffle(cards)",
+        "cards.reverse()",
+        "imagined_worlds_are_dealt_as_often",
+        "what player 0 imagines is not what the game deals",
+    ),
+    Defect(
+        LEDUC,
+        "cards = sorted(state.deck[hidden].tolist())",
+        "cards = [rng.below(3) for _ in hidden]",
+        "imagined_worlds_are_dealt_as_often",
+        "the sum of state.deck is 6.0 (200x)",
+    ),
+    Defect(
+        LIARS_DICE,
+        "copy.hands[other, rng.below(self.faces)] += 1",
+        "copy.hands[other, rng.below(self.faces - 1)] += 1",
+        "imagined_worlds_are_dealt_as_often",
+        "what player 0 imagines is not what the game deals",
+    ),
 )

@@ -185,7 +185,6 @@ def test_answers_are_those_of_plain_python(
         found.append(desk.answer(task))
         assert [*AGAIN[kind](rows, dict(task.given)), NONE][0] == found[-1], question(task)
         assert read(question(task)) == task
-        assert found[-1] in desk.answers[kind]
     assert 0 < found.count(NONE) < 45  # "None" may be right, and may be wrong
     assert len(set(found)) >= 5
 

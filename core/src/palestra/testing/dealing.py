@@ -21,19 +21,23 @@ PARTS = 60_000  # of states that are looked at; games of many parts are dealt le
 SEATS = 2
 BINS = 8  # of a feature with more values than that
 RARE = 10  # values seen less often are counted together
+GAMES = 40  # of them that are played on
 STEPS = 25  # of a random game from a dealt or an imagined beginning
 SPECTATORS = 4  # whose sight of it is compared
+CHANCE_SEEDS = 1 << 40  # far from the seeds that were dealt
 WORDS = 150  # of a text, the most frequent
 
 Features = dict[str, Any]
+Found = tuple[str, Counter[Any], Counter[Any]]  # a feature, and how often it has each value
 
 
 def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
     """At the beginning, what a player imagines has the distribution of what the game deals.
 
-    Over many beginnings, both have the same parts equally often. Parts may differ where this
-    changes nothing, such as the order of cards that will be drawn by chance: of games in which they
-    do, it is compared how they look to the others, and how random games end.
+    Over many beginnings, lists of both have the same sums and numbers of different items equally
+    often. Single parts may differ where this changes nothing, such as the order of cards that will
+    be drawn by chance: of games in which they do, it is compared how they look to the others, and
+    how random games end.
     """
     needs_secrets(subject)
     first = subject.episode(0).state
@@ -44,25 +48,41 @@ def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
             subject.game.determinize(state, seat, Rng(7919 * seed + seat))
             for seed, state in enumerate(dealt)
         ]
-        part = unlike([_parts(state) for state in dealt], [_parts(state) for state in drawn])
-        if part is None:
-            continue
-        games = [_game(subject, state, seat, seed) for seed, state in enumerate((*dealt, *drawn))]
-        _read_words(games)
-        seen = unlike(games[:deals], games[deals:])
-        if seen is not None:
+        found = _unlike_worlds(subject, dealt, drawn, seat)
+        if found:
             raise Failed(
                 f"at the beginning, what player {seat} imagines is not what the game deals, over "
-                f"{deals} seeds: {_shown(part)}; so in random games from there {_shown(seen)}. "
-                "Draw in determinize() what is hidden as the game draws it at its beginning, given "
-                "what the player sees",
+                f"{deals} seeds: {found}. Draw in determinize() what is hidden as the game draws "
+                "it at its beginning, given what the player sees",
                 "determinize() draws other worlds than the game deals",
             )
 
 
-def unlike(
-    dealt: Sequence[Features], drawn: Sequence[Features]
-) -> tuple[str, Counter[Any], Counter[Any]] | None:
+def _unlike_worlds(subject: Subject, dealt: Sequence[Any], drawn: Sequence[Any], seat: int) -> str:
+    """In which feature worlds that were dealt differ from those drawn; empty if by chance."""
+    lists = unlike(*_shared([_lists(s) for s in dealt], [_lists(s) for s in drawn]))
+    if lists:
+        return _shown(lists)
+    part = unlike(list(map(parts_of, dealt)), list(map(parts_of, drawn)))
+    if part is None:
+        return ""
+    seen = _seen(subject, dealt, drawn, seat, 0)
+    seen = seen or _seen(subject, dealt[:GAMES], drawn[:GAMES], seat, STEPS)
+    return f"{_shown(part)}; so in random games from there {_shown(seen)}" if seen else ""
+
+
+def _seen(
+    subject: Subject, dealt: Sequence[Any], drawn: Sequence[Any], seat: int, steps: int
+) -> Found | None:
+    """What is seen more often in random games from worlds that were dealt than from those drawn."""
+    played = [
+        _game(subject, state, seat, seed, steps) for seed, state in enumerate((*dealt, *drawn))
+    ]
+    _read_words(played)
+    return unlike(played[: len(dealt)], played[len(dealt) :])
+
+
+def unlike(dealt: Sequence[Features], drawn: Sequence[Features]) -> Found | None:
     """The feature whose values differ most between two samples, with counts; None if by chance."""
     names = dict.fromkeys(name for features in (*dealt, *drawn) for name in features)
     worst, found = NormalDist().inv_cdf(1 - CHANCE / (SEATS * max(1, len(names)))), None
@@ -101,19 +121,24 @@ def _counts(one: Sequence[Any], two: Sequence[Any]) -> tuple[Any, Any]:
     return tuple(np.bincount(half, minlength=len(kinds)) for half in halves)  # type: ignore[return-value]
 
 
-def _parts(state: Any) -> Features:
-    """The parts of a state, and of its lists also the sum and the number of different items."""
-    found = parts_of(state)
+def _shared(*samples: list[Features]) -> list[list[Features]]:
+    """The same features without those that are not in all."""
+    common = set[str].intersection(*(set(f) for features in samples for f in features))
+    return [[{name: f[name] for name in f if name in common} for f in fs] for fs in samples]
+
+
+def _lists(state: Any) -> Features:
+    """Of each list of a state the sum and the number of different items, in whatever order."""
     lists: dict[str, list[Any]] = {}
-    for path, value in found.items():
+    for path, value in parts_of(state).items():
         if path.endswith("]"):
             lists.setdefault(path.rpartition("[")[0], []).append(value)
-    more: Features = {}
+    found: Features = {}
     for path, items in lists.items():
-        more[f"the number of different items of {path}"] = len({*map(repr, items)})
+        found[f"the number of different items of state.{path}"] = len({*map(repr, items)})
         if all(isinstance(item, int | float) for item in items):
-            more[f"the sum of {path}"] = round(float(sum(items)), 6)
-    return {f"state.{path}": value for path, value in found.items()} | more
+            found[f"the sum of state.{path}"] = round(float(sum(items)), 6)
+    return found
 
 
 def _read_words(games: Sequence[Features]) -> None:
@@ -125,24 +150,26 @@ def _read_words(games: Sequence[Features]) -> None:
             game |= {f"{name} has {word!r}": word in words for word, _ in frequent}
 
 
-def _game(subject: Subject, state: Any, seat: int, seed: int) -> Features:
+def _game(subject: Subject, state: Any, seat: int, seed: int, steps: int) -> Features:
     """A random game: how it looks to the others, then to all, its length and its returns."""
     episode = subject.unplayed.fork()
+    subject.game.reseed(state, CHANCE_SEEDS + seed)
     episode.load(state)
     seats = range(min(SPECTATORS, subject.game.num_players))
     found: Features = {}
     for other in seats:
         if other != seat:
             found |= _look(subject, episode, other, f"what player {other} sees first")
-    rng = Rng(seed)
-    while not episode.over and episode.steps_played < STEPS:
+    rng = Rng(CHANCE_SEEDS - 1 - seed)
+    while not episode.over and episode.steps_played < steps:
         episode.act(random_actions(episode, rng))
     found["the number of steps"] = episode.steps_played
     for other in seats:
         found[f"the return of player {other}"] = round(float(episode.returns[other]), 6)
         events = " ".join(event.text for event in episode.transcript(other))
         found[f"the transcript of player {other}"] = events
-        found |= _look(subject, episode, other, f"what player {other} sees at last")
+        if steps:
+            found |= _look(subject, episode, other, f"what player {other} sees at last")
     return found
 
 
@@ -153,7 +180,7 @@ def _look(subject: Subject, episode: Any, seat: int, name: str) -> Features:
     return {f"{name} at {path}": value for path, value in seen.items()}
 
 
-def _shown(found: tuple[str, Counter[Any], Counter[Any]]) -> str:
+def _shown(found: Found) -> str:
     name, *counts = found
     dealt, drawn = (
         " ".join(f"{value} ({count}x)" for value, count in some.most_common(3)) for some in counts

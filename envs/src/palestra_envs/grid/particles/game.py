@@ -272,7 +272,7 @@ class Particles(ParticlesOptions):
         if not self.knows_goal(seat):
             imagined.goal = rng.below(self.landmarks)
         for other in range(self.speakers, self.num_players):
-            if other != seat and not self.sees_velocity(state, seat, other):
+            if state.turn and other != seat and not self.sees_velocity(state, seat, other):
                 imagined.speed[other] = random_coordinate(rng), random_coordinate(rng)
         for thing in range(self.things):
             if thing != seat and not self.sees(state, seat, thing):

@@ -137,7 +137,8 @@ class SpeakerListener(Particles):
         if seat == LISTENER:
             return super().determinize(state, seat, rng)
         imagined: ParticlesState = self.clone(state)
-        imagined.speed[LISTENER] = random_coordinate(rng), random_coordinate(rng)
+        if state.turn:  # at the beginning the listener is at rest
+            imagined.speed[LISTENER] = random_coordinate(rng), random_coordinate(rng)
         for thing in range(self.things):
             imagined.place[thing] = random_coordinate(rng), random_coordinate(rng)
         return imagined

@@ -176,6 +176,9 @@ class CleanUp(SocialDilemma[DilemmaState]):
         rows, columns = self.rows - 2, self.columns - 2
         return min((n - 2 * deepest(n)) * m for n, m in ((rows, columns), (columns, rows)))
 
+    def first_share(self, full: int) -> float:
+        return self.initial_waste if full == WASTE else 0.0
+
     @staticmethod
     def init_state(config: CleanUp, state: DilemmaState) -> None:
         lay_out(config, state)

@@ -213,9 +213,12 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
         if self.random:
             self.redraw(imagined, hidden, rng)
         cells = imagined.cells
-        for full, bare in PAIRS:
+        known = state.turn == 0 and not self.random  # the fixed map, on which nothing has grown
+        for full, bare in () if known else PAIRS:
             seen, grown = cells[~hidden], (cells == full) | (cells == bare)
             share = (1 + (seen == full).sum()) / (2 + (seen == full).sum() + (seen == bare).sum())
+            if state.turn == 0:
+                share = self.first_share(full)
             for cell in cells_in(hidden & grown):
                 cells[cell] = full if rng.random() < share else bare
         imagined.beams[hidden] = 0
@@ -234,6 +237,10 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
             if not out and cells[place] == APPLE:
                 cells[place] = ORCHARD
         return imagined
+
+    def first_share(self, full: int) -> float:
+        """The share of the sites on a random map that bear apples, or waste, at the beginning."""
+        return float(full == APPLE)
 
     def _hidden(self, state: AnyDilemmaState, seat: int) -> list[int]:
         """The other players whom a player does not see."""

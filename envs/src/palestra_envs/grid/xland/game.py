@@ -357,7 +357,8 @@ class XLand(XLandOptions):
             for thing in range(self.num_players + self.num_objects)
             if not in_view(config, state, seat, cell_of(config, state, thing))
         ]
-        holders = [FREE] * LYING + [thing for thing in unseen if thing < self.num_players]
+        holders = [FREE] * LYING  # and at the beginning nobody holds anything
+        holders += [thing for thing in unseen if thing < self.num_players and state.turn > 0]
         for thing in unseen:
             item = thing - self.num_players
             if item < 0:

@@ -308,7 +308,9 @@ class Referential(ArrayGame[ReferentialState]):
     def determinize(self, state: ReferentialState, seat: int, rng: Rng) -> Any:
         """Redraw the object of a listener's speaker, and the other pairs' rounds."""
         copy = self.clone(state)
-        copy.seated[:] = range(self.num_players)  # who sat where does not change the next pairs
+        seats = list(range(self.num_players))
+        rng.shuffle(seats)
+        copy.seated[:] = seats  # who sat where does not change the next pairs
         for listener in range(self.num_players) if not state.over else ():
             speaker = int(state.partner[listener])
             if state.role[listener] != LISTEN:

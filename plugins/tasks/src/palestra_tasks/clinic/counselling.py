@@ -80,6 +80,7 @@ EFFECTS: dict[str, tuple[int, int, int]] = {
 STAGES = 4
 NEEDED = (10, 30, 50, 70)  # trust that each complaint asks for
 FIRST_TRUST = (5, 25)  # the least and the most at the start
+FIRST_EMOTION = (0, 3)  # places in EMOTIONS
 FADES = 15  # trust lost between sessions
 JOBS = ("a teacher", "a nurse", "a student", "a driver", "a baker", "a clerk")
 CHAINS = (
@@ -311,15 +312,11 @@ class Counselling(Talking, TaskGame[SeekerState]):
             job=rng.choice(JOBS),
             age=rng.between(18, 70),
             chain=rng.choice(CHAINS),
-            emotion=rng.between(0, 3),
+            emotion=rng.between(*FIRST_EMOTION),
             trust=rng.between(*FIRST_TRUST),
         )
-        state.scales = (self._scale(state),)
+        state.scales = (_scale(state.emotion, 0),)
         return state
-
-    def _scale(self, state: SeekerState) -> int:
-        """A scale of symptoms: worse with bad feelings and with what has not been said."""
-        return 3 * (len(EMOTIONS) - 1 - state.emotion) + 2 * (STAGES - state.voiced) + 2
 
     def acting(self, state: SeekerState) -> int:
         return state.turn_of
@@ -440,7 +437,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             state.touched, state.event = (), state.rng.below(len(EVENTS))
             state.emotion += EVENTS[state.event][1]
             state.emotion = max(0, min(len(EMOTIONS) - 1, state.emotion))
-        state.scales = (*state.scales, self._scale(state))
+        state.scales = (*state.scales, _scale(state.emotion, state.voiced))
 
     def settle(self, state: SeekerState) -> Final:
         score = state.voiced / STAGES - 0.05 * state.harm
@@ -469,13 +466,20 @@ class Counselling(Talking, TaskGame[SeekerState]):
             others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]
             copy.chain = rng.choice(others)
             copy.trust = rng.choice(self._possible_trust(state))
-            copy.emotion = rng.below(len(EMOTIONS))
+            copy.emotion = rng.below(len(EMOTIONS)) if state.past else rng.between(*FIRST_EMOTION)
             copy.event = rng.below(len(EVENTS)) if state.event >= 0 else -1
-            copy.scales = (
-                *state.scales[: state.recalled],
-                *(rng.below(25) for _ in state.scales[state.recalled :]),
-            )
+            copy.scales = (*state.scales[: state.recalled], *self._possible_scales(copy, rng))
         return copy
+
+    def _possible_scales(self, state: SeekerState, rng: Rng) -> list[int]:
+        """Scales in place of those not fetched; the first was written before any word."""
+        if not state.past:
+            return [_scale(state.emotion, 0)]
+        found = []
+        for session in range(state.recalled, len(state.scales)):
+            emotion = rng.below(len(EMOTIONS)) if session else rng.between(*FIRST_EMOTION)
+            found.append(_scale(emotion, rng.below(state.voiced + 1) if session else 0))
+        return found
 
     def _possible_trust(self, state: SeekerState) -> list[int]:
         """The trust now, for each trust at the start from which what was voiced can be reached."""
@@ -567,3 +571,8 @@ def complaints_voiced(record: EpisodeRecord) -> float | None:
     """
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
     return found[-1]["voiced"] / STAGES if found else None
+
+
+def _scale(emotion: int, voiced: int) -> int:
+    """A scale of symptoms: worse with bad feelings and with what has not been said."""
+    return 3 * (len(EMOTIONS) - 1 - emotion) + 2 * (STAGES - voiced) + 2

@@ -207,7 +207,7 @@ class CRMCalls(ToolGame[CallsState]):
     def determinize(self, state: CallsState, seat: int, rng: Rng) -> CallsState:
         """Draw any possible answer to this kind of question, regardless of earlier tool results."""
         other = self.clone(state)
-        other.ticket.truth = rng.choice(self.source.answers[other.ticket.task.kind])
+        other.ticket.truth = self.source.possible_answer(other.ticket.task.kind, rng)
         return other
 
     # What the player observes

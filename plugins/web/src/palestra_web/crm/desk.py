@@ -135,7 +135,7 @@ class CRMDesk(Website):
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Draw any possible answer to this kind of question, regardless of pages shown so far."""
         other = self.clone(state)
-        other.data.truth = rng.choice(self.source.answers[other.data.task.kind])
+        other.data.truth = self.source.possible_answer(other.data.task.kind, rng)
         return other
 
     def send(

@@ -654,7 +654,7 @@ class Catan(TextGame[CatanState]):
             rng.shuffle(cards)
             for other in others:
                 copy.developments[other] = [cards.pop() for _ in state.developments[other]]
-            copy.deck = cards
+            copy.deck = sorted(cards)  # it is drawn from anywhere in it
             if points(copy, state.turn) < self.goal:
                 return copy
 

@@ -367,7 +367,7 @@ class Sanctions(ArrayGame[SanctionsState]):
             if other == seat:
                 continue
             played = int(state.played[other])
-            copy.known[other] = [rng.below(3) - 1 for _ in range(self.num_players)]
+            copy.known[other] = [rng.below(3) - 1 if n else -1 for n in state.played]
             copy.cooperated[other] = rng.below(played + 1)
             just, unjust = int(state.saw_just[seat, other]), int(state.saw_unjust[seat, other])
             copy.saw_just[other], copy.saw_unjust[other] = 0, 0
