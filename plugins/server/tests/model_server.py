@@ -1,4 +1,4 @@
-"""A model server for tests: OpenAI's chat completions, with what vLLM adds to them."""
+"""A model server for tests: OpenAI's endpoints, with what vLLM adds to them."""
 
 import json
 
@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 
 class ModelServer:
-    """Chat completions as vLLM answers them; `answer_to` makes the reply of a prompt.
+    """Chat completions and responses as vLLM answers them; `answer_to` makes the reply of a prompt.
 
     A prompt has a token for each word, a reply one for each letter. `requests` and `headers` are
     what came.
@@ -17,7 +17,38 @@ class ModelServer:
     def __init__(self, answer_to):
         self.answer_to = answer_to
         self.requests, self.headers = [], []
-        self.app = Starlette(routes=[Route("/v1/chat/completions", self.answer, methods=["POST"])])
+        self.app = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self.answer, methods=["POST"]),
+                Route("/v1/responses", self.respond, methods=["POST"]),
+                Route("/v1/models", self.models),
+                Route("/v1/models/{model:path}", self.models),
+            ]
+        )
+
+    async def models(self, request):
+        self.headers.append(dict(request.headers))
+        name = request.path_params.get("model", "")
+        found = [
+            {"id": model, "object": "model", "created": 1, "owned_by": "us"}
+            for model in ("m", "org/m")
+            if name in ("", model)
+        ]
+        if not found:
+            return JSONResponse({"detail": "Not Found"}, 404)
+        return JSONResponse(found[0] if name else {"object": "list", "data": found})
+
+    async def respond(self, request):
+        asked = await request.json()
+        self.requests.append(asked)
+        self.headers.append(dict(request.headers))
+        if asked["model"] == "none":
+            return JSONResponse({"detail": "Not Found"}, 404)
+        if asked["model"] == "broken":
+            return JSONResponse({"output": [{"type": "message", "content": "plain"}]})
+        given = asked["input"]
+        prompt = given if isinstance(given, str) else given[-1]["content"]
+        return JSONResponse(response(asked, prompt, self.answer_to(prompt)))
 
     async def answer(self, request):
         asked = await request.json()
@@ -63,6 +94,49 @@ class ModelServer:
         if asked.get("stream"):
             return Response(events(completion), media_type="text/event-stream")
         return JSONResponse(completion)
+
+
+def response(asked, prompt, reply):
+    """A response with reasoning and then the reply, or a call of the request's first tool."""
+    text = {"type": "output_text", "text": reply, "annotations": []}
+    if "message.output_text.logprobs" in asked.get("include", ()):
+        text["logprobs"] = [
+            {"token": letter, "logprob": -0.25 - place / 8, "bytes": [], "top_logprobs": []}
+            for place, letter in enumerate(reply)
+        ]
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "content": [text]}
+    if asked.get("tools"):
+        name = asked["tools"][0]["name"]
+        item = {"id": "fc_1", "type": "function_call", "call_id": "call_1"}
+        item |= {"name": name, "arguments": '{"square": 4}'}
+    thought = {"id": "rs_1", "type": "reasoning", "summary": []}
+    words = len(prompt.split())
+    cut = asked.get("max_output_tokens") == len(reply)
+    made = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "error": None,
+        "model": f"{asked['model']}-2026",
+        "output": [thought, {**item, "status": "completed"}],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": asked.get("tools", []),
+        "usage": {
+            "input_tokens": words,
+            "input_tokens_details": {"cached_tokens": 2},
+            "output_tokens": len(reply),
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": words + len(reply),
+        },
+    }
+    if asked.get("enable_response_messages"):
+        raw = {"type": "raw_message_tokens", "message": prompt, "tokens": list(range(words))}
+        made["input_messages"] = [raw]
+        made["output_messages"] = [{**raw, "message": reply, "tokens": list(map(ord, reply))}]
+    return made
 
 
 def events(completion):

@@ -438,7 +438,6 @@ PLACES = {
     ("leaving.py", "_seat_substitute", "make_agent"): CHECKED,
     ("match.py", "__init__", "open_game"): CHECKED,
     ("match.py", "_agent", "make_agent"): CHECKED,
-    ("dialects/mcp.py", "_game", "open_game"): "a plan of the journal",
     ("app.py", "lifespan", "create_own"): OPERATOR,
     ("command.py", "serve_command", "Path"): OPERATOR,
     ("command.py", "serve_command", "open"): "the browser, at this server",

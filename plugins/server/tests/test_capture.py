@@ -120,6 +120,110 @@ def test_streams_and_tool_calls_come_as_the_client_asked(served):
     seat.close(), made.close()
 
 
+def test_responses_are_on_record_as_completions_are(served):
+    url, server, model = served
+    made = Server(url)
+    match = made.create("games/MatrixGame-v0", [OPEN, OPEN], seed=2, options={"rounds": 2})
+    ada, bob = made.join(match, 0, "ada"), made.join(match, 1, "bob")
+    asked = len(model.requests)
+    talk = [
+        {"role": "user", "content": "Your move?"},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "nothing"},
+        {"role": "user", "content": "Then play 1"},
+    ]
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=ada.token, max_retries=0) as client:
+        ada.turn(20)
+        ask(client, "Think first: hm")
+        reply = client.responses.create(
+            model="m", instructions="Play.", input=talk, temperature=0.7, include=[]
+        )
+        assert reply.output_text == "1"
+        ada.answer(1)
+        bob.turn(20)
+        bob.answer(0)
+        ada.turn(20)
+        cut = client.responses.create(model="m", input="Now play cooperate", max_output_tokens=9)
+        assert cut.incomplete_details.reason == "max_output_tokens"
+        ada.answer(0)
+        bob.turn(20)
+        bob.answer(0)
+        ada.turn(20)
+    assert ada.token not in str(model.headers)
+    assert model.headers[-1]["authorization"] == f"Bearer {KEY}"
+    assert model.requests[asked + 1]["input"] == talk
+    record = record_for(url, ada)
+    first, second = (turn for turn in record.turns if turn.seat == 0)
+    assert (first.usage.calls, first.usage.tokens_in, first.usage.tokens_cached) == (2, 3 + 3, 4)
+    assert first.usage.tokens_out == 2 + 1
+    assert (first.model, first.sampling["temperature"]) == ("m-2026", 0.7)
+    assert first.tokens.prompt == (0, 1, 2)
+    assert (first.tokens.reply, first.tokens.finish) == ((ord("1"),), "end")
+    assert first.logprob == -0.25
+    _, told = first.sampling["exchanges"]
+    assert told["messages"] == [{"role": "system", "content": "Play."}, *talk]
+    assert told["reply"]["content"] == "1"
+    assert [item["type"] for item in told["reply"]["output"]] == ["reasoning", "message"]
+    assert (second.tokens.finish, len(second.tokens.reply)) == ("length", 9)
+    assert second.logprob == pytest.approx(sum(-0.25 - place / 8 for place in range(9)))
+    assert trace_seats(record, [0])
+    others = record_for(url, bob)
+    assert "Think first" not in repr(others)
+    assert "Then play 1" not in repr(others)
+    whole = server.match(match).record()
+    assert tuple(replay(whole).returns) == whole.returns
+    ada.close(), bob.close(), made.close()
+
+
+def test_responses_are_streamed_as_the_client_reads_them(served):
+    url, _, _ = served
+    made = Server(url)
+    seat = made.join(made.create("games/TicTacToe-v0", [OPEN, "first"], seed=1))
+    move = {"type": "function", "name": "move", "parameters": {"type": "object"}, "strict": False}
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=seat.token, max_retries=0) as client:
+        with client.responses.stream(model="m", input="say 4") as stream:
+            events = list(stream)
+            final = stream.get_final_response()
+        assert (final.output_text, final.usage.output_tokens) == ("4", 1)
+        assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == "4"
+        numbers = [event.sequence_number for event in events if "delta" not in event.type]
+        assert numbers == sorted(set(numbers))
+        assert events[-1].type == "response.completed"
+        whole = client.responses.create(model="m", input="say 4")
+        assert final.output[1].content[0].text == whole.output[1].content[0].text
+        with client.responses.create(model="m", input="act", tools=[move], stream=True) as stream:
+            told = [event for event in stream if "function_call_arguments" in event.type]
+        assert (told[0].delta, told[1].arguments) == ('{"square": 4}', '{"square": 4}')
+        with client.responses.create(
+            model="m", input="say four", max_output_tokens=4, stream=True
+        ) as stream:
+            assert [event.type for event in stream][-1] == "response.incomplete"
+    seat.close(), made.close()
+
+
+def test_models_are_listed_for_who_has_a_seat(served):
+    url, _, model = served
+    made = Server(url)
+    seat = made.join(made.create("games/TicTacToe-v0", [OPEN, "first"], seed=1))
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=seat.token, max_retries=0) as client:
+        assert [listed.id for listed in client.models.list()] == ["m", "org/m"]
+        assert client.models.retrieve("org/m").id == "org/m"
+        assert model.headers[-1]["authorization"] == f"Bearer {KEY}"
+        with pytest.raises(openai.NotFoundError, match=r"with status 404.*Not Found"):
+            client.models.retrieve("other")
+    seen, bearer = len(model.headers), {"Authorization": f"Bearer {seat.token}"}
+    for name in ("%2E%2E", "%2E%2E%2Fresponses", "m%2F%2E%2E%2F%2E%2E%2Ffiles", "m%2F"):
+        answer = httpx.get(f"{url}/v1/models/{name}", headers=bearer)
+        assert "no model" in answer.json()["error"]["message"]
+    assert len(model.headers) == seen, "the operator's key goes to no other address"
+    with (
+        openai.OpenAI(base_url=f"{url}/v1", api_key="guess", max_retries=0) as stranger,
+        pytest.raises(openai.AuthenticationError, match="opens no seat"),
+    ):
+        stranger.models.list()
+    seat.close(), made.close()
+
+
 def test_what_goes_wrong_is_said_as_the_client_expects(served):
     url, server, _ = served
     made = Server(url)
@@ -138,6 +242,14 @@ def test_what_goes_wrong_is_said_as_the_client_expects(served):
             ask_model(model="broken")
         with pytest.raises(openai.BadRequestError, match="n is 1"):
             ask(client, "x", n=2)
+        respond = partial(client.responses.create, input="x")
+        with pytest.raises(openai.NotFoundError, match=r"/responses with status 404: .*Not Found"):
+            respond(model="none")
+        with pytest.raises(openai.InternalServerError, match="cannot be read"):
+            respond(model="broken")
+        for kept in ({"previous_response_id": "resp_1"}, {"background": True}):
+            with pytest.raises(openai.BadRequestError, match="send the whole conversation"):
+                respond(model="m", **kept)
         with pytest.raises(openai.APIStatusError, match="at most 1000000 bytes"):
             ask(client, "x" * 1_100_000)
         seat.resign()

@@ -1,7 +1,7 @@
 """The capturing endpoint between a hostile model server and a hostile client.
 
-Every wrong value in every field of a completion and of a request: the client gets a completion or
-one line, no request is the server's own failure, and the match is played and recorded to its end.
+Every wrong value in every field of a reply and of a request: the client gets a reply or one line,
+no request is the server's own failure, and the match is played and recorded to its end.
 """
 
 import json
@@ -34,13 +34,67 @@ ASKED = {
     "exchanges": 1,
 }
 
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "status": "completed",
+    "incomplete_details": {"reason": None},
+    "model": "served",
+    "output": [
+        {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": "bet",
+                    "annotations": [],
+                    "logprobs": [{"token": "bet", "logprob": -0.5}],
+                },
+                {"type": "refusal", "refusal": "no"},
+            ],
+        },
+        {"id": "fc_1", "type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+    ],
+    "usage": {
+        "input_tokens": 12,
+        "input_tokens_details": {"cached_tokens": 2},
+        "output_tokens": 3,
+    },
+    "input_messages": [{"type": "raw_message_tokens", "message": "x", "tokens": [1, 2]}],
+    "output_messages": [{"type": "raw_message_tokens", "message": "bet", "tokens": [1]}],
+}
+INPUT = {
+    "model": "m",
+    "instructions": "Play.",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+        {"type": "function_call_output", "call_id": "1", "output": "x"},
+    ],
+    "include": ["message.output_text.logprobs"],
+    "stream": True,
+    "messages": 1,
+    "background": False,
+    "previous_response_id": None,
+    "reasoning": {"effort": "low"},
+    "tools": [{"type": "function", "name": "f", "parameters": {}}],
+}
+ENDPOINTS = pytest.mark.parametrize(
+    ("path", "sound", "request_"),
+    [("/chat/completions", SOUND, ASKED), ("/responses", RESPONSE, INPUT)],
+    ids=["completions", "responses"],
+)
+
 
 class Upstream:
     """A model server that answers the same bytes to all."""
 
     def __init__(self):
         self.body, self.status = b"", 200
-        self.app = Starlette(routes=[Route("/v1/chat/completions", self.answer, methods=["POST"])])
+        paths = ("/v1/chat/completions", "/v1/responses")
+        self.app = Starlette(routes=[Route(path, self.answer, methods=["POST"]) for path in paths])
 
     async def answer(self, request):
         return Response(self.body, self.status, media_type="application/json")
@@ -70,8 +124,8 @@ class Seat:
             timeout=60,
         )
 
-    def ask(self, body):
-        return self.http.post("/chat/completions", content=body)
+    def ask(self, path, body):
+        return self.http.post(path, content=body)
 
     def move(self):
         self.seat.turn(20)
@@ -111,48 +165,70 @@ def check_record(server, match):
             assert 0 <= number < 2**31
 
 
-def test_no_answer_of_a_model_server_breaks_a_match(served):
+@ENDPOINTS
+def test_no_answer_of_a_model_server_breaks_a_match(served, path, sound, request_):
     url, server, model = served
     seat = Seat(url)
     taken = 0
-    for path in places(SOUND):
+    plain = {name: value for name, value in request_.items() if name != "stream_options"}
+    for place in places(sound):
         for value in VALUES:
-            model.body = broken(path, value)
-            for stream in (False, True) if "message" in path else (False,):
-                body = {"model": "m", "messages": [], "stream": stream}
-                answer = seat.ask(json.dumps(body).encode())
-                assert answer.status_code in (200, 502), (path, value[:80], answer.text[:500])
-                if answer.status_code == 502:
-                    assert one_line(answer), (path, value[:80])
-                taken += answer.status_code == 200
+            model.body = broken(place, value, sound)
+            stream = bool({"message", "output"} & {*place})
+            answer = seat.ask(path, json.dumps({**plain, "stream": stream}).encode())
+            assert answer.status_code in (200, 502), (place, value[:80], answer.text[:500])
+            if answer.status_code == 502:
+                assert one_line(answer), (place, value[:80])
+            taken += answer.status_code == 200
         seat.move()
     assert taken
     seat.end()
     check_record(server, seat.match)
 
 
-def test_no_answer_that_is_cut_breaks_a_match(served):
+@ENDPOINTS
+def test_no_answer_that_is_cut_breaks_a_match(served, path, sound, request_):
     url, server, model = served
-    seat, whole = Seat(url), json.dumps(SOUND).encode()
+    seat, whole = Seat(url), json.dumps(sound).encode()
     for length in range(len(whole)):
         model.body = whole[:length]
-        answer = seat.ask(b'{"model": "m", "messages": []}')
+        answer = seat.ask(path, b'{"model": "m", "messages": [], "input": "x"}')
         assert answer.status_code == 502
         assert one_line(answer)
     seat.end()
     check_record(server, seat.match)
 
 
-def test_no_request_breaks_a_match(served):
+@ENDPOINTS
+def test_no_request_breaks_a_match(served, path, sound, request_):
     url, server, model = served
-    model.body = json.dumps(SOUND).encode()
+    model.body = json.dumps(sound).encode()
     seat = Seat(url)
-    for path in places(ASKED):
+    for place in places(request_):
         for value in VALUES:
-            answer = seat.ask(broken(path, value, ASKED))
-            assert answer.status_code < 500, (path, value[:80], answer.text[:500])
+            answer = seat.ask(path, broken(place, value, request_))
+            assert answer.status_code < 500, (place, value[:80], answer.text[:500])
             if answer.status_code != 200:
-                assert one_line(answer), (path, value[:80])
+                assert one_line(answer), (place, value[:80])
         seat.move()
+    seat.end()
+    check_record(server, seat.match)
+
+
+@pytest.mark.parametrize("status", [204, 302, 400, 404, 429, 500, 503])
+def test_every_error_of_a_model_server_comes_in_one_form(served, status):
+    url, server, model = served
+    seat = Seat(url)
+    model.status = status
+    try:
+        for body in (b"", b"<html>\n\x1b[2J", b'{"detail": "Not Found"}', b'{"error": "x"}', b"[]"):
+            model.body = b"" if status == 204 else body
+            for path in ("/chat/completions", "/responses"):
+                answer = seat.ask(path, b'{"model": "m", "messages": [], "input": "x"}')
+                assert answer.status_code == (status if status >= 400 else 502)
+                assert f"answered {path} with status {status}" in answer.json()["error"]["message"]
+                assert one_line(answer)
+    finally:
+        model.status = 200
     seat.end()
     check_record(server, seat.match)

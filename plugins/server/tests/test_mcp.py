@@ -57,12 +57,16 @@ def test_clients_without_sessions_name_their_seats_by_token_and_talk(served):
 
     async def talk():
         async with mcp_client(url) as client:
-            assert "say" in {tool.name for tool in (await client.list_tools()).tools}
             tokens = []
             for seat in (0, 1):
                 text, view = await mcp_call(client, "join", match=match, seat=seat)
                 assert view["token"] in text
                 tokens.append(view["token"])
+                rules, _ = await mcp_call(client, "rules", token=view["token"])
+                assert rules == view["rules"]
+            assert "say" in await names(client)
+            with pytest.raises(MCPError, match="call a tool with your seat's token"):
+                await client.read_resource("palestra://rules")
             due = 0 if (await mcp_call(client, "look", token=tokens[0]))[1]["your_turn"] else 1
         async with (
             mcp_client(url, tokens[due]) as speaker,
@@ -89,6 +93,46 @@ def test_clients_without_sessions_name_their_seats_by_token_and_talk(served):
     assert step.actions[due].text == line
 
 
+async def names(client):
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_tools_that_are_listed_before_any_match_is_open_include_speech(tmp_path, mode):
+    async def listed(url):
+        async with mcp_client(url, mode=mode) as client:
+            before = await names(client)
+            made = Server(url)
+            match = made.create("text/Negotiation-v0", [OPEN, "random"], seed=5)
+            _, view = await mcp_call(client, "join", match=match)
+            after = await names(client)
+            said = "<think>I offer</think> half"
+            await mcp_call(client, "say", text=said, wait=0, token=view["token"])
+            made.close()
+            return before, after, match, said
+
+    with serving(tmp_path, dialects=[McpDialect]) as (url, server):
+        before, after, match, said = asyncio.run(listed(url))
+        step = next(iter(server.match(match).episode.history()))
+        assert before == after == {"join", "rules", "look", "legal", "move", "say"}
+        assert said in {getattr(action, "text", None) for action in step.actions.values()}
+
+
+def test_speech_that_needs_further_words_is_no_tool(served):
+    url, _ = served
+    made = Server(url)
+    seat = made.join(made.create("tasks/Counselling-v0", [OPEN], seed=1))
+
+    async def listed():
+        async with mcp_client(url, seat.token) as client:
+            with pytest.raises(RuntimeError, match="use move"):
+                await mcp_call(client, "say", text="hello")
+            return await names(client)
+
+    assert "say" not in asyncio.run(listed())
+    seat.close(), made.close()
+
+
 def test_a_game_without_speech_has_no_tool_for_it(served):
     url, _ = served
     made = Server(url)
@@ -104,7 +148,7 @@ def test_a_game_without_speech_has_no_tool_for_it(served):
             return {tool.name: tool.input_schema for tool in listed}
 
     listed = asyncio.run(tools())
-    assert set(listed) == {"join", "look", "legal", "move"}
+    assert set(listed) == {"join", "rules", "look", "legal", "move"}
     assert listed["move"]["required"] == ["text"]
     seat.close(), made.close()
 

@@ -29,7 +29,7 @@ from palestra_server.refused import RequestRefused
 from palestra_server.security import LOOPBACK, Guard
 from palestra_server.server import MatchServer, SeatKey
 from palestra_server.socket import SocketSession
-from palestra_server.spaces import write_space
+from palestra_server.spaces import fields_of_speech, write_space
 
 log = logging.getLogger("palestra.server")
 MOST_BYTES = 1_000_000  # of one request
@@ -221,10 +221,12 @@ def _seat_response(server: MatchServer, request: Request, key: SeatKey) -> Respo
 async def _spaces(server: MatchServer, request: Request) -> Response:
     key = server.seat(bearer(request))
     game = server.match(key.match).game
-    if not game.has_numbers:
-        return Reply({"observation": None, "action": None})
-    observed, acted = game.observation_space(key.seat), game.action_space(key.seat)
-    return Reply({"observation": write_space(observed), "action": write_space(acted)})
+    speech = fields_of_speech(game)
+    spaces: dict[str, Any] = {"observation": None, "action": None, "speech": speech}
+    if game.has_numbers:
+        spaces["observation"] = write_space(game.observation_space(key.seat))
+        spaces["action"] = write_space(game.action_space(key.seat))
+    return Reply(spaces)
 
 
 async def _record(server: MatchServer, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as JSON, so that a client needs no copy of the game."""
+"""Gymnasium's spaces and speech as JSON, so that a client needs no copy of the game."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from palestra import InvalidOption
+from palestra.kernel.actions import TextAction
+from palestra.kernel.game import Game
 
 
 def write_space(space: spaces.Space[Any] | None) -> dict[str, Any] | None:
@@ -65,3 +67,15 @@ def read_space(data: Any) -> Any:
 def _bound(value: Any, shape: list[int], dtype: Any) -> Any:
     values = np.array(value if isinstance(value, list) else [value], dtype=float).astype(dtype)
     return np.broadcast_to(values, shape) if values.size == 1 else values.reshape(shape)
+
+
+def fields_of_speech(game: Game[Any, Any]) -> list[str] | None:
+    """The fields of a game's speech: `text`, and `to` where one player may be told alone.
+
+    Speech is the typed action `Say`. None where nobody speaks, or speech needs further fields.
+    """
+    kinds: tuple[type[TextAction], ...] = getattr(game, "action_types", ())
+    for kind in kinds:
+        if kind.__name__ == "Say" and set(kind.__struct_fields__) <= {"text", "to"}:
+            return list(kind.__struct_fields__)
+    return None

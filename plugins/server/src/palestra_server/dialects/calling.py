@@ -51,6 +51,12 @@ class Caller:
         told = await self._call("POST", "/seat/move", token, content=msgspec.json.encode(move))
         return msgspec.json.decode(told, type=SeatView)
 
+    async def speech(self, token: str) -> list[str] | None:
+        """The fields of speech in a seat's game; None where nobody speaks."""
+        told = await self._call("GET", "/seat/spaces", token)
+        fields: list[str] | None = msgspec.json.decode(told)["speech"]
+        return fields
+
     async def _call(self, method: str, path: str, token: str = "", **more: Any) -> bytes:
         headers = {"content-type": "application/json"}
         if token:

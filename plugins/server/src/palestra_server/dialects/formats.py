@@ -1,0 +1,60 @@
+"""How OpenAI's endpoints write requests and replies, as the capture forwards and records them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+from palestra import Usage
+from palestra.agents.models import Tokens
+
+from palestra_server.capture import Exchange
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An endpoint's requests and replies.
+
+    path: where it is under the base URL. check: raises `RequestRefused` for a request that cannot
+    be recorded. with_tokens: the request that asks for token ids too. exchange: what is recorded of
+    a request and the bytes of its reply, which took so many seconds; raises
+    `msgspec.DecodeError`. as_stream: the reply to a request, as the events of a streamed one.
+    """
+
+    path: str
+    check: Callable[[dict[str, Any]], None]
+    with_tokens: Callable[[dict[str, Any]], dict[str, Any]]
+    exchange: Callable[[dict[str, Any], bytes, float], Exchange]
+    as_stream: Callable[[dict[str, Any], bytes], bytes]
+
+
+def used(
+    tokens_in: int | None, tokens_out: int | None, tokens_cached: int | None, *, seconds: float
+) -> Usage:
+    """The usage of one request, whose counts may be missing."""
+    return Usage(
+        tokens_in=tokens_in or 0,
+        tokens_out=tokens_out or 0,
+        tokens_cached=tokens_cached or 0,
+        calls=1,
+        seconds=seconds,
+    )
+
+
+def ids_with(
+    prompt: list[int] | None,
+    reply: list[int] | None,
+    logprobs: tuple[float, ...] | None,
+    *,
+    finish: str,
+) -> Tokens | None:
+    """The exact tokens of an exchange; None unless ids and log-probabilities are all there."""
+    if prompt is None or reply is None or logprobs is None or len(reply) != len(logprobs):
+        return None
+    return Tokens(tuple(prompt), tuple(reply), logprobs, finish=finish)
