@@ -61,6 +61,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.endings import number_text
 from palestra.grids.compass import EAST, MOVES, NORTH, SOUTH, STAY, WEST
 from palestra.grids.windows import FAR, in_sight
 from palestra.grids.words import quantity, where
@@ -415,7 +416,7 @@ class Foraging(ArrayGame[ForagingState]):
         ]
 
     def determinize(self, state: ForagingState, seat: int, rng: Rng) -> ForagingState:
-        """Move every food and player out of sight to another cell out of sight, of another level.
+        """Draw the players and the food out of sight, and what others have taken and earned.
 
         The result fits what the player sees now, including the possible levels of food in sight, as
         if they remembered nothing. If a hundred draws find nothing that fits, the state stays
@@ -441,23 +442,42 @@ class Foraging(ArrayGame[ForagingState]):
         if any(not low <= level <= high for _, _, level in seen):
             return None
         self._clear(imagined)
-        imagined.laid_out -= sum(level for _, _, level in self.foods(state))
+        imagined.laid_out = 0
         for count, food in enumerate(seen):
             lay_out(imagined, count, *food)
         inside = [(r, c) for r, c in unseen if 0 < r < self.rows - 1 and 0 < c < self.columns - 1]
-        for count in range(len(seen), len(self.foods(state))):
+        left = rng.between(max(1, len(seen)), self.max_food) if state.turn else self.max_food
+        for count in range(len(seen), left):
             cell = self._find_room(imagined, inside, rng)
             if cell is None:
-                return None
+                break
             lay_out(imagined, count, *cell, rng.between(low, high))
-        taken = {(row, column) for row, column, _ in self.foods(imagined)}
-        free = [cell for cell in unseen if cell not in taken]
+        if not self.foods(imagined) and not state.over:
+            return None
+        taken = [rng.between(low, high) for _ in range(left, self.max_food)]
+        self._imagine_taken(imagined, seat, taken, rng)
+        covered = {(row, column) for row, column, _ in self.foods(imagined)}
+        free = [cell for cell in unseen if cell not in covered]
         if len(free) < len(hidden):
             return None
         for other in hidden:
             at = rng.below(len(free))
             imagined.row[other], imagined.column[other] = free.pop(at)
         return imagined
+
+    def _imagine_taken(
+        self, imagined: ForagingState, seat: int, taken: Sequence[int], rng: Rng
+    ) -> None:
+        """Let players drawn at random have earned the food of these levels; one's own pay stays."""
+        imagined.laid_out += sum(taken)
+        others = [other for other in range(self.num_players) if other != seat]
+        for other in others:
+            imagined.earned[other] = 0
+        for level in taken:
+            eater = rng.below(self.num_players)
+            if eater != seat:
+                share = 1 / imagined.laid_out if self.normalize_reward else imagined.level[eater]
+                imagined.earned[eater] += level * share
 
     def _find_room(
         self, state: ForagingState, cells: Sequence[tuple[int, int]], rng: Rng
@@ -572,6 +592,9 @@ class Foraging(ArrayGame[ForagingState]):
             learned = (
                 "" if self.perfect_information else self._news_text(before, actions, after, seat)
             )
+            gain = float(after.earned[seat] - before.earned[seat])
+            if gain > 0 and self.normalize_reward and not self.perfect_information:
+                learned = f"{learned} You are paid {number_text(gain)}.".strip()
             if learned:
                 events.append(Event("reveal", learned, {"player": seat}, only(seat)))
         return events
