@@ -68,6 +68,7 @@ from palestra_envs.grid.social_dilemmas.rules import (
     WALL,
     WALLS,
     WASTE,
+    is_free,
     player_at,
 )
 
@@ -222,14 +223,19 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
             for cell in cells_in(hidden & grown):
                 cells[cell] = full if rng.random() < share else bare
         imagined.beams[hidden] = 0
+        away = self._hidden(state, seat)
+        for other in away:
+            imagined.row[other], imagined.column[other] = FAR, FAR
         free = cells_in(hidden & (cells != WALL))
+        if state.turn == 0:
+            free = [cell for cell in free if is_free(self.config, imagined, *cell)]
         for other in range(self.num_players):
             if other != seat:
                 imagined.earned[other] = rng.below(int(state.turn) // 2 + 1)
                 imagined.ate[other] = imagined.cleaned[other] = 0
                 imagined.hit[other] &= 1 << seat
-        for other in self._hidden(state, seat):
-            out = self.time_out > 0 and (not free or rng.below(2) == 0)
+        for other in away:
+            out = self.time_out > 0 and (not free or (state.turn > 0 and rng.below(2) == 0))
             imagined.absent[other] = rng.between(1, self.time_out) if out else 0
             place = (FAR, FAR) if out else free.pop(rng.below(len(free)))
             imagined.row[other], imagined.column[other] = place
