@@ -60,7 +60,7 @@ DEFECTS = (
     Defect(
         NEGOTIATION,
         'f"Turn {state.turn} of {self.max_turns}."',
-        'f"Turn {state.turn} of {self.max_turns}. {id(state)}"',
+        "f\"Turn {state.turn} of {self.max_turns}. {__import__('uuid').uuid4()}\"",
         "seeds_decide",
         "the same seed and moves gave two different episodes, from step 0 on",
     ),

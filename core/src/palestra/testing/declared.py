@@ -20,6 +20,7 @@ from palestra.testing.subject import (
 )
 
 SEEDS = 3
+GAMES = 30  # looked through for a seat that has not moved yet
 STEPS = 60  # of an episode
 LOOKS = 6  # positions of an episode in which parts of the state are exchanged
 PARTS = 16  # of a position that are
@@ -63,7 +64,9 @@ def _other(one: Episode, two: Episode) -> str:
 def seats_move_as_declared(subject: Subject) -> None:
     """One seat at a time, or several at once, as `order` says; every seat moves in some game."""
     game, moved, most = subject.game, set[int](), 0
-    for seed in range(SEEDS):
+    for seed in range(GAMES):
+        if seed >= SEEDS and len(moved) == game.num_players:
+            break
         for number, actions in play_long(subject.episode(seed), Rng(seed), careful=True):
             moved, most = moved | set(actions), max(most, len(actions))
             require(
@@ -74,7 +77,7 @@ def seats_move_as_declared(subject: Subject) -> None:
             if number >= 10 * STEPS:
                 break
     idle = sorted({*range(game.num_players)} - moved)
-    require(not idle, f"seats {idle} had no move in {SEEDS} games; are there {game.num_players}?")
+    require(not idle, f"seats {idle} had no move in {GAMES} games; are there {game.num_players}?")
     require(
         most > 1 or game.num_players == 1 or game.order != "simultaneous",
         "`order` is 'simultaneous', and one seat moves at a time; declare 'sequential'",
