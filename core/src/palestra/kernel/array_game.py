@@ -405,7 +405,10 @@ def _config_class(game: type, numbers: Mapping[str, Any]) -> Any:
 def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """A structured dtype laid out as C would, whose elements have their fields as attributes."""
     rules.FieldRecord.learn([field[0] for field in fields])
-    return np.dtype((rules.FieldRecord, np.dtype(list(fields), align=True)))
+    shaped = [
+        (n, kind, *((s,) if isinstance(s, int) else s for s in shape)) for n, kind, *shape in fields
+    ]
+    return np.dtype((rules.FieldRecord, np.dtype(shaped, align=True)))
 
 
 def action_number(action: object) -> int | None:

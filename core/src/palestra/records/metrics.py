@@ -154,7 +154,7 @@ class Measures:
         for name in sorted(self.samples, key=_natural_key):
             sample = self.samples[name]
             mean, low, high = self.interval(name, confidence)
-            between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: one episode
+            between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: all alike
             spec = metric_of(name)
             unit = spec.unit if spec else ""
             rows.append((name, f"{mean:.4g}", between, unit, str(sample.count)))

@@ -668,7 +668,8 @@ class Foraging(ArrayGame[ForagingState]):
             shaded=frozenset(shaded),
         )
         full = self.payoff_bounds[1]
-        seats = range(self.num_players) if seat is None else (seat,)
+        own = None if self.perfect_information else seat
+        seats = range(self.num_players) if own is None else (own,)
         earned = state.earned.tolist()
         bars = [Bar(self.players[p], earned[p], full, p) for p in seats]
         return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, bars=tuple(bars))

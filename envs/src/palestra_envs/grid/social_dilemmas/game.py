@@ -228,7 +228,8 @@ class SocialDilemma(DilemmaOptions[AnyDilemmaState]):
             imagined.row[other], imagined.column[other] = FAR, FAR
         free = cells_in(hidden & (cells != WALL))
         if state.turn == 0:
-            free = [cell for cell in free if is_free(self.config, imagined, *cell)]
+            starts = [cell for cell in free if is_free(self.config, imagined, *cell)]
+            free = starts if len(starts) >= len(away) else free
         for other in range(self.num_players):
             if other != seat:
                 imagined.earned[other] = rng.below(int(state.turn) // 2 + 1)
