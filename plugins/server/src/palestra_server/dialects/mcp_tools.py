@@ -126,12 +126,16 @@ class SeatTools:
     """The protocol's server over the routes of a match server.
 
     asker: who sent the request of a context. refuse: counts a refusal that no route has counted.
+    open_match: opens a match for who joins any, if none has a free seat; returns its name.
     """
 
     def __init__(
-        self, asker: Callable[[Any], Asker], refuse: Callable[[Exception], None] = lambda _: None
+        self,
+        asker: Callable[[Any], Asker],
+        refuse: Callable[[Exception], None] = lambda _: None,
+        open_match: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        self._asker, self._count_refusal = asker, refuse
+        self._asker, self._count_refusal, self._open_match = asker, refuse, open_match
         self._joined: OrderedDict[str, str] = OrderedDict()  # the token of a session's seat
         self._tools: dict[str, tuple[Any, Callable[[Asker, Any], Awaitable[Shown]]]] = {
             "join": (JoinTool, self._join),
@@ -267,6 +271,8 @@ class SeatTools:
         for listed in await asker.server.matches():
             if listed["free"]:
                 return str(listed["match"])
+        if self._open_match is not None:
+            return await self._open_match()
         raise InvalidOption("no public match has a free seat; name a match, or make one first")
 
     async def _may_speak(self, asker: Asker) -> bool:
