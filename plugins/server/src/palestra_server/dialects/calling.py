@@ -56,6 +56,9 @@ class Caller:
         told = await self._call("POST", "/seat/move", token, content=msgspec.json.encode(move))
         return msgspec.json.decode(told, type=SeatView)
 
+    async def reclaim(self, token: str) -> None:
+        await self._call("POST", "/seat/reclaim", token)
+
     async def speech(self, token: str) -> list[str] | None:
         """The fields of speech in a seat's game; None where nobody speaks."""
         told = await self._call("GET", "/seat/spaces", token)

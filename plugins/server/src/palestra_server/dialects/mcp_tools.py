@@ -92,6 +92,12 @@ class MoveTool(msgspec.Struct, forbid_unknown_fields=True):
     token: Token = ""
 
 
+class ReclaimTool(msgspec.Struct, forbid_unknown_fields=True):
+    """Take your seat back from a substitute, which plays after your silence or illegal answers."""
+
+    token: Token = ""
+
+
 class SayTool(msgspec.Struct, forbid_unknown_fields=True):
     """Say something to other players, in a game with speech; it is your answer to this turn."""
 
@@ -144,6 +150,7 @@ class SeatTools:
             "legal": (LegalTool, self._legal),
             "move": (MoveTool, self._move),
             "say": (SayTool, self._say),
+            "reclaim": (ReclaimTool, self._reclaim),
         }
         self.protocol: Server[Any] = Server(
             "palestra",
@@ -244,6 +251,11 @@ class SeatTools:
             raise InvalidOption("everybody hears what is said in this game; leave 'to' out")
         said = repr(Say(asked.text, asked.to))
         return await self._answer(asker, token, Move(text=said), asked.wait)
+
+    async def _reclaim(self, asker: Asker, asked: ReclaimTool) -> Shown:
+        token = self._token(asker, asked.token)
+        await asker.server.reclaim(token)
+        return _shown(await asker.server.look(token))
 
     async def _answer(self, asker: Asker, token: str, move: Move, wait: float) -> Shown:
         read = (await asker.server.look(token)).cursor
