@@ -5,11 +5,11 @@
 It holds what tests/clients/requirements/tianshou.txt asks for in the versions that
 constraints/clients/tianshou.txt lists, pytest, and the core, the reference environments and the
 games of this repository; for trainers of language models also what trains; for the clients of the
-match server nothing of ours. It is made again where its requirements, their versions, a
-`pyproject.toml` or the interpreter have changed; --fresh makes it again in any case. Where the
-variable PALESTRA_NEWEST is set, it holds the newest releases that the requirements admit. PyPI's
-builds of torch carry CUDA: where a folder named in PIP_FIND_LINKS or UV_FIND_LINKS holds one for
-the CPU, that is taken.
+match server nothing of ours. A client of npm is installed beside them. The environment is made
+again where its requirements, their versions, a `pyproject.toml` or the interpreter have changed;
+--fresh makes it again in any case. Where the variable PALESTRA_NEWEST is set, it holds the newest
+releases that the requirements admit. PyPI's builds of torch carry CUDA: where a folder named in
+PIP_FIND_LINKS or UV_FIND_LINKS holds one for the CPU, that is taken.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ REQUIREMENTS = ROOT / "tests" / "clients" / "requirements"
 OVERRIDES = REQUIREMENTS / "overrides.txt"
 CONSTRAINTS = ROOT / "constraints" / "clients"
 PROJECTS = ("core[numba]", "envs", "plugins/games")
-REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server")
+REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server", "inspector")
+NPM = {"inspector": ("@modelcontextprotocol/inspector", "2.12.0")}  # its npm is in PyPI's Node.js
 PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is not ours
 LEARNING = ("agents", "plugins/rewards", "plugins/training")
 MORE = {
@@ -94,6 +95,22 @@ def make(client: str, folder: Path) -> None:
         *("pip", "install", "--upgrade", "--python", str(folder / "bin" / "python")),
         *("--override", str(OVERRIDES), *other_pythons.tested(f"clients/{client}")),
         *("--requirements", str(requirements(client)), "pytest", *ours),
+    )
+    if client in NPM:
+        npm(folder, *NPM[client])
+
+
+def npm(folder: Path, package: str, version: str) -> None:
+    """Install a package of npm into an environment that has a Node.js; its scripts do not run."""
+    wanted = "latest" if os.environ.get("PALESTRA_NEWEST") else version
+    places = os.pathsep.join((str(folder / "bin"), os.environ["PATH"]))
+    subprocess.run(
+        [
+            *(str(folder / "bin" / "npm"), "install", "--prefix", str(folder)),
+            *("--ignore-scripts", "--no-audit", "--no-fund", "--silent", f"{package}@{wanted}"),
+        ],
+        check=True,
+        env={**os.environ, "PATH": places},
     )
 
 

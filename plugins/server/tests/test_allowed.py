@@ -439,6 +439,8 @@ PLACES = {
     ("match.py", "__init__", "open_game"): CHECKED,
     ("match.py", "_agent", "make_agent"): CHECKED,
     ("app.py", "lifespan", "create_own"): OPERATOR,
+    ("dialects/mcp_stdio.py", "open_match", "create_own"): OPERATOR,
+    ("dialects/mcp_stdio.py", "_streams_of_the_process", "open"): "the process's own output",
     ("command.py", "serve_command", "Path"): OPERATOR,
     ("command.py", "serve_command", "open"): "the browser, at this server",
     ("command.py", "tell", "open"): "the browser, at this server",

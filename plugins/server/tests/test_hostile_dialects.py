@@ -37,7 +37,7 @@ PARTS = {
     "/aggregate_metrics": ["verify_responses"],
 }
 ITEMS = ("type", "content", "summary", "name", "arguments", "call_id")
-TOOLS = ("join", "look", "legal", "move", "say", "nothing", "")
+TOOLS = ("join", "rules", "look", "legal", "move", "say", "reclaim", "nothing", "")
 FIELDS = ("match", "seat", "name", "invite", "since", "wait", "token", "text", "number", "to")
 
 

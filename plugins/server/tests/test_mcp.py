@@ -114,7 +114,7 @@ def test_tools_that_are_listed_before_any_match_is_open_include_speech(tmp_path,
     with serving(tmp_path, dialects=[McpDialect]) as (url, server):
         before, after, match, said = asyncio.run(listed(url))
         step = next(iter(server.match(match).episode.history()))
-        assert before == after == {"join", "rules", "look", "legal", "move", "say"}
+        assert before == after == {"join", "rules", "look", "legal", "move", "say", "reclaim"}
         assert said in {getattr(action, "text", None) for action in step.actions.values()}
 
 
@@ -148,9 +148,37 @@ def test_a_game_without_speech_has_no_tool_for_it(served):
             return {tool.name: tool.input_schema for tool in listed}
 
     listed = asyncio.run(tools())
-    assert set(listed) == {"join", "rules", "look", "legal", "move"}
+    assert set(listed) == {"join", "rules", "look", "legal", "move", "reclaim"}
     assert listed["move"]["required"] == ["text"]
     seat.close(), made.close()
+
+
+def test_a_seat_that_a_substitute_plays_is_taken_back(served):
+    url, server = served
+    made = Server(url)
+    match = made.create("games/LiarsDice-v0", [OPEN, OPEN, "random"], seed=4, invalid="retry:1")
+
+    async def leave_and_come_back():
+        async with mcp_client(url) as client:
+            seats = [(await mcp_call(client, "join", match=match))[1]["token"] for _ in "ab"]
+            views = [(await mcp_call(client, "look", token=token))[1] for token in seats]
+            due = next(seat for seat, view in enumerate(views) if view["your_turn"])
+            with pytest.raises(RuntimeError, match="has not been left; play on"):
+                await mcp_call(client, "reclaim", token=seats[due])
+            for _ in "ab":
+                text, view = await mcp_call(client, "move", token=seats[due], text="?", wait=0)
+            assert view["away"] == "illegal"
+            assert "reclaim it to play on" in text
+            with pytest.raises(RuntimeError, match="the tool reclaim"):
+                await mcp_call(client, "move", token=seats[due], text="?")
+            _, view = await mcp_call(client, "reclaim", token=seats[due])
+            assert view["away"] == ""
+            return due
+
+    due = asyncio.run(leave_and_come_back())
+    assert not server.match(match).leaving.away
+    assert [left.seat for left in server.match(match).leaving.departures] == [due]
+    made.close()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

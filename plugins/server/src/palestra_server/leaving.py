@@ -148,7 +148,11 @@ class Leaving:
         left = self.away.get(seat)
         if left is None or not left.substitute:
             return ""
-        hint = "" if left.why == "resigned" else "; reclaim the seat first (POST /seat/reclaim)"
+        hint = (
+            ""
+            if left.why == "resigned"
+            else "; reclaim the seat first (POST /seat/reclaim, or the tool reclaim)"
+        )
         return f"seat {seat} {_said(left)}, and {left.substitute} plays on{hint}"
 
     def known_to(self, seat: int, *, turns: bool) -> list[Departure]:

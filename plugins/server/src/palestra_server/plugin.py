@@ -1,4 +1,4 @@
-"""`palestra serve`, `package` and `view`, what `palestra.connect` opens, and `--watch`."""
+"""`palestra serve`, `mcp`, `package` and `view`, what `palestra.connect` opens, and `--watch`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ def palestra_commands(app: Any) -> None:
     from palestra.cli.groups import PLAY, SHARE
 
     from palestra_server.command import serve_command
+    from palestra_server.mcp_command import mcp_command
     from palestra_server.packages import package_command
     from palestra_server.viewing.command import view_command
 
     app.command("serve", rich_help_panel=SHARE)(serve_command)
+    app.command("mcp", rich_help_panel=SHARE)(mcp_command)
     app.command("package", rich_help_panel=SHARE)(package_command)
     app.command("view", rich_help_panel=PLAY)(view_command)
 

@@ -1,4 +1,4 @@
-"""Calls of a dialect on the application's own routes, wherever a match is played.
+"""Calls of a dialect on the routes of a match server: the application's own, or by an address.
 
 Routes pass a request on to the server that plays the match, and wait while that one is replaced; a
 dialect that calls them works with `--workers` as it does in one process.
@@ -11,8 +11,10 @@ from urllib.parse import quote
 
 import httpx
 import msgspec
+from palestra.kernel.errors import cause
 from starlette.types import ASGIApp
 
+from palestra_server.app import LONGEST_WAIT
 from palestra_server.messages import Failure, Join, Move, SeatGrant, SeatView
 from palestra_server.refused import RequestRefused
 
@@ -22,11 +24,14 @@ class Answered(RequestRefused):
 
 
 class Caller:
-    """The routes of one application, without a socket between."""
+    """The routes of one application, without a socket between, or of a server at an address."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, server: ASGIApp | str) -> None:
+        if isinstance(server, str):
+            self._http = httpx.AsyncClient(base_url=server.rstrip("/"), timeout=LONGEST_WAIT + 30)
+            return
         self._http = httpx.AsyncClient(
-            transport=httpx.ASGITransport(app, raise_app_exceptions=False),
+            transport=httpx.ASGITransport(server, raise_app_exceptions=False),
             base_url="http://localhost",
             trust_env=False,
         )
@@ -51,6 +56,9 @@ class Caller:
         told = await self._call("POST", "/seat/move", token, content=msgspec.json.encode(move))
         return msgspec.json.decode(told, type=SeatView)
 
+    async def reclaim(self, token: str) -> None:
+        await self._call("POST", "/seat/reclaim", token)
+
     async def speech(self, token: str) -> list[str] | None:
         """The fields of speech in a seat's game; None where nobody speaks."""
         told = await self._call("GET", "/seat/spaces", token)
@@ -61,7 +69,12 @@ class Caller:
         headers = {"content-type": "application/json"}
         if token:
             headers["authorization"] = f"Bearer {token}"
-        answer = await self._http.request(method, path, headers=headers, **more)
+        try:
+            answer = await self._http.request(method, path, headers=headers, **more)
+        except httpx.HTTPError as error:
+            raise RequestRefused(
+                f"{self._http.base_url} cannot be reached: {cause(error)}", 502
+            ) from error
         if answer.is_success:
             return answer.content
         if answer.headers.get("content-type") != "application/json":

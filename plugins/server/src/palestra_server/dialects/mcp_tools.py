@@ -92,6 +92,12 @@ class MoveTool(msgspec.Struct, forbid_unknown_fields=True):
     token: Token = ""
 
 
+class ReclaimTool(msgspec.Struct, forbid_unknown_fields=True):
+    """Take your seat back from a substitute, which plays after your silence or illegal answers."""
+
+    token: Token = ""
+
+
 class SayTool(msgspec.Struct, forbid_unknown_fields=True):
     """Say something to other players, in a game with speech; it is your answer to this turn."""
 
@@ -126,12 +132,16 @@ class SeatTools:
     """The protocol's server over the routes of a match server.
 
     asker: who sent the request of a context. refuse: counts a refusal that no route has counted.
+    open_match: opens a match for who joins any, if none has a free seat; returns its name.
     """
 
     def __init__(
-        self, asker: Callable[[Any], Asker], refuse: Callable[[Exception], None] = lambda _: None
+        self,
+        asker: Callable[[Any], Asker],
+        refuse: Callable[[Exception], None] = lambda _: None,
+        open_match: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        self._asker, self._count_refusal = asker, refuse
+        self._asker, self._count_refusal, self._open_match = asker, refuse, open_match
         self._joined: OrderedDict[str, str] = OrderedDict()  # the token of a session's seat
         self._tools: dict[str, tuple[Any, Callable[[Asker, Any], Awaitable[Shown]]]] = {
             "join": (JoinTool, self._join),
@@ -140,6 +150,7 @@ class SeatTools:
             "legal": (LegalTool, self._legal),
             "move": (MoveTool, self._move),
             "say": (SayTool, self._say),
+            "reclaim": (ReclaimTool, self._reclaim),
         }
         self.protocol: Server[Any] = Server(
             "palestra",
@@ -241,6 +252,11 @@ class SeatTools:
         said = repr(Say(asked.text, asked.to))
         return await self._answer(asker, token, Move(text=said), asked.wait)
 
+    async def _reclaim(self, asker: Asker, asked: ReclaimTool) -> Shown:
+        token = self._token(asker, asked.token)
+        await asker.server.reclaim(token)
+        return _shown(await asker.server.look(token))
+
     async def _answer(self, asker: Asker, token: str, move: Move, wait: float) -> Shown:
         read = (await asker.server.look(token)).cursor
         await asker.server.move(token, move)
@@ -267,6 +283,8 @@ class SeatTools:
         for listed in await asker.server.matches():
             if listed["free"]:
                 return str(listed["match"])
+        if self._open_match is not None:
+            return await self._open_match()
         raise InvalidOption("no public match has a free seat; name a match, or make one first")
 
     async def _may_speak(self, asker: Asker) -> bool:
