@@ -262,6 +262,7 @@ class Fruit(Walkers[FruitState]):
             if not seen[state.cell[other]]:
                 place = free.pop(rng.below(len(free)))
                 imagined.cell[other] = imagined.target[other] = place
+                imagined.blocked[other] = 0
         for fruit, cell in enumerate(state.fruit.tolist()):
             if cell != NOWHERE and not seen[cell]:
                 imagined.fruit[fruit] = free.pop(rng.below(len(free)))

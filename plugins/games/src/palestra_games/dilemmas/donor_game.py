@@ -363,16 +363,17 @@ class DonorGame(Talking, TextGame[DonorState]):
         return copy
 
     def _redraw_pairs(self, state: DonorState, seat: int, rng: Rng) -> None:
-        """Pair the others anew: a donor knows who stands across, a recipient knows nothing."""
+        """Pair the others anew: a donor knows who stands across, a recipient if all acts are told."""
         half = self.num_players // 2
         if state.newcomers:
             state.sides, state.pairs = (), ()  # drawn once they have written
             return
         state.sides = (*sorted(state.sides[:half]), *sorted(state.sides[half:]))
         across = dict(state.pairs)
-        left = sorted(recipient for donor, recipient in across.items() if donor != seat)
+        told = {seat} if self.acts == "trace" else {seat, *(d for d in across if across[d] == seat)}
+        left = sorted(recipient for donor, recipient in across.items() if donor not in told)
         rng.shuffle(left)
-        state.pairs = tuple((d, across[d] if d == seat else left.pop()) for d in sorted(across))
+        state.pairs = tuple((d, across[d] if d in told else left.pop()) for d in sorted(across))
 
     def _has_read(self, state: DonorState, seat: int, author: int) -> bool:
         """Whether a player has read another's strategy: that of whoever was there before."""

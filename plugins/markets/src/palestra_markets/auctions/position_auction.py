@@ -289,7 +289,9 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             "positions": after.position.tolist(),
             "payments": after.payment.tolist(),
         }
-        events = [Event("page", f"Round {int(after.turn)}: {self._page_text(after)}.", data)]
+        tied = len({*after.bid.tolist()}) < self.num_players  # then lots decide, which nobody knew
+        kind = "reveal" if tied else "page"
+        events = [Event(kind, f"Round {int(after.turn)}: {self._page_text(after)}.", data)]
         return [*events, Event("end", "The auction is over.")] if after.over else events
 
     def _value_event(self, state: PositionAuctionState, seat: int) -> Event:
