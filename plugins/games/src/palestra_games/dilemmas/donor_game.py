@@ -363,7 +363,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         return copy
 
     def _redraw_pairs(self, state: DonorState, seat: int, rng: Rng) -> None:
-        """Pair the others anew: a donor knows who stands across, a recipient if all acts are told."""
+        """Pair the others anew: donors know who stands across, and recipients if acts are told."""
         half = self.num_players // 2
         if state.newcomers:
             state.sides, state.pairs = (), ()  # drawn once they have written
