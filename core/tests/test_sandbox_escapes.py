@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import red_team
 from escapes import BOMBS, FAILED, REFUSED
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,8 @@ from palestra.sandbox import run as running
 pytestmark = pytest.mark.skipif(
     bool(running.unguarded_system()), reason="without a guard the sandbox refuses to run"
 )
+
+RED = Limits(lines=1_000_000, cpu=1, seconds=5)  # of the red team's programs
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED.keys())
@@ -52,6 +55,28 @@ def test_a_bomb_ends_by_itself(source: str) -> None:
     ran = run_program(source, tools={"tool": lambda *values: 0}, limits=limits)
     assert ran.error
     assert len(ran.error) < 2000
+
+
+@pytest.mark.parametrize("source", red_team.REFUSED.values(), ids=red_team.REFUSED.keys())
+def test_the_text_of_the_red_team_is_refused(source: str) -> None:
+    with pytest.raises(InvalidAction):
+        run_program(source)
+
+
+@pytest.mark.parametrize("source", red_team.FAILED.values(), ids=red_team.FAILED.keys())
+def test_python_hands_out_nothing_to_the_red_team(source: str) -> None:
+    ran = run_program(source, tools={"report": len}, limits=RED)
+    assert ran.error
+    assert "REACHED" not in ran.printed
+
+
+@pytest.mark.parametrize(
+    "source", red_team.GAINS_NOTHING.values(), ids=red_team.GAINS_NOTHING.keys()
+)
+def test_what_the_red_team_runs_gains_nothing(source: str) -> None:
+    ran = run_program(source, limits=RED)
+    assert not ran.error
+    assert "REACHED" not in ran.printed
 
 
 def test_a_flood_of_output_is_cut() -> None:
