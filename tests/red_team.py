@@ -1,7 +1,8 @@
 """Programs of a red team: people who read how a program is run, and not how the sandbox works.
 
 Each was tried before the checks were read. GAINS_NOTHING runs to its end; each of its programs
-prints REACHED if it gets what it is after.
+prints REACHED if it gets what it is after. The programs in UNCOUNTED execute many lines so that
+they are not counted, and those in DEEP call the sandbox's own methods where the stack ends.
 """
 
 # what the text gives away
@@ -752,4 +753,277 @@ GAINS_NOTHING = {
     "print is replaced": 'print = lambda *a: a\nprint("REACHED")',
     "the name of the program": 'print(print)\nprint("REACHED" if "/" in f"{print}" else "")',
     "function defined under another name": "def f():\n    pass\nf.name = 1\nprint(f)",
+}
+
+# `solve` executes 20,000 lines in `work`, and would have them left out of its count
+_WORK = """
+got = []
+def work():
+    total = 0
+    for n in range(20_000): total += n
+    got.append(total)
+    return total
+def waiting():
+    try: yield
+    finally: work()
+"""
+UNCOUNTED = {
+    name: _WORK + text
+    for name, text in {
+        "where the stack ended": """
+def dive(): return dive()
+def solve():
+    try: dive()
+    except RecursionError: pass
+    report(work())
+    return got
+""",
+        "where the stack of C ended": """
+def solve():
+    dive = lambda n: sorted([n], key=dive)
+    try: dive(0)
+    except RecursionError: pass
+    report(work())
+    return got
+""",
+        "where the stack ended within with": """
+class Quiet:
+    def __enter__(self): return self
+    def __exit__(self, *error): return True
+def dive(): return dive()
+def solve():
+    with Quiet(): dive()
+    report(work())
+    return got
+""",
+        "past the limit, in a handler": """
+def solve():
+    try:
+        while True: got.append(0)
+    except: report(work())
+""",
+        "past the limit, at last": """
+def solve():
+    while True:
+        try:
+            while True: got.append(0)
+        finally:
+            report(work())
+            continue
+""",
+        "past the limit, where a generator ends": """
+def solve():
+    for x in waiting():
+        while True: got.append(0)
+""",
+        "while garbage is collected": """
+def plant():
+    x = circle()
+    next(x)
+    x.send(x)
+def circle():
+    me = yield
+    yield from waiting()
+def solve():
+    plant()
+    kept = [0]
+    for n in range(3_000): kept[0] = {"a": kept[0]}
+    return got
+""",
+        "while lists are collected": """
+def circle():
+    me = yield
+    yield from waiting()
+def solve():
+    x = circle()
+    next(x)
+    x.send(x)
+    x, kept = None, []
+    for n in range(3_000): kept.append([n])
+    return got
+""",
+        "when a local name is bound again": """
+def solve():
+    x = waiting()
+    next(x)
+    x = None
+    x = 1
+    return got
+""",
+        "when a function returns": """
+def inner():
+    x = waiting()
+    next(x)
+def solve():
+    inner()
+    return got
+""",
+        "when a generator is left that left another": """
+class Other:
+    def __iter__(self): return self
+    def __next__(self): return 1
+    def close(self): work()
+def outer(): yield from Other()
+def solve():
+    x = outer()
+    next(x)
+    x = None
+    x = 1
+    return got
+""",
+        "when a generator is left in with": """
+class Other:
+    def __enter__(self): return self
+    def __exit__(self, *error): work()
+def outer():
+    with Other(): yield
+def solve():
+    x = outer()
+    next(x)
+    x = None
+    x = 1
+    return got
+""",
+        "when a generator is left whose handler is computed": """
+def outer():
+    try: yield
+    except (work(), ValueError)[1]: pass
+def solve():
+    x = outer()
+    next(x)
+    x = None
+    x = 1
+    return got
+""",
+        "while a value is written": """
+class Table(dict):
+    def items(self): return [("a", report(work()))]
+def solve(): return [Table(a=1)]
+""",
+        "while the text of an error is read": """
+class Slow(Exception):
+    def __str__(self): return str(report(work()))
+def solve(): raise Slow()
+""",
+        "in arguments of a tool": """
+class Table(dict):
+    def items(self): return [("a", work())]
+def solve(): return [report(Table(a=1))]
+""",
+        "while it prints": """
+class Slow:
+    def __str__(self): return str(work())
+def solve():
+    print(Slow())
+    return got
+""",
+        "in a comparison": """
+class Slow:
+    def __lt__(self, other): return work() < 0
+def solve():
+    sorted([Slow(), Slow()])
+    return got
+""",
+        "in a hash": """
+class Slow:
+    def __hash__(self): return work()
+def solve():
+    {Slow()}
+    return got
+""",
+        "in a callback of re": """
+import re
+def solve():
+    re.sub("a", lambda found: str(work()), "aa")
+    return got
+""",
+        "in a hook of json": """
+import json
+def solve():
+    json.loads("{}", object_hook=lambda table: work())
+    return got
+""",
+        "in an encoder of json": """
+import json
+class Other:
+    def __init__(self, **named): pass
+    def encode(self, thing): return str(work())
+def solve():
+    json.dumps(1, cls=Other)
+    return got
+""",
+        "in a time zone": """
+import datetime
+class Zone(datetime.tzinfo):
+    def utcoffset(self, when):
+        work()
+        return datetime.timedelta(0)
+def solve():
+    str(datetime.datetime(2000, 1, 1, tzinfo=Zone()))
+    return got
+""",
+        "in a key of heapq": """
+import heapq
+def solve():
+    heapq.nsmallest(1, [1, 2], key=lambda n: work())
+    return got
+""",
+        "in a default": """
+import collections
+def solve():
+    collections.defaultdict(work)[0]
+    return got
+""",
+        "in a property that is remembered": """
+import functools
+class Other:
+    slow = functools.cached_property(lambda self: work())
+def solve():
+    Other().slow
+    return got
+""",
+        "in a class body": """
+def solve():
+    class Other:
+        slow = work()
+    return got
+""",
+        "in a metaclass": """
+def solve():
+    class Other(metaclass=lambda *given: work()): pass
+    return got
+""",
+        "in one line": """
+def solve():
+    return [sum(0 for _ in range(20_000))]
+""",
+        "in one line by map": """
+def solve():
+    return [sum(map(lambda n: n, range(20_000)))]
+""",
+        "in one line by iter": """
+def solve():
+    left = [0] * 20_000
+    return [len(list(iter(lambda: left.pop() if left else 1, 1)))]
+""",
+    }.items()
+}
+
+# reading these where the stack ends calls `repr` and `hash`, which the sandbox replaces
+DEEP = {
+    what: f"""
+class Thing: pass
+thing, out = Thing(), []
+def dive(left):
+    try:
+        if left: dive(left - 1)
+        else: out.append({what})
+    except RecursionError: out.append(None)
+def main():
+    for left in range(900, 1000): dive(left)
+"""
+    for what in (
+        *("repr(thing)", "str(dive)", "f'{thing}'", "hash(thing)", "{thing: 1}[thing]"),
+        *("{len: 1}[len]", "hash([].append)", "repr(n for n in [])", "[].append in {[].append}"),
+    )
 }

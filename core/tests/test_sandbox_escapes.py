@@ -79,6 +79,34 @@ def test_what_the_red_team_runs_gains_nothing(source: str) -> None:
     assert "REACHED" not in ran.printed
 
 
+@pytest.mark.parametrize("source", red_team.UNCOUNTED.values(), ids=red_team.UNCOUNTED.keys())
+def test_no_line_goes_uncounted(source: str) -> None:
+    """The work is counted, or is not done, or what it found is not heard of."""
+    heard: list[Any] = []
+    ran = run_program(
+        source,
+        function="solve",
+        arguments=[[]],
+        tools={"report": heard.append},
+        limits=Limits(lines=15_000),
+    )
+    assert not heard
+    assert ran.error or ran.values == ([],)
+    assert not ran.error or "executed more than" in ran.error or "too deeply" in ran.error
+
+
+@pytest.mark.parametrize("source", red_team.DEEP.values(), ids=red_team.DEEP.keys())
+def test_where_the_stack_ends_no_memory_is_read(source: str) -> None:
+    ran = run_program(source, function="main", arguments=[[]], limits=RED)
+    assert ran.error == "RecursionError: the program calls itself too deeply"
+
+
+def test_a_generator_that_is_closed_goes_on_to_its_end() -> None:
+    waiting = "def f():\n    try: yield 1\n    finally: print('end')\ng = f()\nnext(g)\n"
+    assert run_program(waiting + "g.close()").printed == "end\n"
+    assert run_program(waiting + "del g\nprint('left')").printed == "left\n"
+
+
 def test_a_flood_of_output_is_cut() -> None:
     flood = "class S(str):\n def __getitem__(self, at): return 'y' * 10 ** 6\n"
     ran = run_program(flood + "print(S('x' * 10 ** 6))\nfor _ in range(999): print('x' * 999)")
