@@ -17,6 +17,7 @@ from typing import Any
 
 import palestra
 import pytest
+import red_team
 from escapes import BOMBS, FAILED, REFUSED
 from palestra import Decision, Turn
 from palestra.sandbox import Limits, Ran, run_program, unguarded_system
@@ -192,6 +193,19 @@ def texts_for(env: str, texts: Iterable[str]) -> list[str]:
 def test_no_escape_disturbs_an_episode(case: tuple[str, dict[str, Any]]) -> None:
     env, options = case
     attack(env, options, texts_for(env, [*REFUSED.values(), *FAILED.values()]))
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_no_program_of_the_red_team_disturbs_an_episode(case: tuple[str, dict[str, Any]]) -> None:
+    env, options = case
+    texts = [
+        *red_team.REFUSED.values(),
+        *red_team.FAILED.values(),
+        *red_team.GAINS_NOTHING.values(),
+    ]
+    attack(env, options, texts_for(env, texts))
 
 
 @pytest.mark.slow

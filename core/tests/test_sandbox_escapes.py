@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import red_team
 from escapes import BOMBS, FAILED, REFUSED
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,8 @@ from palestra.sandbox import run as running
 pytestmark = pytest.mark.skipif(
     bool(running.unguarded_system()), reason="without a guard the sandbox refuses to run"
 )
+
+RED = Limits(lines=1_000_000, cpu=1, seconds=5)  # of the red team's programs
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED.keys())
@@ -52,6 +55,56 @@ def test_a_bomb_ends_by_itself(source: str) -> None:
     ran = run_program(source, tools={"tool": lambda *values: 0}, limits=limits)
     assert ran.error
     assert len(ran.error) < 2000
+
+
+@pytest.mark.parametrize("source", red_team.REFUSED.values(), ids=red_team.REFUSED.keys())
+def test_the_text_of_the_red_team_is_refused(source: str) -> None:
+    with pytest.raises(InvalidAction):
+        run_program(source)
+
+
+@pytest.mark.parametrize("source", red_team.FAILED.values(), ids=red_team.FAILED.keys())
+def test_python_hands_out_nothing_to_the_red_team(source: str) -> None:
+    ran = run_program(source, tools={"report": len}, limits=RED)
+    assert ran.error
+    assert "REACHED" not in ran.printed
+
+
+@pytest.mark.parametrize(
+    "source", red_team.GAINS_NOTHING.values(), ids=red_team.GAINS_NOTHING.keys()
+)
+def test_what_the_red_team_runs_gains_nothing(source: str) -> None:
+    ran = run_program(source, limits=RED)
+    assert not ran.error
+    assert "REACHED" not in ran.printed
+
+
+@pytest.mark.parametrize("source", red_team.UNCOUNTED.values(), ids=red_team.UNCOUNTED.keys())
+def test_no_line_goes_uncounted(source: str) -> None:
+    """The work is counted, or is not done, or what it found is not heard of."""
+    heard: list[Any] = []
+    ran = run_program(
+        source,
+        function="solve",
+        arguments=[[]],
+        tools={"report": heard.append},
+        limits=Limits(lines=15_000),
+    )
+    assert not heard
+    assert ran.error or ran.values == ([],)
+    assert not ran.error or "executed more than" in ran.error or "too deeply" in ran.error
+
+
+@pytest.mark.parametrize("source", red_team.DEEP.values(), ids=red_team.DEEP.keys())
+def test_where_the_stack_ends_no_memory_is_read(source: str) -> None:
+    ran = run_program(source, function="main", arguments=[[]], limits=RED)
+    assert ran.error == "RecursionError: the program calls itself too deeply"
+
+
+def test_a_generator_that_is_closed_goes_on_to_its_end() -> None:
+    waiting = "def f():\n    try: yield 1\n    finally: print('end')\ng = f()\nnext(g)\n"
+    assert run_program(waiting + "g.close()").printed == "end\n"
+    assert run_program(waiting + "del g\nprint('left')").printed == "left\n"
 
 
 def test_a_flood_of_output_is_cut() -> None:

@@ -30,7 +30,8 @@ SPECIAL = (
 METHODS = frozenset(f"__{name}__" for name in SPECIAL.split())  # may be defined, not named
 CLOCKS = ("now", "today", "utcnow")
 BASES = ("mro", "register")  # lead to classes that no module hands out, and into patterns
-TEMPLATES = ("format", "format_map")  # may be called, which is checked then; not matched
+NAMED = ("attrname",)  # of cached_property, which writes the attribute that it names
+TEMPLATES = ("format", "format_map")  # may be read, which is guarded then; not matched
 # A pattern such as Point(x, y) reads attributes that the class names, and not the program's text
 WHOLE = (
     *("bool", "bytearray", "bytes", "dict", "float", "frozenset"),
@@ -102,6 +103,8 @@ def _problem(node: ast.AST) -> str:
             if patterns and not (isinstance(kind, ast.Name) and kind.id in WHOLE):
                 return "a pattern names the attributes of a class, such as Point(x=0)"
             return _first(map(_match_name, names))
+        case ast.AugAssign(target=ast.Attribute(attr=name)) if name in TEMPLATES:
+            return f"the attribute {name} must not be changed in place"  # it is read unguarded
         case ast.FunctionDef(name=name) if name in METHODS:
             return ""
         case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
@@ -131,7 +134,7 @@ def _hidden_name(name: str) -> str:
 
 
 def _attribute(name: str) -> str:
-    hidden = name.startswith(("_", *FRAMES)) or name in CLOCKS + BASES
+    hidden = name.startswith(("_", *FRAMES)) or name in CLOCKS + BASES + NAMED
     return f"the attribute {name} is not allowed" if hidden else ""
 
 

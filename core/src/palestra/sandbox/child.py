@@ -11,6 +11,7 @@ import _ast as nodes
 import _string  # type: ignore[import-not-found]
 import builtins
 import ctypes
+import gc
 import importlib
 import io
 import json
@@ -57,6 +58,8 @@ HIDDEN = {
     "re": ("warnings",),
     "statistics": ("heapq",),
 }
+PROGRAM = "<program>"  # its file, by name
+TOO_DEEP = "RecursionError: the program calls itself too deeply"
 ONLY_TREE = 0x400  # of compile: return the tree
 READ_TEMPLATE = "__read_template__"  # a name that no program can write
 
@@ -300,9 +303,21 @@ def guarded_template(node: Any) -> Any:
     )
 
 
-# Where 64-bit CPython keeps a type's `repr` and `hash`, and the function of `object.__repr__`
-REPR, HASH, WRAPPED = 88, 120, 48
-kept: list[Any] = []  # functions that types now point at
+# Where 64-bit CPython keeps a type's `repr`, `hash` and finaliser, and the function of a method
+REPR, HASH, FINALISE, WRAPPED = 88, 120, 392, 48
+GENERATOR = type(n for n in "")
+
+
+def leave_generators() -> bool:
+    """Have a generator that nothing refers to end where it waits; returns whether it will.
+
+    Python would go on in it, to its `finally` or the end of its `with`. Where the last reference
+    goes while a line is being counted, those lines would not be.
+    """
+    if not is_known(GENERATOR, {"__del__": FINALISE}):
+        return False
+    put(GENERATOR, FINALISE, 0)
+    return True
 
 
 def hide_addresses() -> bool:
@@ -313,28 +328,52 @@ def hide_addresses() -> bool:
     Hashes of Python's own classes and of NaN stay, as they are in use inside Python.
     """
     places = {"__repr__": REPR, "__hash__": HASH}
-    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32:
-        return False
-    own = {name: vars(object)[name] for name in places}
-    if any(at(object, places[name]) != at(own[name], WRAPPED) for name in places):
+    if not is_known(object, places):
         return False
     function, built_in, wrapper = type(at), type(len), type("".__str__)
     method = type(PrintBuffer(0).write)
     texts = {
-        at(one, REPR): text_of(at(one, REPR))
-        for one in (object, function, built_in, wrapper, type(n for n in ""))
+        at(one, REPR): text_of(vars(one)["__repr__"])
+        for one in (object, function, built_in, wrapper, GENERATOR)
     }
     whole, bound = numbering_hash(), numbered_by_owner()
     hashes = {at(one, HASH): bound for one in (method, built_in, wrapper)}
     hashes |= {at(one, HASH): whole for one in (object, function)}
     for kind in subclasses(object):
-        for place, changed in ((REPR, texts), (HASH, hashes)):
-            if at(kind, place) in changed:
-                put(kind, place, changed[at(kind, place)])
-    for name, changed in (("__repr__", texts), ("__hash__", hashes)):  # for classes to come
-        put(own[name], WRAPPED, changed[at(own[name], WRAPPED)])
-    kept.extend([*texts.values(), whole, bound])
+        for name, changed in (("__repr__", texts), ("__hash__", hashes)):
+            if at(kind, places[name]) in changed:
+                replace(kind, name, places[name], changed[at(kind, places[name])])
     return True
+
+
+def is_known(kind: type, places: dict[str, int]) -> bool:
+    """Whether this interpreter keeps a type's methods at these places."""
+    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32:
+        return False
+    return all(at(kind, at_) == at(vars(kind)[name], WRAPPED) for name, at_ in places.items())
+
+
+def replace(kind: type, name: str, place: int, function: Any) -> None:
+    """Have a method of a type, of its own or inherited, be a function in Python.
+
+    Python calls it as it calls a method of a program's class. A callback of ctypes would not do:
+    where the stack ends, it returns whatever is in memory.
+    """
+    if name in vars(kind):
+        (methods,) = gc.get_referents(vars(kind))
+        methods[name] = function
+    put(kind, place, at(Written, place))
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+class Written:
+    """A class with methods in Python, whose places hold what calls such methods."""
+
+    def __repr__(self) -> str:
+        return ""
+
+    def __hash__(self) -> int:
+        return 0
 
 
 def subclasses(kind: type) -> list[type]:
@@ -353,24 +392,21 @@ def at(thing: object, place: int) -> int:
     return ctypes.c_size_t.from_address(id(thing) + place).value
 
 
-def put(thing: object, place: int, function: Any) -> None:
-    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+def put(thing: object, place: int, address: int) -> None:
     ctypes.c_size_t.from_address(id(thing) + place).value = address
 
 
-def text_of(address: int) -> Any:
-    """A `repr` like the one at an address, that does not tell where the object is."""
-    signature = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
-    told = signature(address)
+def text_of(told: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A `repr` like one that there is, that does not tell where the object is."""
 
     def text(thing: Any) -> str:
         owner = getattr(thing, "__self__", thing) if type(thing) in OWNED else thing
         return str(told(thing)).replace(hex(id(thing)), "0x...").replace(hex(id(owner)), "0x...")
 
-    return signature(text)
+    return text
 
 
-def numbering_hash() -> Any:
+def numbering_hash() -> Callable[[Any], int]:
     """A `hash` that numbers objects in the order in which they are first hashed.
 
     It keeps them, as another object at the same address would get the same number.
@@ -380,10 +416,10 @@ def numbering_hash() -> Any:
     def number(thing: Any) -> int:
         return numbers.setdefault(id(thing), (len(numbers) + 1, thing))[0]
 
-    return ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object)(number)
+    return number
 
 
-def numbered_by_owner() -> Any:
+def numbered_by_owner() -> Callable[[Any], int]:
     """A `hash` of methods, which are equal if their objects are the same."""
     numbers: dict[tuple[int, str], tuple[int, Any]] = {}
 
@@ -391,7 +427,7 @@ def numbered_by_owner() -> Any:
         owner, name = thing.__self__, thing.__name__
         return numbers.setdefault((id(owner), name), (len(numbers) + 1, owner))[0]
 
-    return ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object)(number)
+    return number
 
 
 OWNED = (type(len), type("".__str__))  # what is told of by the object it belongs to
@@ -437,6 +473,7 @@ class Process:
         os.closerange(3, 1 << 16)
         isolated = isolate()
         hide_addresses()
+        leave_generators()
         limit(self.limits)
         return {"type": "ready", "guarded": guard(), "isolated": isolated}
 
@@ -456,42 +493,55 @@ class Process:
                     raise NameError(f"the program defines no function {self.order['function']}")
                 for given in self.order["arguments"]:  # a comprehension's lines would count
                     values.append(function(*given))
-            if (
-                self.limits["lines"] and sys.gettrace() is None
-            ):  # Python stops counting where the stack ends
-                raise RecursionError("the program calls itself too deeply")
-            sys.settrace(None)
+            if self.is_uncounted():
+                return self.last([], TOO_DEEP)
+            self.leave_out_ours()
             return self.last(values)
         except BaseException as error:
-            sys.settrace(None)
+            self.leave_out_ours()
             return self.last([], describe(error))
 
     def compile(self) -> Any:
-        tree = compile(self.order["source"], "<program>", "exec", ONLY_TREE, dont_inherit=True)
+        tree = compile(self.order["source"], PROGRAM, "exec", ONLY_TREE, dont_inherit=True)
         guard_templates(tree)
-        return compile(tree, "<program>", "exec", dont_inherit=True)
+        return compile(tree, PROGRAM, "exec", dont_inherit=True)
 
     def last(self, values: list[Any], error: str = "") -> dict[str, Any]:
-        sys.settrace(None)
         try:
             values = json.loads(encode(values))  # text and numbers only, with no subclass left
         except Exception:
             values, error = [], "a value is not made of finite numbers, text, lists and tables"
+        if not error and self.is_uncounted():  # after a method of a value
+            values, error = [], TOO_DEEP
+        sys.settrace(None)
         printed = self.printed.getvalue()
         lines = (self.limits["lines"] or 0) - max(self.lines, 0)
         done = {"type": "done", "printed": printed, "error": error, "values": values}
         return {**done, "lines": lines}
 
+    def is_uncounted(self) -> bool:
+        """Whether Python has stopped counting, as it does where the stack or the memory ends."""
+        return bool(self.limits["lines"]) and sys.gettrace() is None
+
+    def leave_out_ours(self) -> None:
+        """Count on in methods of the program's that we call from here, and not in our own lines."""
+        if self.limits["lines"]:
+            sys.settrace(self.count_program)
+
+    def count_program(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self.count if frame.f_code.co_filename == PROGRAM else None
+
     def count(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             self.lines -= 1
             if self.lines < 0:
-                self.stop(frame.f_lineno)
+                most = self.limits["lines"]
+                self.stop(f"line {frame.f_lineno}: the program executed more than {most} lines")
         return self.count
 
-    def stop(self, line: int) -> None:
-        why = f"the program executed more than {self.limits['lines']} lines"
-        say(self.last([], f"line {line}: {why}"))
+    def stop(self, why: str) -> None:
+        """End the program here, whatever it would catch."""
+        say(self.last([], why))
         os._exit(0)
 
     def builtins(self) -> dict[str, Any]:
@@ -511,6 +561,8 @@ class Process:
         printed = self.printed
 
         def call(*args: Any, **named: Any) -> Any:
+            if self.is_uncounted():  # or what it says would count, and its lines would not
+                self.stop(TOO_DEEP)
             message = {"tool": name, "args": args, "named": named, "printed": printed.getvalue()}
             say({"type": "call", **message})
             answer = json.loads(hear())
@@ -526,7 +578,7 @@ def describe(error: BaseException) -> str:
     at = 0
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<program>":
+        if trace.tb_frame.f_code.co_filename == PROGRAM:
             at = trace.tb_lineno
         trace = trace.tb_next
     where = f"line {at}: " if at else ""
