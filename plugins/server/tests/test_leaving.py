@@ -476,3 +476,22 @@ def test_a_client_leaves_and_comes_back_by_socket(server):
     assert [left["why"] for left in record["tags"]["left"]][-1] == "resigned"
     for connection in (here, asleep, bob, client):
         connection.close()
+
+
+def test_an_operator_seats_an_agent_of_their_own_file_and_a_client_does_not(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("class Last:\n    def act(self, turn):\n        return turn.legal_texts[-1]\n")
+    mine = f"{file}:Last"
+
+    async def play():
+        async with serving_at(tmp_path / "m.db") as server:
+            opened = await server.create_own(Create("games/TicTacToe-v0", (mine, OPEN)))
+            key = server.seat((await server.join(opened.match, Join())).token)
+            await server.wait(key, 5)
+            with pytest.raises(palestra.PalestraError, match="unknown agent"):
+                await server.create(Create("games/TicTacToe-v0", (mine, OPEN)))
+            return server.look(key)
+
+    view = asyncio.run(play())
+    assert view.your_turn
+    assert "player_0" in "".join(event.text for event in view.events)

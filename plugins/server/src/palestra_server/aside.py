@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name
 from palestra.kernel.registry import registry
 
 CREATING = 4  # matches that are opened at once
@@ -76,6 +77,13 @@ class Threads:
             future.set_exception(error)
 
 
+def agent_kind(agent: str) -> str:
+    """The kind of an agent by its name, such as "scripted"; the operator's own code is "code"."""
+    if code_name(agent, registry().agents):
+        return "code"
+    return registry().agent(parse_agent(agent)[0]).kind
+
+
 class Aside:
     """The threads of one server. programs, agents: as in `Limits`."""
 
@@ -89,7 +97,7 @@ class Aside:
         """The threads of a local agent, by its name and model: options share them."""
         name, _, target = parse_agent(agent)
         if (name, target) not in self._agents:
-            waits = registry().agent(name).kind in ("llm", "human")  # for others, not computing
+            waits = agent_kind(agent) in ("llm", "human")  # for others, not computing
             most = self._most if waits else min(self._most, THINKING)
             self._agents[name, target] = Threads(f"palestra-{name}", most)
         return self._agents[name, target]

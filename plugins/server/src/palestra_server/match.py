@@ -13,15 +13,15 @@ import msgspec
 from palestra import Agent, Decision, EpisodeRecord, Event, InvalidAction, InvalidOption, Turn
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
-from palestra.agents.naming import parse_agent
 from palestra.endings import ending_text
 from palestra.kernel.actions import TextAction
 from palestra.kernel.game import allowed_actions
-from palestra.kernel.registry import open_game, registry
+from palestra.kernel.registry import open_game
 from palestra.records.record import TurnRecord, as_json, read_action
 from palestra.runner.runner import Runner
 from palestra.runner.running import PendingTurn
 
+from palestra_server.aside import agent_kind
 from palestra_server.leaving import Leaving
 from palestra_server.messages import MOST_SEATS, OPEN, Answer, MatchPlan, SeatView, SeenEvent, Why
 from palestra_server.refused import RequestRefused
@@ -137,7 +137,7 @@ class Match:
     def answers_at_once(self) -> bool:
         """Whether all local agents are scripts, which answer at once; others run in a thread."""
         return all(
-            registry().agent(parse_agent(agent)[0]).kind == "scripted"
+            agent_kind(agent) == "scripted"
             for agent in (*self.plan.seats, *(d.substitute for d in self.leaving.away.values()))
             if agent not in (OPEN, "")
         )
