@@ -94,7 +94,10 @@ def unlike(dealt: Sequence[Features], drawn: Sequence[Features]) -> Found | None
 
 
 def _difference(one: Sequence[Any], two: Sequence[Any]) -> float:
-    """Pearson's chi-square of two samples, as a normal deviate (Wilson and Hilferty 1931)."""
+    """Pearson's chi-square of two samples, as a normal deviate (Wilson and Hilferty 1931).
+
+    Of two values far in the tail it is too small, which lets a difference pass and reports none.
+    """
     first, second = _counts(one, two)
     both = first + second
     often = both >= RARE
