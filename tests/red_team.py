@@ -1,8 +1,9 @@
-"""Programs of a red team: people who read how a program is run, and not how the sandbox works.
+"""Programs of a red team, which did not write the sandbox.
 
-Each was tried before the checks were read. GAINS_NOTHING runs to its end; each of its programs
-prints REACHED if it gets what it is after. The programs in UNCOUNTED execute many lines so that
-they are not counted, and those in DEEP call the sandbox's own methods where the stack ends.
+Of REFUSED, FAILED and GAINS_NOTHING 195 were written before it had read the checks. GAINS_NOTHING
+runs to its end; each of its programs prints REACHED if it gets what it is after. The programs in
+UNCOUNTED execute many lines so that they are not counted, and those in DEEP call the sandbox's own
+methods where the stack ends.
 """
 
 # what the text gives away

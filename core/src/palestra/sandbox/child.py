@@ -480,11 +480,12 @@ class Process:
     def run(self) -> dict[str, Any]:
         """Run the program and its function; the last message."""
         values: list[Any] = []
+        counted = self.limits["lines"]
         try:
             code = self.compile()
             names: dict[str, Any] = {"__builtins__": self.builtins(), "__name__": "program"}
             names.update({name: self.tool(name) for name in self.order["tools"]})
-            if self.lines:
+            if counted:
                 sys.settrace(self.count)
             exec(code, names)
             if self.order["function"]:
@@ -493,12 +494,14 @@ class Process:
                     raise NameError(f"the program defines no function {self.order['function']}")
                 for given in self.order["arguments"]:  # a comprehension's lines would count
                     values.append(function(*given))
-            if self.is_uncounted():
+            if counted and sys.gettrace() is None:  # as Python stops where stack or memory ends
                 return self.last([], TOO_DEEP)
-            self.leave_out_ours()
+            if counted:
+                sys.settrace(self.count_program)
             return self.last(values)
         except BaseException as error:
-            self.leave_out_ours()
+            if counted:
+                sys.settrace(self.count_program)
             return self.last([], describe(error))
 
     def compile(self) -> Any:
@@ -511,7 +514,7 @@ class Process:
             values = json.loads(encode(values))  # text and numbers only, with no subclass left
         except Exception:
             values, error = [], "a value is not made of finite numbers, text, lists and tables"
-        if not error and self.is_uncounted():  # after a method of a value
+        if not error and self.limits["lines"] and sys.gettrace() is None:  # in a value's method
             values, error = [], TOO_DEEP
         sys.settrace(None)
         printed = self.printed.getvalue()
@@ -519,16 +522,8 @@ class Process:
         done = {"type": "done", "printed": printed, "error": error, "values": values}
         return {**done, "lines": lines}
 
-    def is_uncounted(self) -> bool:
-        """Whether Python has stopped counting, as it does where the stack or the memory ends."""
-        return bool(self.limits["lines"]) and sys.gettrace() is None
-
-    def leave_out_ours(self) -> None:
-        """Count on in methods of the program's that we call from here, and not in our own lines."""
-        if self.limits["lines"]:
-            sys.settrace(self.count_program)
-
     def count_program(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Count lines of methods of the program's that we call, and not our own."""
         return self.count if frame.f_code.co_filename == PROGRAM else None
 
     def count(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -558,10 +553,10 @@ class Process:
         return {**given, **own}
 
     def tool(self, name: str) -> Callable[..., Any]:
-        printed = self.printed
+        printed, counted = self.printed, self.limits["lines"]
 
         def call(*args: Any, **named: Any) -> Any:
-            if self.is_uncounted():  # or what it says would count, and its lines would not
+            if counted and sys.gettrace() is None:  # its lines do not count, nor does what it says
                 self.stop(TOO_DEEP)
             message = {"tool": name, "args": args, "named": named, "printed": printed.getvalue()}
             say({"type": "call", **message})

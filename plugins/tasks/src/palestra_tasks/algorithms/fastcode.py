@@ -338,8 +338,8 @@ class FastCode(Talking, TaskGame[SpeedState]):
         ratio = slow / max(lines_of(code, name, self.size, seed), 1)
         if ratio > 1 and not is_quick(code, name, seed):
             return 0.0, (
-                f"Right, but it does not end in {LARGE.cpu} seconds of processor time on a large "
-                "argument, so that it does not count."
+                f"Right, but it does not return the right value in {LARGE.cpu} seconds of "
+                "processor time on a large argument, so that it does not count."
             )
         return min(ratio, self.expert(name, seed)), ""
 

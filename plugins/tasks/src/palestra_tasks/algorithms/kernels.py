@@ -67,7 +67,7 @@ def solve(numbers):
     return sum(n * (n - 1) // 2 for n in Counter(numbers).values())
 """,
             _numbers(0, 30),
-            lambda rng: _numbers(0, 30)(rng, 60_000),
+            lambda rng: _numbers(0, 30)(rng, 150_000),
         ),
         Kernel(
             "best-stretch",
@@ -117,7 +117,7 @@ def solve(numbers):
     return count
 """,
             _numbers(0, 1000),
-            lambda rng: _numbers(0, 100_000)(rng, 40_000),
+            lambda rng: _numbers(0, 100_000)(rng, 60_000),
         ),
         Kernel(
             "common-subsequence",
