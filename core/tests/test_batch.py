@@ -175,6 +175,7 @@ def test_an_illegal_action_forfeits_and_is_counted() -> None:
     assert batch.terminations.tolist() == [[True, True], [False, False]]
 
 
+@pytest.mark.slow  # compiles the rules of 19 games
 def test_all_seats_that_play_illegally_in_one_step_forfeit_as_in_an_episode() -> None:
     """In every game of simultaneous moves that has illegal ones, with drawn seats in the wrong."""
     rng, tried = random.Random(3), 0

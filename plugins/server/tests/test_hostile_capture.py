@@ -165,6 +165,7 @@ def check_record(server, match):
             assert 0 <= number < 2**31
 
 
+@pytest.mark.slow
 @ENDPOINTS
 def test_no_answer_of_a_model_server_breaks_a_match(served, path, sound, request_):
     url, server, model = served
