@@ -338,7 +338,7 @@ ENDS = {
     "crash": "ended",
     "write_nonsense": "ended",
     "raises": "ValueError: 'I cannot'",
-    "wrong": r"WrongAnswer: .*\(dict\)",
+    "wrong": r"WrongAnswer: .* returned \{'move': 1\}",
     "ask_for_the_state": "a turn has no '_episode'",
 }
 

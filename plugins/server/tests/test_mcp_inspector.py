@@ -23,7 +23,8 @@ def inspect(tmp_path_factory):
     home = Path(python_of("inspector")).parent
     script = home.parent / "node_modules" / ".bin" / "mcp-inspector"
     quiet = {**os.environ, "HOME": str(tmp_path_factory.mktemp("home"))}
-    given = ["-e", f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}"]
+    path = os.environ.get("PYTHONPATH")
+    given = ["-e", f"PYTHONPATH={path}"] if path else []
 
     def inspect(method, *arguments, target, status=0):
         command = [home / "node", script, "--cli", *target, *given, "--method", method, *arguments]
