@@ -28,8 +28,10 @@ TESTS = Path(__file__).parent / "vllm"
 def test_vllm_on_a_cpu(part: str) -> None:
     run(
         f"{ENVIRONMENT}/bin/python",
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"),
+        # the costs of tests import numba, after which vLLM does not open
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:costs", "-W", "ignore"),
         *(
+            "--tb=short",
             "--show-capture=no",
             "-o",
             "pythonpath=agents/tests/vllm",
