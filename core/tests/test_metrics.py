@@ -173,6 +173,11 @@ def test_shares_of_ones_get_wilsons_interval() -> None:
     assert math.isnan(scaled.interval(0.95, (5.0, None)).high)
 
 
+def test_no_values_have_no_interval() -> None:
+    assert math.isnan(Sample().interval(0.95).low)
+    assert math.isnan(Sample().interval(0.95, (0.0, 5.0)).high)
+
+
 def test_one_value_has_no_interval_and_undefined_episodes_do_not_count() -> None:
     measures = Measures()
     measures.add({"length": 4.0, "win:player_0": 1.0})

@@ -77,15 +77,15 @@ class Sample:
     def interval(self, confidence: float = 0.95, bounds: Bounds = (None, None)) -> Interval:
         """The mean with Student's interval, or with Wilson's where every value was 0 or 1.
 
-        bounds: the lowest and the highest value there can be; the interval stays inside. The
-        values that are all alike have the interval of `alike_interval`, infinite ones none.
+        bounds: the lowest and the highest value there can be; the interval stays inside. Values
+        that are all alike have the interval of `alike_interval`; none and infinite ones have none.
         """
         if self.binary and bounds == (0.0, 1.0):
             successes = min(self.count, max(0, round(self.mean * self.count)))
             return wilson(successes, self.count, confidence)
-        if not math.isfinite(self.squares):
+        if not self.count or not math.isfinite(self.squares):
             return Interval(self.mean, math.nan, math.nan)
-        if self.count and self.squares <= (ALIKE * self.mean) ** 2 * self.count:
+        if self.squares <= (ALIKE * self.mean) ** 2 * self.count:
             return alike_interval(self.mean, self.count, bounds, confidence)
         error = math.sqrt(self.squares / (self.count - 1) / self.count)
         half = student(1 - confidence, self.count - 1) * error
