@@ -25,6 +25,7 @@ from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, PartialReplies, Reply, Request
 from palestra.kernel.errors import show
+from palestra.llm.completion_fields import Logprobs, Used
 
 try:
     import httpx
@@ -335,27 +336,6 @@ class _Pace:
 
 # The parts of an answer that are read; other fields are ignored
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: Count | None = None
-
-
-class _Used(msgspec.Struct):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    prompt_tokens_details: _Details | None = None
-
-
-class _Token(msgspec.Struct):
-    logprob: LogProb
-
-
-class _Logprobs(msgspec.Struct):
-    content: list[_Token] | None = None
-
 
 class _Message(msgspec.Struct):
     content: str | None = None
@@ -364,19 +344,19 @@ class _Message(msgspec.Struct):
 
 class _Choice(msgspec.Struct):
     message: _Message
-    logprobs: _Logprobs | None = None
+    logprobs: Logprobs | None = None
 
 
 class _Completion(msgspec.Struct):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
-    usage: _Used | None = None
+    usage: Used | None = None
 
 
 _completions = msgspec.json.Decoder(_Completion)
 
 
-def _usage(used: _Used | None) -> Usage:
+def _usage(used: Used | None) -> Usage:
     if used is None:
         return Usage(calls=1)
     details = used.prompt_tokens_details

@@ -7,37 +7,20 @@ from typing import Annotated, Any
 import msgspec
 from palestra.agents.models import Tokens
 from palestra.kernel.errors import show
+from palestra.llm.completion_fields import Details, Logprobs, TokenId, Used
 
 from palestra_server.capture import Exchange
-from palestra_server.dialects.formats import Count, Format, LogProb, TokenId, ids_with, used
+from palestra_server.dialects.formats import Format, ids_with, used
 from palestra_server.refused import RequestRefused
 
 # The fields read from a completion; the client gets it unchanged
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: Count | None = None
-
-
-class _Used(msgspec.Struct):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    prompt_tokens_details: _Details | None = None
-
-
-class _Token(msgspec.Struct):
-    logprob: LogProb
-
-
-class _Logprobs(msgspec.Struct):
-    content: list[_Token] | None = None
 
 
 class _Choice(msgspec.Struct):
     message: dict[str, Any]
     finish_reason: str | None = None
     stop_reason: int | str | None = None
-    logprobs: _Logprobs | None = None
+    logprobs: Logprobs | None = None
     token_ids: list[TokenId] | None = None
 
 
@@ -46,7 +29,7 @@ class _Completion(msgspec.Struct):
     id: str = ""
     created: int = 0
     model: str | None = None
-    usage: _Used | None = None
+    usage: Used | None = None
     prompt_token_ids: list[TokenId] | None = None
 
 
@@ -73,8 +56,8 @@ def _exchange(asked: dict[str, Any], body: bytes, seconds: float) -> Exchange:
     (choice,) = completion.choices
     said = choice.logprobs.content if choice.logprobs else None
     chances = None if said is None else tuple(token.logprob for token in said)
-    usage = completion.usage or _Used()
-    details = usage.prompt_tokens_details or _Details()
+    usage = completion.usage or Used()
+    details = usage.prompt_tokens_details or Details()
     return Exchange(
         asked=asked,
         reply=choice.message,

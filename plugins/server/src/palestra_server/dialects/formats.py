@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 from palestra import Usage
 from palestra.agents.models import Tokens
 
 from palestra_server.capture import Exchange
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
-LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ import binascii
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 from palestra import InvalidOption, Usage
 from palestra.kernel.errors import PalestraError
+from palestra.llm.completion_fields import Count
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -39,7 +39,6 @@ from palestra_server.words import in_words
 MOST_BYTES = 16_000_000  # of one request: it holds the whole conversation, with its tokens
 PREFIXES = ("", "/ng-rollout/{rollout}")  # the second marks which rollout a request belongs to
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
-Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 # What is read of a row and of a response of OpenAI's Responses API; agents get rows back as they

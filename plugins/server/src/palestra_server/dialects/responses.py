@@ -12,9 +12,10 @@ from itertools import count
 from typing import Any
 
 import msgspec
+from palestra.llm.completion_fields import Count, Details, TokenChance, TokenId
 
 from palestra_server.capture import Exchange
-from palestra_server.dialects.formats import Count, Format, LogProb, TokenId, ids_with, used
+from palestra_server.dialects.formats import Format, ids_with, used
 from palestra_server.refused import RequestRefused
 
 ELSEWHERE = ("previous_response_id", "conversation", "prompt", "background")
@@ -24,24 +25,16 @@ ENDS = ("completed", "incomplete", "failed")
 # The fields read from a response; the client gets it unchanged
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: Count | None = None
-
-
 class _Used(msgspec.Struct):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
-    input_tokens_details: _Details | None = None
-
-
-class _Token(msgspec.Struct):
-    logprob: LogProb
+    input_tokens_details: Details | None = None
 
 
 class _Part(msgspec.Struct):
     type: str = ""
     text: str | None = None
-    logprobs: list[_Token] | None = None
+    logprobs: list[TokenChance] | None = None
 
 
 class _Item(msgspec.Struct):
@@ -94,7 +87,7 @@ def _with_tokens(asked: dict[str, Any]) -> dict[str, Any]:
 def _exchange(asked: dict[str, Any], body: bytes, seconds: float) -> Exchange:
     response = _responses.decode(body)
     usage = response.usage or _Used()
-    details = usage.input_tokens_details or _Details()
+    details = usage.input_tokens_details or Details()
     parts = [part for item in response.output for part in _texts(item)]
     said = "".join(part.text or "" for part in parts)
     known = [token.logprob for part in parts for token in part.logprobs or ()]
