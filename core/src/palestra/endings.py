@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from palestra.kernel.episode import Episode
 
+NAMED = 4  # the most players who are named one by one
+DIGITS = 4  # that a number keeps if it is not whole
+SMALLEST = 8  # decimal places
+
 
 @dataclass(frozen=True, slots=True)
 class Forfeit:
@@ -31,11 +35,6 @@ def ended_by(players: Sequence[str], actions: Mapping[int, Any]) -> str:
     if isinstance(first, Forfeit):
         return f"{forfeit_text(players, {p: gone.why for p, gone in actions.items()})}."
     return f"{first.why}." if isinstance(first, Truncate) else ""
-
-
-NAMED = 4  # the most players who are named one by one
-DIGITS = 4  # that a number keeps if it is not whole
-SMALLEST = 8  # decimal places
 
 
 def number_text(value: float) -> str:

@@ -63,11 +63,11 @@ def choose_actions(lane: Any, shared: Any) -> None:
             lane.timestep.actions[seat] = action
 
 
-def illegal_seat(lane: Any) -> int:
-    """The first acting seat whose action is not legal; -1 if all are."""
-    bad = -1
-    for seat in range(len(lane.acting) - 1, -1, -1):
-        bad = seat if plays_illegally(lane, seat) else bad
+def somebody_plays_illegally(lane: Any) -> bool:
+    """Whether the action of any acting seat is not legal."""
+    bad = False
+    for seat in range(len(lane.acting)):
+        bad |= plays_illegally(lane, seat)
     return bad
 
 
@@ -82,7 +82,7 @@ def plays_illegally(lane: Any, seat: int) -> bool:
 
 def play_lane(lane: Any, shared: Any) -> None:
     """Play the lane's actions once and add up what they pay; an illegal one forfeits."""
-    if illegal_seat(lane) >= 0:
+    if somebody_plays_illegally(lane):
         forfeit_lane(lane, shared)
     else:
         timestep = lane.timestep

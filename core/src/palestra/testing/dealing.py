@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,17 @@ Features = dict[str, Any]
 Found = tuple[str, Counter[Any], Counter[Any]]  # a feature, and how often it has each value
 
 
+class Worlds(NamedTuple):
+    """States at the beginning, and their parts."""
+
+    states: list[Any]
+    parts: list[Features]
+
+    @classmethod
+    def of(cls, states: list[Any]) -> Worlds:
+        return cls(states, list(map(parts_of, states)))
+
+
 def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
     """At the beginning, what a player imagines has the distribution of what the game deals.
 
@@ -40,15 +51,14 @@ def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
     how random games end.
     """
     needs_secrets(subject)
-    first = subject.episode(0).state
-    deals = min(DEALS, max(FEWEST, PARTS // len(parts_of(first))))
-    dealt = [subject.episode(seed).state for seed in range(deals)]
+    deals = min(DEALS, max(FEWEST, PARTS // len(parts_of(subject.unplayed.state))))
+    dealt = Worlds.of([subject.episode(seed).state for seed in range(deals)])
     for seat in range(min(SEATS, subject.game.num_players)):
         drawn = [
             subject.game.determinize(state, seat, Rng(7919 * seed + seat))
-            for seed, state in enumerate(dealt)
+            for seed, state in enumerate(dealt.states)
         ]
-        found = _unlike_worlds(subject, dealt, drawn, seat)
+        found = _unlike_worlds(subject, dealt, Worlds.of(drawn), seat)
         if found:
             raise Failed(
                 f"at the beginning, what player {seat} imagines is not what the game deals, over "
@@ -58,16 +68,17 @@ def imagined_worlds_are_dealt_as_often(subject: Subject) -> None:
             )
 
 
-def _unlike_worlds(subject: Subject, dealt: Sequence[Any], drawn: Sequence[Any], seat: int) -> str:
+def _unlike_worlds(subject: Subject, dealt: Worlds, drawn: Worlds, seat: int) -> str:
     """In which feature worlds that were dealt differ from those drawn; empty if by chance."""
-    lists = unlike(*_shared([_lists(s) for s in dealt], [_lists(s) for s in drawn]))
+    lists = unlike(*_shared(list(map(_lists, dealt.parts)), list(map(_lists, drawn.parts))))
     if lists:
         return _shown(lists)
-    part = unlike(list(map(parts_of, dealt)), list(map(parts_of, drawn)))
+    part = unlike(dealt.parts, drawn.parts)
     if part is None:
         return ""
-    seen = _seen(subject, dealt, drawn, seat, 0)
-    seen = seen or _seen(subject, dealt[:GAMES], drawn[:GAMES], seat, STEPS)
+    one, two = dealt.states, drawn.states
+    seen = _seen(subject, one, two, seat, 0)
+    seen = seen or _seen(subject, one[:GAMES], two[:GAMES], seat, STEPS)
     return f"{_shown(part)}; so in random games from there {_shown(seen)}" if seen else ""
 
 
@@ -130,10 +141,10 @@ def _shared(*samples: list[Features]) -> list[list[Features]]:
     return [[{name: f[name] for name in f if name in common} for f in fs] for fs in samples]
 
 
-def _lists(state: Any) -> Features:
+def _lists(parts: Features) -> Features:
     """Of each list of a state the sum and the number of different items, in whatever order."""
     lists: dict[str, list[Any]] = {}
-    for path, value in parts_of(state).items():
+    for path, value in parts.items():
         if path.endswith("]"):
             lists.setdefault(path.rpartition("[")[0], []).append(value)
     found: Features = {}

@@ -34,7 +34,7 @@ def bootstrap(
     if sample.ndim != 1 or not len(sample):
         raise InvalidOption(f"values must be a list of at least one number, not {sample.shape}")
     estimate = float(statistic(sample, axis=0))
-    if np.ptp(sample) <= ALIKE * np.abs(sample).max():
+    if _are_alike(sample):
         return alike_interval(estimate, len(sample), bounds, confidence)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
@@ -65,13 +65,17 @@ def mean_interval(
     if number <= MANY:
         repeated = np.repeat(sample, seen)
         return bootstrap(repeated, confidence=confidence, resamples=1000, bounds=bounds)
-    if np.ptp(sample) <= ALIKE * np.abs(sample).max():
+    if _are_alike(sample):
         return alike_interval(float(sample[0]), number, bounds, confidence)
     mean = float(np.average(sample, weights=seen))
     squares = float(seen @ (sample - mean) ** 2)
     error = math.sqrt(squares / (number - 1) / number)
     half = float(stats.t.ppf((1 + confidence) / 2, number - 1)) * error
     return Interval(mean, mean - half, mean + half)
+
+
+def _are_alike(sample: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(sample) <= ALIKE * np.abs(sample).max())
 
 
 def _resample(
