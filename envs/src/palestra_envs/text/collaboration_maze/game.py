@@ -466,7 +466,7 @@ class CollaborationMaze(Talking, TextGame[MazeState]):
                 break
         seats = {(row, column): state.shown[row][column] for row, column in self.cells}
         others = [c for c in self.cells if seats[c] != seat and c not in (state.start, state.goal)]
-        drawn = [seats[cell] for cell in others]
+        drawn = sorted(seats[cell] for cell in others)
         rng.shuffle(drawn)
         copy.shown = self._by_row(seats | dict(zip(others, drawn, strict=True)))
         return copy

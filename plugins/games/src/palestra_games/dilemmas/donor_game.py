@@ -109,7 +109,7 @@ class DonorState:
     resources: tuple[float, ...]  # units by seat
     strategies: tuple[str, ...]  # by seat; "" before one is written
     newcomers: tuple[int, ...]  # seats that are to write a strategy
-    sides: tuple[int, ...] = ()  # seats in the order in which they were split into two halves
+    sides: tuple[int, ...] = ()  # seats, one half and then the other, each in ascending order
     pairs: tuple[tuple[int, int], ...] = ()  # donor and recipient; none while strategies are due
     acts: tuple[Act, ...] = ()
     round: int = 0
@@ -248,9 +248,9 @@ class DonorGame(Talking, TextGame[DonorState]):
         for seat, action in actions.items():
             written[seat] = action.strategy
         state.strategies, state.newcomers = tuple(written), ()
-        order = list(range(self.num_players))
+        order, half = list(range(self.num_players)), self.num_players // 2
         state.rng.shuffle(order)
-        state.sides = tuple(order)
+        state.sides = (*sorted(order[:half]), *sorted(order[half:]))
         self._pair(state)
         return [
             Event(
@@ -288,7 +288,8 @@ class DonorGame(Talking, TextGame[DonorState]):
         )
         data = {"donor": donor, "recipient": recipient, "percent": percent}
         told = {"trace": only(donor), "partners": only(*pair), "everybody": None}[self.acts]
-        return [Event("act", text, data, told), self._receipt(recipient, before, has[recipient])]
+        kind = "reveal" if told is None else "act"  # nobody else knew who meets whom
+        return [Event(kind, text, data, told), self._receipt(recipient, before, has[recipient])]
 
     def _receipt(self, seat: int, before: float, after: float) -> Event:
         """What a recipient learns of an act even if nobody tells them: their own resources."""
@@ -364,11 +365,9 @@ class DonorGame(Talking, TextGame[DonorState]):
 
     def _redraw_pairs(self, state: DonorState, seat: int, rng: Rng) -> None:
         """Pair the others anew: donors know who stands across, and recipients if acts are told."""
-        half = self.num_players // 2
         if state.newcomers:
             state.sides, state.pairs = (), ()  # drawn once they have written
             return
-        state.sides = (*sorted(state.sides[:half]), *sorted(state.sides[half:]))
         across = dict(state.pairs)
         told = {seat} if self.acts == "trace" else {seat, *(d for d in across if across[d] == seat)}
         left = sorted(recipient for donor, recipient in across.items() if donor not in told)

@@ -71,7 +71,7 @@ def _donations(record: EpisodeRecord) -> Iterator[list[float]]:
     """The shares that donors gave, generation by generation; punishing gives nothing."""
     shares: list[float] = []
     for event in record.events:
-        if event.kind == "act":
+        if "percent" in event.data:
             shares.append(max(0, event.data["percent"]) / 100)
         elif event.kind == "generation":
             yield shares
@@ -107,7 +107,7 @@ def punished_share(record: EpisodeRecord) -> float | None:
     """The share of donors who punished; undefined where punishing is not allowed."""
     if not record.options["punishment"]:
         return None
-    return share_of(data["percent"] < 0 for data in data_of(record, "act"))
+    return share_of(e.data["percent"] < 0 for e in record.events if "percent" in e.data)
 
 
 @metric("alignment", measures=("games/Norms-v0",), bounds=(0.0, 1.0), better="higher")

@@ -237,14 +237,16 @@ class Shopping(Talking, TextGame[Trip]):
             state.bonus, state.phase = action.bonus, ADVICE
             text = f"The principal offers a bonus of {action.bonus}.{said}"
             offer = Event("offer", text, {"bonus": action.bonus, "text": action.text})
-            return Step(events=[offer, self._shelf_event(state, ASSISTANT)])
+            audience = None if self.information == "full" else only(ASSISTANT)
+            return Step(events=[offer, self._shelf_event(state, ASSISTANT, audience)])
         if isinstance(action, Recommend):
             state.advice, state.claim, state.phase = action.product - 1, action.gain, CHOICE
             text = f"The assistant recommends product {action.product}, a gain of {action.gain}."
             data = {"product": state.advice, "claim": action.gain, "text": action.text}
             advice = Event("advice", text + said, data)
-            shelf = [self._shelf_event(state, PRINCIPAL)] if self.information != "none" else []
-            return Step(events=[advice, *shelf])
+            if self.information != "prices":
+                return Step(events=[advice])
+            return Step(events=[advice, self._shelf_event(state, PRINCIPAL, only(PRINCIPAL))])
         return self._buy(state, action.product - 1)
 
     def _buy(self, state: Trip, bought: int) -> Step:
@@ -289,10 +291,10 @@ class Shopping(Talking, TextGame[Trip]):
         text = f"Trip {state.trip + 1}: {goal_text(state.goal)}"
         return Event("goal", text, {"goal": state.goal})
 
-    def _shelf_event(self, state: Trip, seat: int) -> Event:
+    def _shelf_event(self, state: Trip, seat: int, audience: Any) -> Event:
         """The event with what a seat now sees of the shelf."""
         rows = [list(row[:3]) for row in self._shelf_rows(state, seat)]
-        return Event("reveal", self._shelf_text(state, seat), {"shelf": rows}, only(seat))
+        return Event("reveal", self._shelf_text(state, seat), {"shelf": rows}, audience)
 
     def noop(self, state: Trip, seat: int) -> TextAction:
         return (Offer(0), Recommend(1, 0), Choose(0))[state.phase]
@@ -329,7 +331,8 @@ class Shopping(Talking, TextGame[Trip]):
 
     def _shelf_rows(self, state: Trip, seat: int) -> list[tuple[float, float, float, float]]:
         """Price, quality, greenness and worth by product, -1 where they are not seen."""
-        looking = state.phase >= ADVICE if seat == ASSISTANT else state.phase == CHOICE
+        early = seat == ASSISTANT or self.information == "full"
+        looking = state.phase >= (ADVICE if early else CHOICE)
         level = 2 if seat == ASSISTANT else INFORMATION.index(self.information)
         if not looking or not level or state.trip >= self.trips:
             return [(-1.0, -1.0, -1.0, -1.0)] * self.products

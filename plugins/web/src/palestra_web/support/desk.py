@@ -59,7 +59,6 @@ from palestra_web.support.orders import (
 )
 from palestra_web.website import (
     Landing,
-    Limit,
     NotFound,
     Website,
     WebState,
@@ -123,7 +122,7 @@ class SupportDesk(Talking, Website):
             description="customer and support agent (2), with an impostor (3), and a seller (4)",
         ),
     ] = 2
-    limit: Limit = 60
+    limit: Annotated[int, Meta(ge=2, le=100_000, description="actions each seat may take")] = 60
     window: Window = 150
 
     rules_text = """

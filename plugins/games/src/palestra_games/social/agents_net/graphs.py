@@ -27,12 +27,13 @@ FAR = 1 << 60  # beyond every circle through three points of the grid, so that t
 
 
 def draw_graph(kind: str, agents: int, rng: Rng) -> Neighbours:
-    """A connected graph of one of `KINDS`."""
-    if kind == "small-world":
-        return small_world(agents, rng)
-    if kind == "scale-free":
-        return scale_free(agents, rng)
-    return delaunay(points(agents, rng))
+    """A connected graph of one of `KINDS`; a seat says nothing about an agent's place in it."""
+    if kind == "delaunay":
+        return delaunay(points(agents, rng))
+    graph = small_world(agents, rng) if kind == "small-world" else scale_free(agents, rng)
+    seats = list(range(agents))
+    rng.shuffle(seats)
+    return from_edges(agents, ((seats[a], seats[b]) for a in seats for b in graph[a]))
 
 
 def from_edges(agents: int, edges: Iterable[Edge]) -> Neighbours:
