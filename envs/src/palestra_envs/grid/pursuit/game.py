@@ -445,7 +445,8 @@ class Pursuit(ArrayGame[PursuitState]):
             self._redraw(imagined, seat, hidden, len(others) > 0, rng)
         free = [cell for cell in cells_in(hidden) if is_open(self.config, imagined, *cell)]
         for other in others:
-            imagined.row[other], imagined.column[other] = rng.choice(free)
+            cells = free if state.turn else self._apart(imagined, other, others, free)
+            imagined.row[other], imagined.column[other] = rng.choice(cells)
         recount(self.config, imagined)
         return imagined
 
@@ -474,6 +475,20 @@ class Pursuit(ArrayGame[PursuitState]):
             density *= 0.9
         walls[~reached] = 1
         imagined.far[:] = 0
+
+    def _apart(
+        self, state: PursuitState, who: int, unseen: list[int], free: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Cells away from who stands already of the same kind, as at the beginning; else all."""
+        seats = self.num_players
+        kind = range(seats) if who < seats else range(seats, self.num_walkers)
+        placed = [one for one in kind if one not in unseen or one < who]
+        apart = [
+            (row, column)
+            for row, column in free
+            if all(abs(state.row[p] - row) + abs(state.column[p] - column) > 1 for p in placed)
+        ]
+        return apart or free
 
     def _hidden(self, state: PursuitState, seat: int) -> list[int]:
         """Those on the map that a player does not see, evaders numbered after the pursuers."""

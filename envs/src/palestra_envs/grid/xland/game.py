@@ -38,6 +38,7 @@ import numpy as np
 from palestra import Channel, InvalidOption, Piece, Rng, Scene, Vocabulary, environment
 from palestra.grids.compass import EAST, MOVES, NORTH, STAY
 from palestra.grids.moving import NOWHERE, holder, neighbour, random_place, resolve
+from palestra.grids.sight import sees
 from palestra.grids.windows import cells_in, on_map
 from palestra.rules import all_act, truncate
 from palestra.scene import on_top
@@ -336,7 +337,8 @@ class XLand(XLandOptions):
     def determinize(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
         """Move unseen things to other unseen cells, and give the other players other goals.
 
-        Whether the player's own goal is true now stays the same, and so do walls and floor.
+        Whether the player's own goal is true now stays the same. Walls and floor outside the window
+        are laid anew.
         """
         met = goal_holds(self.config, state, seat)
         for _ in range(IMAGINED):
@@ -349,8 +351,9 @@ class XLand(XLandOptions):
         """Redraw what is out of sight, whether or not the player's goal stays as it is."""
         config = self.config
         imagined: XLandState = self.clone(state)
-        floor = np.flatnonzero(state.walls == 0).tolist()
-        hidden = [cell for cell in floor if not in_view(config, state, seat, cell)]
+        self._imagine_ground(imagined, seat, rng)
+        floor = np.flatnonzero(imagined.walls == 0).tolist()
+        hidden = [cell for cell in floor if not in_view(config, imagined, seat, cell)]
         free = list(hidden)
         unseen = [
             thing
@@ -381,6 +384,16 @@ class XLand(XLandOptions):
                     draw_goal(config, imagined, other)
             imagined.rng[:] = kept
         return imagined
+
+    def _imagine_ground(self, imagined: XLandState, seat: int, rng: Rng) -> None:
+        """Lay walls and floor outside the window as at the beginning."""
+        config, laid = self.config, self.clone(imagined)
+        self.reseed(laid, rng.word())
+        laid.walls[:] = 0
+        lay_world(config, laid)
+        for cell in range(len(laid.walls)):
+            if not sees(config, imagined, seat, cell):
+                imagined.walls[cell], imagined.floor[cell] = laid.walls[cell], laid.floor[cell]
 
     # Words
 

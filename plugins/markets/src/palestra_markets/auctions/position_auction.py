@@ -46,6 +46,7 @@ from palestra_markets.auctions.ranking import (
     bid_at,
     draw_lots,
     imagine_lots,
+    lot_events,
     rank_of,
 )
 from palestra_markets.auctions.sealed_bids import SealedBids
@@ -289,9 +290,10 @@ class PositionAuction(SealedBids[PositionAuctionState]):
             "positions": after.position.tolist(),
             "payments": after.payment.tolist(),
         }
-        tied = len({*after.bid.tolist()}) < self.num_players  # then lots decide, which nobody knew
-        kind = "reveal" if tied else "page"
-        events = [Event(kind, f"Round {int(after.turn)}: {self._page_text(after)}.", data)]
+        events = [
+            Event("page", f"Round {int(after.turn)}: {self._page_text(after)}.", data),
+            *lot_events(after.bid.tolist(), self.num_players),
+        ]
         return [*events, Event("end", "The auction is over.")] if after.over else events
 
     def _value_event(self, state: PositionAuctionState, seat: int) -> Event:

@@ -5,11 +5,13 @@ These are functions over the state below, written in the subset of Python that n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import ArrayState, Rng, Shape
+from palestra import ArrayState, Event, Rng, Shape
 from palestra.rules import shuffle
 
 
@@ -33,6 +35,13 @@ def imagine_lots(state: SealedBidsState, rng: Rng) -> None:
     lots = list(range(len(state.lot)))
     rng.shuffle(lots)
     state.lot[:] = lots
+
+
+def lot_events(bids: Sequence[int], places: int) -> list[Event]:
+    """The event that lots ranked equal bids, if they did so for one of the best places."""
+    ranked = sorted(bids, reverse=True)
+    decided = any(one == other for one, other in pairwise(ranked[: places + 1]))
+    return [Event("reveal", "Equal bids are ranked by lot.")] if decided else []
 
 
 def is_ahead(state: SealedBidsState, one: int, other: int) -> bool:

@@ -43,6 +43,7 @@ from palestra_markets.auctions.ranking import (
     bid_at,
     draw_lots,
     imagine_lots,
+    lot_events,
     seat_at,
 )
 from palestra_markets.auctions.sealed_bids import SealedBids
@@ -249,6 +250,8 @@ class SealedAuction(SealedBids[SealedAuctionState]):
         revenue = int(after.revenue - before.revenue)
         text = f"Round {number}: {self._bids_text(after)}; {sold}."
         events = [Event("sale", text, {**data, "revenue": revenue})]
+        if winner >= 0:
+            events += lot_events(after.bid.tolist(), 1)
         if after.over:
             return [*events, Event("end", "The auction is over.")]
         return [*events, *self._value_events(after)]

@@ -532,7 +532,7 @@ class HouseAuction(TextGame[Sale]):
             f"{state.left[one]} left" if known else "",
             cards,
             acting=one in self.to_act(state),
-            share=state.left[one] / budget if known else None,
+            share=state.left[one] / max(budget, 1) if known else None,
         )
 
 

@@ -27,6 +27,7 @@ Left out: cases of real patients, pictures, medical textbooks, and queues of pat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -330,7 +331,7 @@ class Hospital(Talking, TaskGame[WardState]):
     def statement(self, state: WardState, seat: int) -> str:
         known = self.knowledge(state)
         if seat == PATIENT:
-            have = [known.symptoms[n] for n, yes in enumerate(state.case.symptoms) if yes]
+            have = sorted(known.symptoms[n] for n, yes in enumerate(state.case.symptoms) if yes)
             return (
                 f"You have: {', '.join(have)}. You came because of "
                 f"{known.symptoms[state.complaint]}. You have no other symptoms."
@@ -541,9 +542,7 @@ class Hospital(Talking, TaskGame[WardState]):
         copy, known = self.copy_for(state, seat), self.knowledge(state)
         copy.rng = Rng.seeded(rng.word())
         if seat == PATIENT:
-            copy.tested, copy.spent, copy.opinions = (), 0, int(state.waiting == "colleague")
-            weights = self._left(state, known, known.shares)
-            copy.case = Case(rng.weighted(weights), state.case.symptoms, state.case.tests)
+            self._imagine_clinic(copy, known, rng)
             return copy
         symptoms = dict(state.asked) if self.num_players == 1 else {state.complaint: True}
         tests = dict(state.tested)
@@ -560,13 +559,44 @@ class Hospital(Talking, TaskGame[WardState]):
         copy.case = Case(disease, *drawn)
         return copy
 
+    def _imagine_clinic(self, state: WardState, known: Knowledge, rng: Rng) -> None:
+        """Draw all but the patient's symptoms, and what they were asked and told."""
+        wing, given = self._found_out(state, known)
+        weights: tuple[float, ...] = ()
+        while not any(weights):  # a clinic in which this patient can be ill
+            state.seed = rng.word()
+            other = self.knowledge(state)
+            weights = remaining(other, other.shares, wing, given)
+        sign = {n: other.symptoms.index(name) for n, name in enumerate(known.symptoms)}
+        state.complaint = sign[state.complaint]
+        state.question = sign.get(state.question, state.question)
+        state.asked = tuple((sign[n], yes) for n, yes in state.asked)
+        state.tested, state.spent, state.opinions = (), 0, int(state.waiting == "colleague")
+        if state.tried:
+            state.tried = (rng.below(self.diseases), other.treatments.index(given))
+        state.visits = tuple(self._imagine_visit(visit, sign, rng) for visit in state.visits)
+        have = {sign[n] for n, yes in enumerate(state.case.symptoms) if yes}
+        symptoms = tuple(n in have for n in range(len(other.symptoms)))
+        disease = rng.weighted(weights)
+        tests = tuple(rng.random() < chance for chance in other.test_chances[disease])
+        state.case = Case(disease, symptoms, tests)
+
+    def _imagine_visit(self, visit: Visit, sign: Mapping[int, int], rng: Rng) -> Visit:
+        """An earlier visit of somebody else, of which a patient knows only that there was one."""
+        named, true = rng.below(self.diseases), rng.below(self.diseases)
+        symptoms = tuple((sign[n], yes) for n, yes in visit.symptoms)
+        return Visit(symptoms, (), named, rng.below(len(TREATMENTS)), true)
+
     def _left(
         self, state: WardState, known: Knowledge, weights: tuple[float, ...]
     ) -> tuple[float, ...]:
         """The weights of diseases that the wing and what did not help leave."""
-        failed = known.treatments[state.tried[1]] if state.tried else ""
+        return remaining(known, weights, *self._found_out(state, known))
+
+    def _found_out(self, state: WardState, known: Knowledge) -> tuple[str, str]:
+        """The wing where the patient is, and the treatment that did not help; "" if not known."""
         wing = WINGS[state.wing] if state.wing >= 0 else ""
-        return remaining(known, weights, wing, failed)
+        return wing, known.treatments[state.tried[1]] if state.tried else ""
 
     def picture(self, state: WardState, seat: int | None) -> tuple[Part, ...]:
         known = self.knowledge(state)

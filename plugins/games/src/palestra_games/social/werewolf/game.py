@@ -430,7 +430,8 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
         """Draw uniformly from the deals that fit what the player saw, with matching nights."""
         copy = self.clone(state)
         if state.phase != OVER:
-            redraw(copy, seat, rng)
+            talks = self.pack_talk - state.pack_rounds if state.phase == NIGHT else 0
+            redraw(copy, seat, talks, [line.text for line in self.lines], rng)
         return copy
 
     # What a player sees

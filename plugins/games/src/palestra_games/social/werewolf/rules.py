@@ -228,14 +228,17 @@ def possible_roles(state: WerewolfState, seat: int) -> list[set[int]]:
     return possible
 
 
-def redraw(state: WerewolfState, seat: int, rng: Rng) -> None:
-    """Redraw everything hidden from `seat`, in place: roles, then the matching nights."""
+def redraw(state: WerewolfState, seat: int, talks: int, lines: Sequence[str], rng: Rng) -> None:
+    """Redraw everything hidden from `seat`, in place: roles, then the matching nights.
+
+    talks: rounds in which the pack has talked tonight. lines: what a wolf may have said in one.
+    """
     own = state.roles[seat]
     roles = fitting_roles(state, possible_roles(state, seat), rng)
-    if own != WEREWOLF and state.whispers:
+    if own != WEREWOLF:
         pack = [other for other in state.alive if roles[other] == WEREWOLF]
-        texts = [text for _, text in state.whispers]
-        state.whispers = [(pack[n % len(pack)], text) for n, text in enumerate(texts)]
+        said = [(wolf, rng.choice(("", *lines))) for wolf in talks * pack]
+        state.whispers = [(wolf, line) for wolf, line in said if line]
     for number, night in enumerate(state.nights):
         alive = state.alive_before(number)
         if night.victim == NOBODY and own == DOCTOR:
