@@ -118,6 +118,7 @@ def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
     return found
 
 
+@pytest.mark.essential
 @pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()

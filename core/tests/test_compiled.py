@@ -13,7 +13,8 @@ import palestra
 import pytest
 from palestra import Episode, InvalidOption, PalestraError
 from palestra.engine.batch import Batch
-from palestra.engine.compiled import cache_folder, device_functions, fingerprint, helpers_of
+from palestra.engine.compiled import cache_folder, fingerprint
+from palestra.engine.rule_functions import device_functions, helpers_of
 from palestra_games.board import tic_tac_toe
 from palestra_games.board.connect_four import ConnectFour
 from palestra_games.board.tic_tac_toe import TicTacToe

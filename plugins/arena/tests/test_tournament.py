@@ -404,3 +404,16 @@ def test_a_script_that_workers_cannot_import_ends_at_once(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "below `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
     assert "workers=0" in done.stderr.splitlines()[-1]
+
+
+def test_agents_that_fail_in_one_step_all_forfeit() -> None:
+    """Whoever fails is to blame by themselves, whichever of them is asked first."""
+    three = Environment("markets/SealedAuction-v0", players=3)
+    chosen = settings("random", "crasher", "another", environments=(three,), games=6)
+    failing: dict[str, Any] = {"crasher": Crasher, "another": Crasher}
+    done = run_tournament(chosen, agents=failing)
+    assert done.results
+    for result in done.results:
+        crashed = [name in failing for name in result.match.agents]
+        assert [one == "forfeit" for one in result.results] == crashed
+        assert result.reason.count("no idea what to do") == 2

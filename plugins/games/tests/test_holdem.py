@@ -58,7 +58,7 @@ def play(cards: str, moves: str, **options: Any) -> Episode:
 @pytest.mark.exhaustive
 def test_all_hands_of_five_cards_come_as_often_as_published() -> None:
     numba = pytest.importorskip("numba", reason="numba is not installed")
-    from palestra.engine.compiled import device_functions
+    from palestra.engine.rule_functions import device_functions
 
     rules = {"worth": cast(FunctionType, worth)}
     compiled = device_functions(rules, numba.njit, "_counting")["worth"]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from palestra.engine.compiled import device_functions, rule_functions
+from palestra.engine.rule_functions import device_functions, rule_functions
 from palestra.kernel.array_game import ArrayGame
 
 INDEX, NUMBER = "_checked_index", "_checked_number"  # what rewritten rules call

@@ -25,15 +25,21 @@ from typing import Any
 import numpy as np
 
 from palestra.engine import batch_driver, driver
+from palestra.engine.checked import checked_rules
 from palestra.engine.explaining import compile_error
 from palestra.engine.lanes import lane_dtype, rivals_dtype, shared_dtype
+from palestra.engine.rule_functions import (
+    device_functions,
+    global_names,
+    reachable_functions,
+    rule_functions,
+)
 from palestra.files import refuse_strangers, write_text
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import InvalidOption, MissingExtra, PalestraError
 from palestra.kernel.rng import threefry
 
 SMALL = 1000  # Python instructions: functions up to this length are inlined into their callers
-RULES = ("init_state", "apply_actions", "write_legal_mask", "write_observation", "scripted_action")
 DRIVER = Path(driver.__file__)
 BATCH_DRIVER = Path(batch_driver.__file__)
 
@@ -119,10 +125,6 @@ def driver_for(game: ArrayGame, compiled: bool, patience: float = 0.0) -> Driver
     else:
         _fill(driver, game)
     return driver
-
-
-def rule_functions(game: ArrayGame) -> dict[str, FunctionType]:
-    return {name: getattr(type(game), name) for name in RULES}
 
 
 @dataclass(slots=True)
@@ -225,8 +227,6 @@ def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
     """A template run unchanged, over the game's plain functions; checked ones for debugging."""
     rules = rule_functions(game)
     if debugging():
-        from palestra.engine.checked import checked_rules
-
         rules = checked_rules(rules)
     names = {"CONFIG": game.config, "Out": Out, **rules}
     if template == BATCH_DRIVER:
@@ -290,7 +290,7 @@ def _small(functions: Iterable[FunctionType]) -> set[CodeType]:
     loops over seats unroll. Larger ones would take minutes to compile.
     """
     rules = [function for function in functions if _length(function) <= SMALL]
-    return {function.__code__ for function in _reachable(rules)}
+    return {function.__code__ for function in reachable_functions(rules)}
 
 
 @lru_cache(maxsize=4096)
@@ -299,18 +299,6 @@ def _length(function: FunctionType) -> int:
     instructions = list(dis.get_instructions(function))
     named = (function.__globals__.get(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL")
     return len(instructions) + sum(_length(f) for f in named if isinstance(f, FunctionType))
-
-
-def _reachable(functions: Iterable[FunctionType]) -> set[FunctionType]:
-    """These functions and all that they call, directly or not."""
-    found: set[FunctionType] = set()
-    queue = list(functions)
-    while queue:
-        function = queue.pop()
-        if function not in found:
-            found.add(function)
-            queue += [helper for _, helper in helpers_of(function)]
-    return found
 
 
 def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
@@ -361,7 +349,7 @@ class _Waiting:
             with _saying(what), _without_gc():
                 self.dispatcher.compile(self.signature)
         except Exception as error:
-            rules = _reachable(rule_functions(self.game).values())
+            rules = reachable_functions(rule_functions(self.game).values())
             whole = error if debugging() else None  # the compiler's own 200 lines
             raise compile_error(error, name, rules) from whole
         place_environments(self.dispatcher, self.signature)
@@ -433,55 +421,6 @@ def _explain_index_error(point: Callable[..., int], name: str) -> Callable[..., 
     return call
 
 
-def device_functions(
-    functions: dict[str, FunctionType],
-    compile_one: Callable[[FunctionType], Any],
-    suffix: str = "",
-    made: dict[FunctionType, Any] | None = None,
-) -> dict[str, Any]:
-    """Compile rules together with every plain function they reach, each once.
-
-    A copy of each function gets the compiled helpers among its globals; the original module is not
-    changed, so that the same rules can still run interpreted. `suffix` makes the names of the
-    machine code unique: otherwise code compiled by two processes could share names, and whichever
-    is loaded from the cache first would be used for both. `made` holds the functions compiled so
-    far; new ones are added to it.
-    """
-    made = {} if made is None else made
-
-    def build(function: FunctionType) -> Any:
-        if function not in made:
-            copy = FunctionType(
-                function.__code__,
-                dict(function.__globals__),
-                function.__name__,
-                function.__defaults__,
-                function.__closure__,
-            )
-            copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__ + suffix
-            for name, helper in helpers_of(function):
-                copy.__globals__[name] = build(helper)
-            made[function] = compile_one(copy)
-        return made[function]
-
-    return {name: build(function) for name, function in functions.items()}
-
-
-def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
-    """The plain Python functions among the globals a function reads."""
-    for name in _global_names(function.__code__):
-        value = function.__globals__.get(name)
-        if isinstance(value, FunctionType):
-            yield name, value
-
-
-def _global_names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _global_names(constant)
-
-
 def fingerprint(game: ArrayGame) -> str:
     """A hash of everything the machine code depends on."""
     here = Path(__file__)
@@ -490,7 +429,7 @@ def fingerprint(game: ArrayGame) -> str:
     parts += [repr(game.config), repr(game.timestep_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]
     parts += [f"debugging={debugging()}"]
-    seen = _reachable(rule_functions(game).values())
+    seen = reachable_functions(rule_functions(game).values())
     # The cached code names the modules it came from: a copied game must not load another's.
     parts += [f"{function.__module__} {_source(function)}" for function in seen]
     parts += sorted(constant for function in seen for constant in _constants(function))
@@ -498,7 +437,7 @@ def fingerprint(game: ArrayGame) -> str:
 
 
 def _constants(function: FunctionType) -> Iterator[str]:
-    for name in _global_names(function.__code__):
+    for name in global_names(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, int | float | tuple | str | np.ndarray):
             text = value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)

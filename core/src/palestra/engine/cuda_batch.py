@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palestra.engine import batch_driver, cuda_driver
-from palestra.engine.compiled import device_functions, fingerprint, lane_functions, load_template
+from palestra.engine.compiled import fingerprint, lane_functions, load_template
 from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
+from palestra.engine.rule_functions import device_functions
 from palestra.kernel.array_game import ArrayGame, Out
 from palestra.kernel.errors import (
     InvalidAction,

@@ -59,7 +59,8 @@ class Runner:
 
     An exception of an agent, the game or a listener ends that episode, with the traceback in
     `EpisodeRecord.error`; the others continue. If no episode has finished, the first such exception
-    is raised at the end, or after `MOST_FAILURES` of them.
+    is raised at the end, or after `MOST_FAILURES` of them. An agent that raises one of `forfeits`
+    forfeits instead, once the others that act in the step have answered.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Runner:
         gamma: float = 1.0,
         move_seconds: float | None = None,
         root: Episode | None = None,
+        forfeits: tuple[type[Exception], ...] = (),
     ) -> None:
         if len(agents) != game.num_players:
             raise InvalidOption(
@@ -87,7 +89,7 @@ class Runner:
         if move_seconds is not None:
             _check_limit(move_seconds)
         self.game, self.agents, self.spec = game, list(agents), spec
-        self._move_seconds, self._root = move_seconds, root
+        self._move_seconds, self._root, self._forfeits = move_seconds, root, forfeits
         self.seed, self.invalid = seed, invalid
         self._policy = InvalidMovePolicy.read(invalid)
         self.ledger = Ledger(budgets)
@@ -207,15 +209,18 @@ class Runner:
 
     def waiting(self, running: RunningEpisode) -> list[PendingTurn]:
         """Turns of the seats that have not answered yet."""
-        episode, waiting = running.episode, []
-        for seat in episode.to_act:
-            if not running.awaits(seat):
-                continue
-            account = self.ledger.account(self.agents[seat].name)
-            spent = account.exhausted() if account.limited else None
-            if spent:
-                self._stop_for(running, seat, f"budget of {spent} is spent")
-                return []
+        seats = [seat for seat in running.episode.to_act if running.awaits(seat)]
+        accounts = {seat: self.ledger.account(self.agents[seat].name) for seat in seats}
+        spent = {
+            seat: f"budget of {resource} is spent"
+            for seat, account in accounts.items()
+            if account.limited and (resource := account.exhausted())
+        }
+        if spent:
+            self._stop_for(running, spent)
+            return []
+        waiting = []
+        for seat in seats:
             pending = self.pending(running, seat)
             if self._hooks.turn_ready:
                 self._notify(running, self._hooks.turn_ready, turn=pending.turn)
@@ -238,13 +243,16 @@ class Runner:
         )
         return PendingTurn(running, turn, agent, account)
 
-    def _stop_for(self, running: RunningEpisode, seat: int, why: str) -> None:
-        """End an episode because a seat's budget or time is used up."""
+    def _stop_for(self, running: RunningEpisode, spent: Mapping[int, str]) -> None:
+        """End an episode because the budget or the time of some seats is used up."""
         try:
             if self.game.payoffs == "zero-sum":
-                running.episode.forfeit(seat, why, running.unplayed())
+                running.episode.forfeit({**running.lost, **spent}, notes=running.unplayed())
             else:
-                running.episode.truncate(f"{self.game.players[seat]}'s {why}", running.unplayed())
+                why = "; ".join(
+                    f"{self.game.players[seat]}'s {what}" for seat, what in spent.items()
+                )
+                running.episode.truncate(why, running.unplayed())
         except BaseException as error:
             self._fail(running, error)
         running.clear()
@@ -314,13 +322,19 @@ class Runner:
         """End the episode of a turn that an agent failed to answer."""
         if isinstance(error, LateAnswer) and self._move_seconds is not None:
             self._time_out(pending)
+        elif isinstance(error, self._forfeits):
+            pending.running.lost[pending.turn.seat] = str(error)
         else:
             self._fail(pending.running, error)
 
     def _time_out(self, pending: PendingTurn) -> None:
-        running, why = pending.running, f"time of {self._move_seconds:g} s for a move is over"
-        if not running.episode.over:
-            self._stop_for(running, pending.turn.seat, why)
+        """Let a seat lose that took too long; a game that is not zero-sum is cut off at once."""
+        running, seat = pending.running, pending.turn.seat
+        why = f"time of {self._move_seconds:g} s for a move is over"
+        if self.game.payoffs == "zero-sum":
+            running.lost[seat] = why
+        elif not running.episode.over:
+            self._stop_for(running, {seat: why})
 
     def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
         """Keep an answer until all seats have answered; apply the policy to a refused one."""

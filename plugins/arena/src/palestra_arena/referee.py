@@ -74,28 +74,21 @@ class SeenBefore(Exception):
 
 
 class Watch:
-    """Keeps the episodes in progress by seed, and which agent failed in which of them."""
+    """Keeps the episodes in progress by seed."""
 
     def __init__(self) -> None:
         self.episodes: dict[int, Episode] = {}
-        self.failures: dict[int, AgentFailed] = {}  # by episode
 
     @hookimpl
     def palestra_episode_started(self, episode: Episode) -> None:
         self.episodes[episode.seed] = episode
 
-    def clear(self) -> None:
-        self.episodes.clear()
-        self.failures.clear()
-
 
 class Guard(Agent):
     """An agent in a match: its exceptions name its seat, and it stays open between games."""
 
-    def __init__(
-        self, name: str, agent: Agent, clock: MutableSequence[float], watch: Watch
-    ) -> None:
-        self.name, self._agent, self._clock, self._watch = name, agent, clock, watch
+    def __init__(self, name: str, agent: Agent, clock: MutableSequence[float]) -> None:
+        self.name, self._agent, self._clock = name, agent, clock
         self._warned = False
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -105,20 +98,19 @@ class Guard(Agent):
         except AgentFailed as failure:
             self._clock[ASKED] = -1
             if len(turns) == 1:  # of several turns, the runner puts each again by itself
-                self._fail(turns[0], failure)
+                self._warn_of(failure)
             raise
         self._clock[ASKED] = -1
         decisions = [answer for answer in answers if isinstance(answer, Decision)]
         if len(decisions) == len(turns):
             return decisions
-        for turn, answer in zip(turns, answers, strict=True):
+        for answer in answers:
             if isinstance(answer, AgentFailed):
-                self._fail(turn, answer)
+                self._warn_of(answer)
         raise PartialDecisions(turns, answers)
 
-    def _fail(self, turn: Turn, failure: AgentFailed) -> None:
-        """Keep why a game is forfeited; warn once of an agent whose answers are of a wrong type."""
-        self._watch.failures.setdefault(turn.episode_id, failure)
+    def _warn_of(self, failure: AgentFailed) -> None:
+        """Warn once of an agent whose answers are of a wrong type."""
         if WrongAnswer.__name__ in failure.why and not self._warned:
             self._warned = True
             warnings.warn(f"{self.name} forfeits: {failure.why}", RuntimeWarning, stacklevel=2)
@@ -232,7 +224,7 @@ class Referee:
     def _play_together(self, matches: Sequence[Match]) -> list[FinishedGame]:
         """Play matches side by side; an agent or a game that fails ends its own match only."""
         by_seed = {match.seed: match for match in matches}
-        self._watch.clear()
+        self._watch.episodes.clear()
         runner = self._runner(matches[0], len(matches))
         with self._limit():
             started = time.perf_counter()
@@ -262,13 +254,7 @@ class Referee:
 
     def _settle_match(self, match: Match, record: EpisodeRecord, seconds: float) -> FinishedGame:
         """The result of a match that the runner has ended, in any way."""
-        episode = self._watch.episodes.get(match.seed)
-        failure = self._watch.failures.get(id(episode))
-        if failure is not None:
-            tags = record.tags
-            record = self._forfeit_record(match, episode, failure.seat, failure.why)
-            record.tags = tags
-        elif record.error:
+        if record.error:
             why = f"the environment failed ({record.error.strip().splitlines()[-1]})"
             for kind, agent, *_, what in record.tags.get("findings", []):
                 why += f"; {kind} by {agent or 'an unknown agent'}: {what}"
@@ -295,6 +281,7 @@ class Referee:
             invalid="forfeit" if invalid == "raise" else invalid,  # the tournament continues
             listeners=self._listeners,
             live=live,
+            forfeits=(AgentFailed,),
             max_episode_steps=self._settings.max_episode_steps,
         )
 
@@ -322,7 +309,7 @@ class Referee:
                 if is_stop(error):
                     raise
                 raise _failed_with(seat, error, "cannot be made") from error
-            self._agents[name] = Guard(name, agent, self._clock, self._watch)
+            self._agents[name] = Guard(name, agent, self._clock)
             self._trained += seeds_trained_on(name, agent)
         return self._agents[name]
 

@@ -241,7 +241,7 @@ def compiled_run() -> Callable[[Any, Any, Any], int]:
         from numba import njit
     except ImportError as error:
         raise MissingExtra("numba, which compiles the order book,", "palestra[numba]") from error
-    from palestra.engine.compiled import device_functions
+    from palestra.engine.rule_functions import device_functions
 
     functions: Any = {"run": run}
     return device_functions(functions, njit)["run"]
