@@ -35,7 +35,10 @@ POINTS, STEPS = (0, 3, 8), 9
 
 def turns(name: str, seed: int = 1, **options: Any) -> Iterator[Turn]:
     """Turns of every seat to act at some points of a random game."""
-    episode, rng = Episode(palestra.game(name, **options), seed=seed), Rng.seeded(seed)
+    episode, rng = (
+        Episode(palestra.game(name, **options), seed=seed, compiled=False),
+        Rng.seeded(seed),
+    )
     for step in range(STEPS):
         if not episode.to_act:
             return
