@@ -256,9 +256,9 @@ class LLMAgent(Agent):
     def _form(self, turn: Turn) -> str:
         """What replies must look like, in the words of the game or of its wording."""
         form = answer_form(turn.game, turn.seat)
-        if self._mode != "tools":
+        if self._mode != "tools" or not form:  # a game may want nothing added to its own words
             return form
-        return CALL if form in (ANSWER, "") else f"{form} {CALL}"
+        return CALL if form == ANSWER else f"{form} {CALL}"
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
         kind = repr(turn.game)

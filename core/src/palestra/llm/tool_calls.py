@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from palestra.agents.agent import Turn
@@ -143,10 +144,20 @@ class MoveTools:
             why = f"the arguments of {name} must be a JSON object, not {show(arguments)}"
             raise self._refusal(name, why)
         if self._typed:
-            return write_call(self._written[name], values)
+            return self._write(self._written[name], values)
         if list(values) != [MOVE] or not isinstance(values[MOVE], str):
             raise self._refusal(name, f"{name} takes one string, {MOVE!r}, not {show(values)}")
         return values[MOVE]
+
+    def _write(self, name: str, values: dict[str, Any]) -> str:
+        """A legal action as its game writes it; else the call, which the game refuses."""
+        legal = self._turn.legal
+        kinds = {o.name: o.action for o in legal if not isinstance(o, DeclaresTools)}
+        with suppress(Exception):  # the arguments, or a domain of any plugin that reads them
+            action = kinds[name](**values)
+            if legal.problem(action) is None:
+                return self._turn.action_text(action)
+        return write_call(name, values)
 
     def read(self, calls: Sequence[ToolCall]) -> tuple[str, str]:
         """The text of a model's calls and, if they are not one call that can be read, why.
