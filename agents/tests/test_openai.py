@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import palestra
 import pytest
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from palestra import InvalidOption, ModelError, UnknownName
-from palestra.agents.models import Message, Request
+from palestra.agents.models import Message, Reply, Request
+from palestra.records.rescore import rescore
 from palestra_agents.llm import LLMAgent
 from palestra_agents.models.openai import OpenAIModel, _Pace
+from pydantic import TypeAdapter
 
 HELLO = Request((Message("user", "hello"),))
 
@@ -38,7 +43,10 @@ def completion(text: str) -> dict[str, Any]:
 
 
 class Server:
-    """Answers with (status, body) pairs in turn, the last one for ever; keeps what it was asked."""
+    """Answers with (status, body) pairs in turn, the last one for ever; keeps what it was asked.
+
+    A body may be a function of the request.
+    """
 
     def __init__(self) -> None:
         self.script: list[tuple[int, Any]] = [(200, completion("hi"))]
@@ -51,9 +59,11 @@ class Server:
             def do_POST(self) -> None:
                 size = int(self.headers["Content-Length"])
                 server.keys.append(self.headers["Authorization"])
-                server.asked.append(json.loads(self.rfile.read(size)))
+                asked = json.loads(self.rfile.read(size))
+                server.asked.append(asked)
                 status, body = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 time.sleep(server.delay)
+                body = body(asked) if callable(body) else body
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -222,7 +232,7 @@ def test_set_up_errors_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_that_cannot_constrain_is_refused_or_named(server: Server, opened: Any) -> None:
     """structured=none says so itself; a server that ignores the schema is found out."""
-    with pytest.raises(InvalidOption, match=r"mode=choice is not possible .* chat only"):
+    with pytest.raises(InvalidOption, match=r"mode=choice is not possible .* it can: tools"):
         LLMAgent(model=opened(structured="none"), mode="choice")
     server.script = [(200, completion("I would say: bet"))]
     agent = LLMAgent(model=opened(), mode="choice")
@@ -300,3 +310,186 @@ def test_what_is_sent_to_this_machine_holds_no_key_unless_asked(server: Server) 
         model.close()
         assert set(server.keys) == {sent}
         server.keys.clear()
+
+
+# mode=tools
+
+
+def calling(*calls: tuple[str, Any], say: str | None = None, ids: bool = True) -> dict[str, Any]:
+    """A completion that calls tools; arguments are text as it stands, or data."""
+    answer = completion("")
+    answer["choices"][0]["finish_reason"] = "tool_calls"
+    answer["choices"][0]["message"] = {
+        "role": "assistant",
+        "content": say,
+        "tool_calls": [
+            {
+                "id": f"call-{uuid4().hex}" if ids else "",
+                "type": "function",
+                "function": {
+                    "name": name,
+                    "arguments": given if isinstance(given, str) else json.dumps(given),
+                },
+            }
+            for name, given in calls
+        ],
+    }
+    return answer
+
+
+MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
+TOOLS = TypeAdapter(list[ChatCompletionToolParam])
+
+
+def check_as_openai(asked: dict[str, Any]) -> None:
+    """Hold a request against OpenAI's types and its rules for calls in a conversation."""
+    MESSAGES.validate_python(asked["messages"])
+    TOOLS.validate_python(asked["tools"])
+    assert asked["parallel_tool_calls"] is False
+    waiting: list[str] = []
+    for message in asked["messages"]:
+        if message["role"] == "tool":
+            waiting.remove(message["tool_call_id"])
+            continue
+        assert not waiting, "calls without an answer"
+        for call in message.get("tool_calls", ()):
+            waiting.append(call["id"])
+            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+        assert len(set(waiting)) == len(waiting)
+    assert not waiting
+
+
+def first_of_each(schema: dict[str, Any]) -> Any:
+    """Arguments that a schema allows: the first of a list, the lowest number, a short text."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: first_of_each(inner) for name, inner in schema["properties"].items()}
+    return schema["minimum"] if schema["type"] == "integer" else "well"
+
+
+def play_the_first(asked: dict[str, Any]) -> dict[str, Any]:
+    """Call the first tool with the first arguments that its schema allows."""
+    check_as_openai(asked)
+    tool = asked["tools"][0]["function"]
+    return calling((tool["name"], first_of_each(tool["parameters"])), say="So be it.")
+
+
+@pytest.mark.parametrize(
+    ("env", "options"),
+    [
+        ("games/TicTacToe-v0", {}),
+        ("text/Commons-v0", {"num_players": 3}),
+        ("text/Negotiation-v0", {}),
+        ("games/Werewolf-v0", {}),
+    ],
+)
+@pytest.mark.parametrize("history", ["conversation", "position"])
+def test_a_game_is_played_by_calls_and_replays(
+    server: Server, env: str, options: dict[str, Any], history: str
+) -> None:
+    server.script = [(200, play_the_first)]
+    agent = f"llm:openai:small@{server.url},mode=tools,history={history}"
+    seats = [agent] * (palestra.game(env, **options).num_players)
+    (record,) = palestra.play(env, agents=seats, invalid="forfeit", max_episode_steps=12, **options)
+    assert len(record.turns) > 2
+    assert not any(record.mistakes)
+    assert {turn.sampling["mode"] for turn in record.turns} == {"tools"}
+    assert {turn.thought for turn in record.turns} == {"So be it."}
+    assert all(turn.usage.tokens_in == 12 for turn in record.turns)
+    for turn in record.turns:
+        (call,) = turn.facts["calls"]
+        assert isinstance(json.loads(call["arguments"]), dict)
+    assert palestra.verify(record)
+    assert not rescore(record).changes
+    roles = {message["role"] for asked in server.asked for message in asked["messages"]}
+    assert ("tool" in roles) == (history == "conversation")
+
+
+GOOD = ("play", {"move": "bet"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (calling(GOOD, GOOD), "an answer calls one tool, not 2"),
+        (calling(GOOD, GOOD, ids=False), "an answer calls one tool, not 2"),
+        (calling(("fly away", {"move": "bet"})), "there is no tool 'fly away'; there are: play"),
+        (calling(("play", '{"move": "be')), "the arguments of play must be a JSON object"),
+        (calling(("play", '["bet"]')), "the arguments of play must be a JSON object"),
+        (calling(("play", {"move": 1})), "play takes one string, 'move'"),
+        (calling(("play", {"bet": "move"})), "play takes one string, 'move'"),
+        (calling(("play", {"move": "raise"})), "legal: pass, bet"),
+        (completion("I would rather not call anything."), "legal: pass, bet"),
+    ],
+)
+@pytest.mark.parametrize("history", ["conversation", "position"])
+def test_an_answer_that_is_not_one_legal_call_is_refused_and_asked_again(
+    server: Server, answer: dict[str, Any], says: str, history: str
+) -> None:
+    server.script = [(200, answer), (200, calling(GOOD))]
+    agent = f"llm:openai:small@{server.url},mode=tools,history={history}"
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], invalid="retry:2")[0]
+    first = next(turn for turn in record.turns if turn.seat == 0)
+    assert (first.status, first.text) == ("retried", "bet")
+    assert [attempt.usage.tokens_out for attempt in first.refused] == [3]
+    assert record.mistakes[0] == 1
+    for asked in server.asked:
+        check_as_openai(asked)
+    told = server.asked[1]["messages"][-1]
+    assert told["content"].startswith("That was refused: ")
+    assert says in told["content"]
+    called = bool(answer["choices"][0]["message"].get("tool_calls"))
+    assert told["role"] == ("tool" if called and history == "conversation" else "user")
+
+
+def test_a_move_in_plain_text_is_read_as_text(server: Server) -> None:
+    server.script = [(200, completion("I bet they fold.\nMove: pass"))]
+    agent = f"llm:openai:small@{server.url},mode=tools"
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], invalid="forfeit")[0]
+    first = next(turn for turn in record.turns if turn.seat == 0)
+    assert first.status == "ok"
+    assert "calls" not in first.facts
+
+
+def test_arguments_may_come_as_an_object(server: Server) -> None:
+    answer = calling(GOOD)
+    answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = {"move": "bet"}
+    server.script = [(200, answer)]
+    agent = f"llm:openai:small@{server.url},mode=tools"
+    record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], invalid="forfeit")[0]
+    assert record.turns[0].text == "bet"
+
+
+def test_a_conversation_that_is_cut_begins_with_a_question(server: Server) -> None:
+    def forgetful(asked: dict[str, Any]) -> Any:
+        assert len(asked["messages"]) <= 5
+        return play_the_first(asked)
+
+    class Short(OpenAIModel):
+        """Says that more than five messages do not fit."""
+
+        def chat(self, requests: Any) -> Any:
+            long = [len(request.messages) > 5 for request in requests]
+            replies = iter(
+                super().chat([r for r, no in zip(requests, long, strict=True) if not no])
+            )
+            return [Reply("", overflow=True) if no else next(replies) for no in long]
+
+    server.script = [(200, forgetful)]
+    model = Short(target=f"small@{server.url}")
+    agent = LLMAgent(model=model, mode="tools")
+    record = palestra.play("games/TicTacToe-v0", agents=[agent, "first"], invalid="forfeit")[0]
+    assert not any(record.mistakes)
+    assert agent.dropped > 0
+    assert [message["role"] for message in server.asked[-1]["messages"]][:2] == ["system", "user"]
+
+
+def test_tools_need_a_server_that_takes_them() -> None:
+    with pytest.raises(InvalidOption, match=r"mode=tools is not possible .* as openai:NAME@URL"):
+        LLMAgent(target="echo:", mode="tools")
+    for more in ({"prompt": "raw"}, {"examples": 2}, {"keep_tokens": True}):
+        model = OpenAIModel(target="small@http://127.0.0.1:9/v1")
+        with pytest.raises(InvalidOption):
+            LLMAgent(model=model, mode="tools", **more)

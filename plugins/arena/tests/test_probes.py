@@ -9,10 +9,11 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import InvalidOption, UnknownName
+from palestra import Episode, InvalidOption, Turn, UnknownName
 from palestra.agents.models import Model, Reply, Request
 from palestra.cli import main as program
 from palestra.kernel.rng import Rng
+from palestra.llm.tool_calls import MoveTools
 from palestra_agents.llm.agent import LLMAgent
 from palestra_arena.probes import (
     Item,
@@ -27,6 +28,7 @@ from palestra_arena.probes import (
     shares_of,
     write_set,
 )
+from palestra_arena.probes.asking import Choices, Replies
 from palestra_arena.probes.items import orders_of
 from palestra_arena.probes.tables import cell_text
 from palestra_arena.trust.judges import audit_order
@@ -331,3 +333,15 @@ def test_the_command_says_what_is_wrong(
 ) -> None:
     assert main(["probe", *arguments]) != 0
     assert what in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_question_is_answered_by_a_call_of_a_tool() -> None:
+    items = (Item("a", "Is it?", ("sure", "never", "perhaps")), Item("b", "Why?"))
+    probes = ProbeSet("two", items)
+    choice = Turn(Episode(Choices.of(probes, "plain", 1), seed=0), 0)
+    (tool,) = MoveTools(choice).tools
+    assert tool.parameters["properties"]["move"]["enum"] == choice.legal_texts
+    assert MoveTools(choice).action("play", {"move": choice.legal_texts[2]}) == 2
+    free = MoveTools(Turn(Episode(Replies.of(probes, "plain", 1), seed=0), 0))
+    assert free.text("Reply", {"text": "Because."}) == "Because."
+    assert free.action("Reply", {"text": "Because."}) == Replies.action_types[0]("Because.")

@@ -146,7 +146,7 @@ def test_a_schema_states_types_ranges_and_lists() -> None:
     (set_one,) = [t for t in WORLD.tools(WORLD.initial_state(0)) if t.writes and t.parameters[1:]][
         :1
     ]
-    given = set_one.schema()["function"]["parameters"]
+    given = set_one.as_function().parameters
     key, value = set_one.parameters
     assert given["required"] == [key.name, value.name]
     assert given["properties"][key.name]["type"] == "string"

@@ -23,18 +23,33 @@ from palestra import (
     open_model,
 )
 from palestra.agents.agent import PartialDecisions
-from palestra.agents.models import Ability, Model, PartialReplies, Reply, Request, Score
+from palestra.agents.models import (
+    Ability,
+    Model,
+    PartialReplies,
+    Reply,
+    Request,
+    Score,
+    ToolCall,
+)
 from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import STYLES, Conversation, Example, confidence
 from palestra.llm.legal import hold, listable
 from palestra.llm.prices import price_of
-from palestra.phrasing.wording import answer_form
+from palestra.llm.tool_calls import MoveTools, called, returnable
+from palestra.phrasing.wording import ANSWER, answer_form
 
 from palestra_agents.llm.examples import demonstrate
 
-MODES = ("free", "choice", "score")
+MODES = ("free", "choice", "score", "tools")
 HISTORIES = ("conversation", "position", "bare")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
+CALL = "Make your move by calling one of the tools."
+SERVED = (
+    "; serve the model and play it as openai:NAME@URL (vllm serve NAME --enable-auto-tool-choice "
+    "--tool-call-parser …)"
+)
+CALL_ROOM = 64  # tokens of a call beside its move: names, braces and quotation marks
 SEEDS = 1 << 31
 STREAM = 8  # random stream, separate from other agents of the same seed
 
@@ -45,29 +60,31 @@ class OpenRequest(msgspec.Struct, eq=False, gc=False):
     turn: Turn
     talk: Conversation
     request: Request
+    offer: MoveTools | None = None  # with mode=tools
 
 
 @agent(
     "llm",
     kind="llm",
-    summary="A language model: llm:<model uri>[,mode=free|choice|score].",
+    summary="A language model: llm:<model uri>[,mode=free|choice|score|tools].",
 )
 class LLMAgent(Agent):
     """Plays with the model `target`, a URI such as `vllm:…`, `openai:…@…`, `local:` or `echo:`.
 
-    mode: "free": the reply is text, which the game parses; a refused reply is asked again with
-    the reason, as often as the run's policy allows. "choice": decoding is constrained to legal
-    moves (to the grammar of typed actions, by a pattern). A model without constrained decoding is
+    mode: "free": the reply is text, which the game parses; a refused reply is asked again with the
+    reason, as often as the run's policy allows. "choice": decoding is constrained to legal moves
+    (to the grammar of typed actions, by a pattern). A model without constrained decoding is
     refused; if a turn or a server does not support it, the turn is played as "free", with a warning
     and `sampling["held"]` false on the record. "score": plays the legal move with the highest mean
-    log-probability per token; moves must be listable. prompt: "chat" uses the model's chat
-    template; "raw" is one text to continue, which small models follow better. examples: the number
-    of demonstration turns by the agent `teacher` before the first question. history:
-    "conversation", "position" (every turn stands alone: rules and position) or "bare" (the position
-    alone); the last two suit games whose position says everything. A conversation that outgrows the
-    model's context loses its oldest half; `dropped` counts those messages. adapter is a LoRA
-    folder, keep_tokens records the exact tokens of every decision. Other options go to the model;
-    write `model.NAME` for a model option with the same name as one of these.
+    log-probability per token; moves must be listable. "tools": legal moves are offered as tools,
+    and the answer's one call is the move; text without a call is read as in "free". prompt: "chat"
+    uses the model's chat template; "raw" is one text to continue, which small models follow better.
+    examples: the number of demonstration turns by the agent `teacher` before the first question.
+    history: "conversation", "position" (every turn stands alone: rules and position) or "bare" (the
+    position alone); the last two suit games whose position says everything. A conversation that
+    outgrows the model's context loses its oldest half; `dropped` counts those messages. adapter is
+    a LoRA folder, keep_tokens records the exact tokens of every decision. Other options go to the
+    model; write `model.NAME` for a model option with the same name as one of these.
     """
 
     def __init__(
@@ -78,7 +95,9 @@ class LLMAgent(Agent):
         ] = "",
         mode: Annotated[
             str,
-            Meta(description="how moves are decoded: free (text), choice (constrained) or score"),
+            Meta(
+                description="how moves are given: free (text), choice (constrained), score or tools"
+            ),
         ] = "free",
         prompt: Annotated[
             str, Meta(description="chat (the model's chat template) or raw (one text to continue)")
@@ -127,13 +146,20 @@ class LLMAgent(Agent):
         self._price = price if price.costs else None
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
+        self._unread: dict[tuple[int, int], str] = {}  # why calls were no move, by episode and seat
         self.dropped = 0
         self._warned = False
         self._require(mode == "choice", ("choices", "pattern"), "mode=choice")
         self._require(mode == "score", "score", "mode=score")
+        self._require(mode == "tools", "tools", "mode=tools")
         self._require(self._style.raw, "raw", "prompt=raw")
         self._require(keep_tokens, "tokens", "keep_tokens")
         self._require(adapter is not None, "adapter", "adapter")
+        if mode == "tools" and (self._style.raw or examples or keep_tokens):
+            raise InvalidOption(
+                "mode=tools is a chat of calls, whose tokens the server keeps to itself; leave out "
+                "prompt=raw, examples and keep_tokens"
+            )
 
     def _require(self, wanted: bool, ability: Ability | tuple[Ability, ...], option: str) -> None:
         """Raise `InvalidOption` if an option needs an ability that the model does not have."""
@@ -142,6 +168,7 @@ class LLMAgent(Agent):
             raise InvalidOption(
                 f"{option} is not possible with {self._model.name}; it can: "
                 f"{', '.join(sorted(self._model.abilities)) or 'chat only'}"
+                f"{SERVED if ability == 'tools' else ''}"
             )
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
@@ -195,11 +222,12 @@ class LLMAgent(Agent):
 
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
+        offer = MoveTools(turn) if self._mode == "tools" else None
+        why = self._unread.pop((turn.episode_key, turn.seat), "") or turn.error
+        refused = f"That was refused: {why}\n" if turn.error else ""
         if self._history == "conversation":
-            form = answer_form(turn.game, turn.seat)
-            talk.ask(f"That was refused: {turn.error}\n{form}" if turn.error else turn.text)
+            talk.ask(f"{refused}{self._form(turn)}" if refused else turn.text)
         else:
-            refused = f"That was refused: {turn.error}\n" if turn.error else ""
             talk.ask(f"{refused}{turn.position}")
         request = Request(
             messages=tuple(talk.messages),
@@ -211,18 +239,26 @@ class LLMAgent(Agent):
             read=talk.read,
             new=talk.new if talk.read else 0,
             special=getattr(turn.game, "quoting", "") == "none",
+            tools=offer.tools if offer else (),
             **self._held(turn),
         )
-        return OpenRequest(turn, talk, request)
+        return OpenRequest(turn, talk, request, offer)
 
     def _talk(self, turn: Turn) -> Conversation:
         talks = self._talks.setdefault(turn.episode_key, {})
         if turn.seat not in talks or self._history != "conversation":
             examples = self._demonstrations(turn) if self._count else []
             rules = "" if self._history == "bare" else turn.game.rules_for(turn.seat)
-            form = self._style.form(answer_form(turn.game, turn.seat))
+            form = self._style.form(self._form(turn))
             talks[turn.seat] = Conversation(self._style, rules, examples, answer=form)
         return talks[turn.seat]
+
+    def _form(self, turn: Turn) -> str:
+        """What replies must look like, in the words of the game or of its wording."""
+        form = answer_form(turn.game, turn.seat)
+        if self._mode != "tools" or not form:  # a game may want nothing added to its own words
+            return form
+        return CALL if form == ANSWER else f"{form} {CALL}"
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
         kind = repr(turn.game)
@@ -235,6 +271,8 @@ class LLMAgent(Agent):
         freely = {"max_tokens": self._max_tokens, "stop": self._style.stop}
         if self._mode == "free":
             return freely
+        if self._mode == "tools":
+            return freely | {"max_tokens": self._max_tokens + CALL_ROOM}
         if self._mode == "choice":
             return hold(turn, self._model, self._style, self._max_tokens) or freely
         if not listable(turn.legal):
@@ -258,14 +296,20 @@ class LLMAgent(Agent):
 
     def _decide(self, item: OpenRequest, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
-        facts = confidence(reply)
+        facts: dict[str, Any] = {**confidence(reply)}
         if item.request.score:
             best = int(np.argmax([score.mean for score in reply.scores]))
             text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
             facts = _move_probabilities(item.request.score, reply.scores, best)
         elif found := _THOUGHT.match(reply.text):
             thought, text = found.group(1).strip(), reply.text[found.end() :].strip()
-        item.talk.answer(text, reply.tokens)
+        if item.offer is not None and reply.calls:
+            item.talk.answer(text, calls=returnable(reply.calls, len(item.talk.messages)))
+            thought = "\n".join(filter(None, (thought, text)))
+            text = self._read_calls(item, item.offer, reply.calls)
+            facts["calls"] = called(reply.calls)
+        else:
+            item.talk.answer(text, reply.tokens)
         usage = reply.usage
         if self._price is not None:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
@@ -285,6 +329,13 @@ class LLMAgent(Agent):
             tokens=reply.tokens,
             facts=facts | item.talk.full_tokens(reply.usage.tokens_in),
         )
+
+    def _read_calls(self, item: OpenRequest, offer: MoveTools, calls: Sequence[ToolCall]) -> str:
+        """The text of a reply's calls; why they are no move is kept for the next question."""
+        text, why = offer.read(calls)
+        if why:
+            self._unread[item.turn.episode_key, item.turn.seat] = why
+        return text
 
     def _was_held(self, item: OpenRequest, reply: Reply) -> bool:
         """Whether a reply under mode=choice is an allowed one; warns once if not."""
@@ -313,6 +364,7 @@ class LLMAgent(Agent):
 
     def forget(self, episode_key: int) -> None:
         self._talks.pop(episode_key, None)
+        self._unread = {key: why for key, why in self._unread.items() if key[0] != episode_key}
 
     def close(self) -> None:
         self._talks.clear()

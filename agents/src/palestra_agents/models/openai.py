@@ -23,7 +23,15 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 from palestra import InvalidOption, MissingExtra, ModelError, UnknownName
 from palestra.agents.budget import Usage
-from palestra.agents.models import Ability, Model, PartialReplies, Reply, Request
+from palestra.agents.models import (
+    Ability,
+    Message,
+    Model,
+    PartialReplies,
+    Reply,
+    Request,
+    ToolCall,
+)
 from palestra.kernel.errors import show
 from palestra.llm.completion_fields import Logprobs, Used
 
@@ -53,7 +61,7 @@ class OpenAIModel(Model):
     key: the environment variable with the key for this address, or "none" to send none.
     """
 
-    abilities: ClassVar[frozenset[Ability]] = frozenset({"choices"})
+    abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tools"})
 
     def __init__(
         self,
@@ -78,7 +86,7 @@ class OpenAIModel(Model):
         self.name, self._model, self._structured = f"openai:{target}", model, structured
         if structured != "schema":
             able: tuple[Ability, ...] = ("choices", "pattern") if structured == "vllm" else ()
-            self.abilities = frozenset(able)  # type: ignore[misc]
+            self.abilities = frozenset({*able, "tools"})  # type: ignore[misc]
         self._url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         self._key_from = key or "OPENAI_API_KEY"
         self._key = _key_for(self.name, self._url, key)
@@ -160,9 +168,7 @@ class OpenAIModel(Model):
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [
-                {"role": message.role, "content": message.content} for message in request.messages
-            ],
+            "messages": list(map(_written, request.messages)),
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
             "logprobs": True,
@@ -171,6 +177,9 @@ class OpenAIModel(Model):
             body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
+        if request.tools:
+            body["tools"] = [tool.openai() for tool in request.tools]
+            body["parallel_tool_calls"] = False
         return body | self._held(request)
 
     def _held(self, request: Request) -> dict[str, Any]:
@@ -206,6 +215,7 @@ class OpenAIModel(Model):
             logprob=sum(token.logprob for token in chances) if chances else None,
             model=read.model or "",
             thought=choice.message.reasoning_content or "",
+            calls=_calls(choice.message) if request.tools else (),
         )
 
     def close(self) -> None:
@@ -337,9 +347,20 @@ class _Pace:
 # The parts of an answer that are read; other fields are ignored
 
 
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str | dict[str, Any] = ""  # some servers send an object instead of its text
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+
+
 class _Message(msgspec.Struct):
     content: str | None = None
     reasoning_content: str | None = None
+    tool_calls: list[_Call] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -354,6 +375,31 @@ class _Completion(msgspec.Struct):
 
 
 _completions = msgspec.json.Decoder(_Completion)
+
+
+def _calls(message: _Message) -> tuple[ToolCall, ...]:
+    calls = []
+    for call in message.tool_calls or ():
+        given = call.function.arguments
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        calls.append(ToolCall(call.function.name, text, call.id or ""))
+    return tuple(calls)
+
+
+def _written(message: Message) -> dict[str, Any]:
+    """A message as the API takes it."""
+    written: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        written["content"] = message.content or None
+        written["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.calls
+        ]
+    return written | ({"tool_call_id": message.answers} if message.answers else {})
 
 
 def _usage(used: Used | None) -> Usage:

@@ -4,21 +4,57 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
 from palestra.agents.budget import Usage
 from palestra.kernel.errors import ModelError
 
-Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter"]
+Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter", "tools"]
+
+
+class FunctionTool(msgspec.Struct, frozen=True, gc=False):
+    """A function that a model may call; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    def openai(self) -> dict[str, Any]:
+        """An entry of `tools` in OpenAI's chat completions."""
+        return {"type": "function", "function": msgspec.structs.asdict(self)}
+
+    def anthropic(self) -> dict[str, Any]:
+        """An entry of `tools` in Anthropic's messages."""
+        about = {"name": self.name, "description": self.description}
+        return {**about, "input_schema": self.parameters}
+
+    def mcp(self) -> dict[str, Any]:
+        """An entry of the answer to `tools/list` in the Model Context Protocol."""
+        about = {"name": self.name, "description": self.description}
+        return {**about, "inputSchema": self.parameters}
+
+
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
+    """A model's call of a tool; `arguments` is JSON as the model wrote it, perhaps with errors."""
+
+    name: str
+    arguments: str
+    id: str = ""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One line of a conversation; `role` is "system", "user" or "assistant"."""
+    """One line of a conversation; `role` is "system", "user", "assistant" or "tool".
+
+    `calls` are the tools that an assistant's message calls. A tool's message answers the call with
+    the id `answers`.
+    """
 
     role: str
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -31,8 +67,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     the exact tokens with their log-probabilities. read: the exact tokens of this conversation so
     far, prompt and replies; only the last `new` messages are then tokenised and appended. special:
     special tokens that a message spells out are read as such, where the model has its tokenizer at
-    hand; else they are escaped. A model supports what its `abilities` list; an agent must not ask
-    it for more.
+    hand; else they are escaped. tools: functions that the reply may call. A model supports what its
+    `abilities` list; an agent must not ask it for more.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +85,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     read: tuple[int, ...] = ()
     new: int = 0
     special: bool = False
+    tools: tuple[FunctionTool, ...] = ()
 
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):
@@ -83,7 +120,8 @@ class Score(NamedTuple):
 class Reply(msgspec.Struct, frozen=True, gc=False):
     """A model's reply and its usage; `logprob` is natural, summed over the reply.
 
-    `thought` is reasoning that a server returns separately from its answer. `overflow` says that
+    `thought` is reasoning that a server returns separately from its answer. `calls` are the tools
+    that the reply calls, in its order; `text` is what it says beside them. `overflow` says that
     the conversation and the reply do not fit the model's context: nothing was generated.
     """
 
@@ -95,6 +133,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     scores: tuple[Score, ...] = ()
     tokens: Tokens | None = None
     overflow: bool = False
+    calls: tuple[ToolCall, ...] = ()
 
 
 class PartialReplies(ModelError):

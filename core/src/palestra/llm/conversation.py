@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from math import exp
 from typing import NamedTuple
 
-from palestra.agents.models import Message, Reply, Tokens
+from palestra.agents.models import Message, Reply, Tokens, ToolCall
 from palestra.phrasing.wording import ANSWER
 
 RAW_END = "\n\n"  # what follows a move in a raw text
+NOT_PLAYED = "Not played."  # the answer to all but the last call of several
 
 
 class Example(NamedTuple):
@@ -84,43 +85,71 @@ class Conversation:
         for question, move in examples:
             self.messages += style.question(question), style.move(move)
         self._fixed = len(self.messages)
+        self._open = 0  # messages of the open question
         self.dropped = 0
         self._gone = 0  # number of characters dropped
         self.read: tuple[int, ...] = ()  # exact tokens up to the last reply, where kept
         self._known = 0  # messages that those stand for
 
     def ask(self, question: str) -> None:
-        self.messages.append(self._style.question(question))
+        """Put a question, as the answer to the last reply's call of a tool if there is one."""
+        asked = [self._style.question(question)]
+        if self.messages and (calls := self.messages[-1].calls):
+            texts = [NOT_PLAYED] * (len(calls) - 1) + [asked[0].content]
+            pairs = zip(calls, texts, strict=True)
+            asked = [Message("tool", text, answers=call.id) for call, text in pairs]
+        self.messages += asked
+        self._open = len(asked)
 
     def take_back(self) -> None:
         """Forget the open question: it was never answered."""
-        if len(self.messages) > self._fixed:
-            self.messages.pop()
+        if self._open:
+            del self.messages[-self._open :]
+            self._open = 0
 
     @property
     def new(self) -> int:
         """How many messages are not included in `read`."""
         return len(self.messages) - self._known
 
-    def answer(self, move: str, tokens: Tokens | None = None) -> None:
-        """Add a reply, with the exact tokens of the exchange if the next one is to follow them."""
-        self.messages.append(self._style.move(move))
+    def answer(
+        self, move: str, tokens: Tokens | None = None, calls: Sequence[ToolCall] = ()
+    ) -> None:
+        """Add a reply, with the exact tokens of the exchange if the next one is to follow them.
+
+        calls: the tools that it calls. `move` is then what it says beside them.
+        """
+        said = Message("assistant", move, tuple(calls)) if calls else self._style.move(move)
+        self.messages.append(said)
+        self._open = 0
         if tokens is not None:
             self.read, self._known = (*tokens.prompt, *tokens.reply), len(self.messages)
 
     def shorten(self) -> bool:
         """Drop the older half of the exchanges; False if only the open question is left."""
-        said = len(self.messages) - self._fixed
-        going = (said // 2 + 1) // 2 * 2  # whole exchanges
-        going = min(going, said - 1)
-        if going < 1:
+        said = self.messages[self._fixed :]
+        ends = [place for place, message in enumerate(said, 1) if message.role == "assistant"]
+        if not ends:
             return False
-        gone = self.messages[self._fixed : self._fixed + going]
+        going = ends[(len(ends) - 1) // 2]
+        gone, left = said[:going], said[going:]
         self._gone += sum(len(message.content) for message in gone)
-        del self.messages[self._fixed : self._fixed + going]
+        self.messages[self._fixed :] = left
+        self._open_with_a_question()
         self.read, self._known = (), 0  # what is left is a text of its own
-        self.dropped += going
+        self.dropped += len(gone)
         return True
+
+    def _open_with_a_question(self) -> None:
+        """Put the first question as the user's if the call that it answers was dropped."""
+        answers = 0
+        while self.messages[self._fixed + answers].role == "tool":
+            answers += 1
+        if answers:
+            last = self.messages[self._fixed + answers - 1]
+            self.messages[self._fixed : self._fixed + answers] = [Message("user", last.content)]
+            if len(self.messages) == self._fixed + 1:
+                self._open = 1
 
     def full_tokens(self, read: int) -> dict[str, int]:
         """The fact `full tokens`: the length of the last reply's prompt had nothing been dropped.

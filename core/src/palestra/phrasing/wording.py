@@ -236,6 +236,11 @@ def answer_form(game: Game[Any, Any], seat: int) -> str:
     return cast(FormsAnswers, game).answer_form(seat)
 
 
+def shows_moves(game: Game[Any, Any], seat: int) -> bool:
+    """Whether a seat's questions list its legal moves; not under the wording `legal-hidden`."""
+    return not (isinstance(game, RewordedGame) and game.hides_moves(seat))
+
+
 class RewordedGame(Game[Any, Any]):
     """A game whose rules and questions are reworded, for some seats or for all."""
 
@@ -281,6 +286,10 @@ class RewordedGame(Game[Any, Any]):
         """What replies of a seat are to look like, in the words of its wording."""
         return self._for(seat).answer
 
+    def hides_moves(self, seat: int) -> bool:
+        """Whether a seat is not told its legal moves."""
+        return self._for(seat).hidden
+
     def prompt(self, state: Any, seat: int, news: Sequence[str], legal: str | None) -> str:
         chosen = self._for(seat)
         if legal is not None and chosen.shuffled:
@@ -314,7 +323,7 @@ class RewordedGame(Game[Any, Any]):
         try:
             return super().parse(state, seat, text)  # type: ignore[safe-super]
         except InvalidAction as error:
-            if not self._for(seat).hidden:
+            if not self.hides_moves(seat):
                 raise
             raise InvalidAction(text, HIDDEN, why=error.why) from None
 

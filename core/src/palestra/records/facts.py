@@ -29,6 +29,8 @@ by an agent, about a decision (`TurnRecord.facts`):
   probabilities of the answer's tokens; `correctness`: how often ends from here on are won.
 * `ratio`: the move's probability by another policy, over that with which it was played;
   `implicit`: the logarithm of such a ratio of two policies, times a factor.
+* `calls`: the tools that a language model called to answer, each with its `name` and `arguments` as
+  the model wrote them.
 * `mode`: the way in which the decision was made, such as "instant".
 * `full tokens`: the tokens that the whole context would have taken.
 * `evidence`: the seat's own turns, from 0, that prove its task done.

@@ -15,9 +15,10 @@ from keyword import iskeyword
 from typing import Any
 
 import msgspec
-from palestra import Integer, InvalidAction, OneOf, Option, Rng, Text, TextAction
+from palestra import InvalidAction, Option, Rng, Text, TextAction
+from palestra.agents.models import FunctionTool
 from palestra.kernel.actions import Domain
-from palestra.kernel.answers import THOUGHT
+from palestra.llm.tool_calls import closed_object, domain_schema, write_call
 from palestra.sandbox import check_program
 
 EMPTY: Mapping[str, Sequence[str]] = {}
@@ -91,16 +92,7 @@ class Parameter:
     def schema(self) -> dict[str, Any]:
         """Its JSON schema."""
         described = {"description": self.doc} if self.doc else {}
-        return described | domain_schema(self.domain)
-
-
-def domain_schema(domain: Domain) -> dict[str, Any]:
-    """The JSON schema of integers in a range, of listed values or of text."""
-    if isinstance(domain, Integer):
-        return {"type": "integer", "minimum": domain.low, "maximum": domain.high}
-    if isinstance(domain, OneOf):
-        return {"enum": list(domain.values)}
-    return {"type": "string"} | ({"maxLength": domain.limit} if isinstance(domain, Text) else {})
+        return domain_schema(self.domain) | described
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +121,16 @@ class Tool:
                 return f"{parameter.name} {why}"
         return None
 
-    def schema(self) -> dict[str, Any]:
-        """The declaration in OpenAI's format of tools."""
-        parameters = {
-            "type": "object",
-            "properties": {p.name: p.schema() for p in self.parameters},
-            "required": [p.name for p in self.parameters],
-            "additionalProperties": False,
-        }
-        about = {"name": self.name, "description": self.doc, "parameters": parameters}
-        return {"type": "function", "function": about}
+    def as_function(self) -> FunctionTool:
+        """The declaration as a function that a model may call."""
+        schemas = {p.name: p.schema() for p in self.parameters}
+        return FunctionTool(self.name, self.doc, closed_object(schemas, schemas))
 
     def write(self, values: Mapping[str, Any]) -> str:
         """A call as text, with its arguments in the order of their declaration."""
         order = [p.name for p in self.parameters if p.name in values]
         order += [name for name in values if name not in order]
-        written = f"{self.name}({', '.join(f'{name}={values[name]!r}' for name in order)})"
-        return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", written)  # as TextAction's repr
+        return write_call(self.name, {name: values[name] for name in order})
 
     def sample(self, rng: Rng, known: Mapping[str, Sequence[str]] = EMPTY) -> Call:
         """A random call; arguments with `known` values are mostly drawn from those."""
@@ -191,6 +176,14 @@ class Calls(Option):
 
     def longest(self, chars: int) -> int:
         return max(tool.longest(chars) for tool in self.tools)
+
+    def function_tools(self) -> list[FunctionTool]:
+        """The tools as functions that a model may call."""
+        return [tool.as_function() for tool in self.tools]
+
+    def as_call(self, action: Call) -> tuple[str, Mapping[str, Any]]:
+        """The tool and the arguments of a call."""
+        return action.tool, action.values
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.tools))

@@ -134,7 +134,7 @@ class ToolGame(TextGame[State]):
 
     def function_schemas(self, state: State) -> list[dict[str, Any]]:
         """The tools in OpenAI's format, for models that write function calls."""
-        return [tool.schema() for tool in self.tools(state)]
+        return [tool.as_function().openai() for tool in self.tools(state)]
 
     # The rules
 

@@ -55,6 +55,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.llm.tool_calls import closed_object, domain_schema
 from palestra.scene import Colour, Graph, Link, Node, Part, Saying, Talk
 
 from palestra_games.graph_picture import node_places
@@ -128,6 +129,10 @@ class Letters:
 
     def __str__(self) -> str:
         return f"{{name: {self.text}, …}} to any of {', '.join(self.names)}"
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its values."""
+        return closed_object(dict.fromkeys(self.names, domain_schema(self.text)), ())
 
 
 @dataclass(frozen=True, slots=True)
