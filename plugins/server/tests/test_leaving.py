@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import palestra
 import pytest
+from forging import assert_forgeries_are_found
 from palestra import Agent, Decision, InvalidOption
 from palestra.kernel.registry import open_game
 from palestra.records.verify import verify
@@ -89,6 +90,14 @@ def test_the_others_play_to_the_end_with_a_substitute(env, count, options, way):
     assert record.outcome.results[seat] != "forfeit"
     turns = [turn for turn in record.turns if turn.seat == seat]
     assert all(turn.facts == {"substitute": "absent"} for turn in turns)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_forged_record_of_a_match_that_somebody_left_is_found_out(way):
+    match = opened("games/Holdem-v0", 3)
+    leave(match, match.due()[-1], way)
+    play_on(match)
+    assert_forgeries_are_found(match.record())
 
 
 @pytest.mark.parametrize("way", WAYS)

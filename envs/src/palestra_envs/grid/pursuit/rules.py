@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TAGS, CATCHES, URGENCY = range(3)  # reward terms
 HUNTERS, PREY = range(2)  # layers of `crowd`
-SPAWN_TRIES = 1000
+SPAWN_TRIES = 100
 
 
 def is_open(config: Pursuit, state: PursuitState, row: int, column: int) -> bool:
