@@ -62,10 +62,14 @@ def two_stage(table: Table) -> Estimate:
 
 
 def within(table: Table) -> Estimate:
-    """y on x with an intercept for every unit."""
-    units = np.unique(table["unit"])
-    dummies = (table["unit"][:, None] == units[None]).astype(np.float64)
-    return least_squares(table["y"], np.column_stack([table["x"], dummies]), 0)
+    """y on x with an intercept for every unit: both are taken from the means of their units."""
+    units, of = np.unique(table["unit"], return_inverse=True)
+    counts = np.bincount(of)
+    x, y = (table[name] - (np.bincount(of, table[name]) / counts)[of] for name in ("x", "y"))
+    value = float(x @ y) / float(x @ x)
+    rest = y - value * x
+    variance = float(rest @ rest) / (len(y) - 1 - len(units))
+    return Estimate(value, float(np.sqrt(variance / float(x @ x))))
 
 
 def differences(table: Table) -> Estimate:
