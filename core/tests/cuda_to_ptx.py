@@ -1,6 +1,7 @@
 """Compiles the kernels of every ArrayGame for a GPU of compute capability 9.0, without having one.
 
-They are optimised and assembled to that GPU's machine code, as they would be on it.
+They are optimised and assembled to that GPU's machine code, as they would be on it, and no product
+of the rules is contracted with a sum.
 Run by test_cuda.py in a process of its own: it tells numba's dispatcher of a device that is not
 there, which is all that compiling asks a device for. `cuda_to_ptx.py 1 4` takes every fourth game
 from the second on.
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import gc
 import importlib
+import re
 import sys
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,9 +24,11 @@ from numba import cuda, from_dtype, int64, uint8
 from palestra import ArrayGame
 from palestra.engine.cuda_batch import kernel_functions
 from palestra.engine.lanes import lane_dtype, shared_dtype
+from palestra.engine.rule_functions import global_names, reachable_functions, rule_functions
 from palestra.kernel.registry import load_game
 
 CAPABILITY = (9, 0)
+LIBDEVICE = {"exp", "log", "sin", "cos"}  # functions that multiply and add at once by themselves
 
 
 def signatures(game: ArrayGame) -> dict[str, tuple[Any, ...]]:
@@ -52,6 +57,16 @@ def assemble(ptx: str) -> bytes:
     return bytes(code)
 
 
+def assert_products_are_rounded(ptx: str, game: ArrayGame) -> None:
+    """Nothing may be contracted, here or by the assembler, except in libdevice's own functions."""
+    free = re.findall(r"\b(?:mul|add|sub)\.(?:ftz\.)?f(?:32|64)\b", ptx)
+    assert not free, (game, Counter(free))
+    rules = reachable_functions(rule_functions(game).values())
+    names = {name for rule in rules for name in global_names(rule.__code__)}
+    if not names & LIBDEVICE:
+        assert not re.findall(r"\bfma\.", ptx), game
+
+
 def main(part: int, parts: int) -> None:
     dispatcher = importlib.import_module("numba.cuda.dispatcher")
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
@@ -63,6 +78,7 @@ def main(part: int, parts: int) -> None:
         for name in signatures(game) if number == part == 0 else ["step"]:
             ptx, _ = cuda.compile_ptx(kernels[name], signatures(game)[name], cc=CAPABILITY)
             assert ".entry" in ptx, f"{type(game).__name__}.{name}"
+            assert_products_are_rounded(ptx, game)
             assert assemble(ptx).startswith(b"\x7fELF"), f"{type(game).__name__}.{name}"
         print(type(game).__name__)
 

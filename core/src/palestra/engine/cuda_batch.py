@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from palestra.engine import batch_driver, cuda_driver
 from palestra.engine.compiled import fingerprint, lane_functions, load_template
+from palestra.engine.cuda_rounding import KERNELS, round_products
 from palestra.engine.lanes import AUTORESET, check_actions, lane_dtype, make_shared, write_seeds
 from palestra.engine.rule_functions import device_functions
 from palestra.kernel.array_game import ArrayGame, Out
@@ -61,19 +62,21 @@ def kernels_for(game: ArrayGame) -> Kernels:
     """The kernels of one game with one configuration; compiled when they are first launched."""
     cuda = open_cuda()
     functions = kernel_functions(game, cuda, cuda.jit(device=True))
-    return Kernels(**{name: cuda.jit(function) for name, function in functions.items()})
+    # optimised at link time, they would be contracted there
+    return Kernels(**{name: cuda.jit(function, lto=False) for name, function in functions.items()})
 
 
 def kernel_functions(
     game: ArrayGame, cuda: Any, compile_device: Callable[[FunctionType], Any]
 ) -> dict[str, FunctionType]:
     """The kernels as plain functions over device functions that `compile_device` made."""
+    round_products()
     name = f"palestra_lanes_{fingerprint(game)}"
     names = {"CONFIG": game.config, "Out": Out, **lane_functions(game)}
     lanes = load_template(name, Path(batch_driver.__file__), names)
     sys.modules[name] = lanes  # numba looks the module of a function up by name
     devices = device_functions({n: getattr(lanes, n) for n in LANE_FUNCTIONS}, compile_device)
-    name = f"palestra_kernels_{fingerprint(game)}"
+    name = f"{KERNELS}{fingerprint(game)}"
     module = load_template(name, Path(cuda_driver.__file__), {"cuda": cuda, **devices})
     sys.modules[name] = module
     return {field.name: getattr(module, field.name) for field in fields(Kernels)}
@@ -116,6 +119,8 @@ class DeviceView:
 
 class CudaBatch:
     """`Batch` with its lanes in a GPU's memory; results are the same bit for bit.
+
+    Where rules call functions such as `math.exp`, a GPU may give another last bit.
 
     `observations`, `masks`, `rewards`, … are `DeviceView`s of the lanes, which every step rewrites;
     `torch()` returns them as tensors. `step` takes an (N, P) array of integers from the host, which
