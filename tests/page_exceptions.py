@@ -61,11 +61,18 @@ PAGE_EXCEPTIONS = {
         }
     ),
     "docs/tutorials/train-language-models.md": Exceptions({"train-llm": MEASURED}),
+    "docs/web.md": Exceptions(
+        {
+            "web doctor": "fails where something is missing",
+            "web serve": "serves until it is stopped",
+        },
+        {"--episodes 50": "--episodes 5"},
+    ),
     "plugins/web/README.md": Exceptions({"web serve": "serves until it is stopped"}),
 }
 LATER = {  # pages that are not run yet
     *("docs/adapters.md", "docs/evaluations.md", "docs/hooks.md", "docs/rewards.md"),
-    *("docs/server.md", "docs/training-llm.md", "docs/watching.md", "docs/web.md"),
+    *("docs/server.md", "docs/training-llm.md", "docs/watching.md"),
     *("docs/writing-a-game.md", "plugins/training/README.md", "plugins/server/README.md"),
 }
 
