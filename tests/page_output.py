@@ -24,6 +24,7 @@ FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n\Z")  # `mine/game.py`: above a block
 SECTION = re.compile(r"one\s+file,\s+`([\w./-]+)`")  # says so of all Python of a section
 PART = "…"  # some of a line, or alone in its line any number of lines
 BETWEEN = "\f"  # what two Python blocks print is divided by this
+POLICY = '"invalid":"forfeit"'  # what a run does with an illegal move, if one is made
 FORFEITS = ("forfeits:", "'forfeit'", '"forfeit"')
 PORT = ":8000"  # of every server on a page; a free one is used instead
 PATIENCE = 60.0  # seconds in which a server says that it serves
@@ -121,7 +122,7 @@ def check_page(page: Path, folder: Path, exceptions: Exceptions = NO_EXCEPTIONS)
             elif number == last:
                 _run_script(script, folder, port)
     for record in folder.rglob("episode*.jsonl"):
-        _refuse_forfeits(record.read_text("utf-8"), str(record))
+        _refuse_forfeits(record.read_text("utf-8").replace(POLICY, ""), str(record))
 
 
 def _as_run(block: Block, exceptions: Exceptions) -> Block:
