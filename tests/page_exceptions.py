@@ -18,7 +18,9 @@ EVERYWHERE = {
     "human": "waits for a person",
     "--render pygame": "opens a window",
 }
-MEASURED = "takes minutes to hours; the page says what was measured"
+MEASURED = "takes minutes to hours"
+SAME = "the same commands, of another game or length, run on docs/training.md"
+TRAINED = {"palestra train ": SAME, "ppo:": SAME}
 PAGE_EXCEPTIONS = {
     "README.md": Exceptions({"make ": "a target of the Makefile"}),
     "CONTRIBUTING.md": Exceptions(
@@ -26,7 +28,7 @@ PAGE_EXCEPTIONS = {
             "": "sets up a checkout, which runs these tests, or a plugin: test_wheels.py",
         }
     ),
-    "agents/README.md": Exceptions(instead={"--steps 2000000": "--steps 2000"}),
+    "agents/README.md": Exceptions(TRAINED),
     "benchmarks/README.md": Exceptions({"": MEASURED}),
     "docs/arena.md": Exceptions(
         {
@@ -51,10 +53,7 @@ PAGE_EXCEPTIONS = {
     ),
     "docs/markets.md": Exceptions({"prices.csv": "reads files of your own"}),
     "docs/models.md": Exceptions({"llm:local:,mode=choice,mcts": "the Python below it plays it"}),
-    "docs/quickstart.md": Exceptions(instead={"--steps 1000000": "--steps 2000"}),
-    "plugins/adapters/README.md": Exceptions(
-        {"local:": "the same commands as in docs/adapters.md"}
-    ),
+    "docs/quickstart.md": Exceptions(TRAINED),
     "docs/tasks.md": Exceptions({"--suite": MEASURED}),
     "docs/training.md": Exceptions(
         instead={
