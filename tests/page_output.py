@@ -2,34 +2,87 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
+import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-BLOCK = re.compile(
-    r"^```(?P<language>python|shell)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
+FENCE = re.compile(
+    r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
+FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n\Z")  # `mine/game.py`: above a block
+SECTION = re.compile(r"one\s+file,\s+`([\w./-]+)`")  # says so of all Python of a section
 PART = "…"  # some of a line, or alone in its line any number of lines
 BETWEEN = "\f"  # what two Python blocks print is divided by this
+POLICY = '"invalid":"forfeit"'  # what a run does with an illegal move, if one is made
 FORFEITS = ("forfeits:", "'forfeit'", '"forfeit"')
+PORT = ":8000"  # of every server on a page; a free one is used instead
+PATIENCE = 60.0  # seconds in which a server says that it serves
+IN_PLACE = "pip install -e ."
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of Python or some commands, and the output that the page shows, if it shows any."""
+    """A piece of code, data or some commands, and the output that the page shows, if any."""
 
     language: str
     code: str
     shown: str | None
+    file: str = ""  # name of the file that the page says this is
+
+    def commands(self) -> list[str]:
+        """The commands of a shell block, without comments and line breaks."""
+        lines = self.code.replace("\\\n", "").splitlines()
+        return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+@dataclass(frozen=True)
+class Exceptions:
+    """What of a page is not run, or is run with other words, and why."""
+
+    left_out: Mapping[str, str] = field(default_factory=dict)  # a part of a block or command: why
+    instead: Mapping[str, str] = field(default_factory=dict)  # written: run
+    commands: Mapping[str, str] = field(default_factory=dict)  # as left_out, of commands alone
+
+    def leaves_out(self, block: str) -> bool:
+        return any(part in block for part in self.left_out)
+
+    def leaves_out_command(self, command: str) -> bool:
+        return self.leaves_out(command) or any(part in command for part in self.commands)
+
+    def as_run(self, text: str) -> str:
+        for written, run in self.instead.items():
+            text = text.replace(written, run)
+        return text
+
+
+NO_EXCEPTIONS = Exceptions()
 
 
 def blocks(page: Path) -> list[Block]:
-    """The Python and shell blocks of a page, each with the text block that stands right below."""
-    return [Block(**found.groupdict()) for found in BLOCK.finditer(page.read_text("utf-8"))]
+    """The blocks of a page, each with the text block that stands right below."""
+    text = page.read_text("utf-8")
+    return [_block(found, text) for found in FENCE.finditer(text)]
+
+
+def _block(found: re.Match[str], text: str) -> Block:
+    block = Block(**found.groupdict())
+    before = text[: found.start()]
+    section = before[before.rfind("\n## ") :]
+    named = FILE.search(before)
+    if named is None and block.language == "python":
+        named = SECTION.search(section)
+    return replace(block, file=named[1]) if named else block
 
 
 def agrees(shown: str, printed: str) -> bool:
@@ -46,38 +99,104 @@ def _pattern(line: str) -> str:
     return ".*".join(re.escape(part) for part in line.rstrip().split(PART)) + r"\n"
 
 
-def check_page(page: Path, folder: Path) -> None:
-    """Run a page in an empty folder: commands one by one, all Python as one file, mine.py.
+def check_page(page: Path, folder: Path, exceptions: Exceptions = NO_EXCEPTIONS) -> None:
+    """Run a page in an empty folder.
+
+    First the files that the page names are written, then its commands run one by one up to the last
+    Python block, then all its Python as one file, mine.py, and then the commands below. A command
+    that ends in `&` runs until the page is done, on a free port instead of 8000.
 
     Fails where a command fails, prints something else than is shown, or a player forfeits.
     """
-    found = blocks(page)
-    python = [block for block in found if block.language == "python"]
-    script = folder / "mine.py"
-    script.write_text(f'print("{BETWEEN}")\n'.join(block.code for block in python), "utf-8")
-    for block in found:
-        if block.language == "shell":
-            printed = "".join(_run(folder, *_words(line)) for line in block.code.splitlines())
-            _compare(block, printed)
-    if python:
-        printed = _run(folder, sys.executable, str(script)).split(f"{BETWEEN}\n")
-        for block, text in zip(python, printed, strict=True):
-            _compare(block, text)
+    found = [_as_run(block, exceptions) for block in blocks(page)]
+    _write_files(found, folder)
+    script = [block for block in found if block.language == "python" and not block.file]
+    last = found.index(script[-1]) if script else len(found)
+    port = f":{_free_port()}"
+    code = f'print("{BETWEEN}")\n'.join(block.code for block in script)
+    (folder / "mine.py").write_text(code.replace(PORT, port), "utf-8")
+    with ExitStack() as servers:
+        for number, block in enumerate(found):
+            if block.language == "shell":
+                _run_commands(block, folder, port, servers)
+            elif number == last:
+                _run_script(script, folder, port)
     for record in folder.rglob("episode*.jsonl"):
-        _refuse_forfeits(record.read_text("utf-8"), str(record))
+        _refuse_forfeits(record.read_text("utf-8").replace(POLICY, ""), str(record))
 
 
-def _words(line: str) -> list[str]:
-    program, *arguments = line.split()
-    assert program == "palestra", f"a reader's command is palestra, not {line}"
-    return [sys.executable, "-m", program, *arguments]
+def _as_run(block: Block, exceptions: Exceptions) -> Block:
+    """A block without what is left out; a block of which nothing is left is empty."""
+    code = block.code
+    if block.language == "shell":
+        kept = [line for line in block.commands() if not exceptions.leaves_out_command(line)]
+        code = "".join(f"{line}\n" for line in kept)
+    elif exceptions.leaves_out(code):
+        code = ""
+    shown = block.shown if code else None
+    return replace(block, code=exceptions.as_run(code), shown=shown)
 
 
-def _run(folder: Path, *command: str) -> str:
+def _write_files(found: list[Block], folder: Path) -> None:
+    texts: dict[str, list[str]] = {}
+    for block in found:
+        if block.file:
+            texts.setdefault(block.file, []).append(block.code)
+    for name, parts in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join(parts), "utf-8")
+
+
+def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> None:
+    printed = ""
+    for line in block.code.splitlines():
+        if line == IN_PLACE:
+            _install(folder)
+        elif line.endswith(" &"):
+            words, more = _words(line.removesuffix(" &").replace(PORT, port))
+            if "--port" not in words:
+                words += ["--port", port.removeprefix(":")]
+            shown = (block.shown or "serving …\n…").replace(PORT, port)
+            printed += servers.enter_context(_serving(folder, words, more, shown))
+        else:
+            words, more = _words(line.replace(PORT, port))
+            printed += _run(folder, words, more)
+    _compare(block, printed.replace(port, PORT))
+
+
+def _run_script(script: list[Block], folder: Path, port: str) -> None:
+    printed = _run(folder, [sys.executable, "mine.py"], {}).split(f"{BETWEEN}\n")
+    for block, text in zip(script, printed, strict=True):
+        _compare(block, text.replace(port, PORT))
+
+
+def _words(line: str) -> tuple[list[str], dict[str, str]]:
+    """The words of a command, and the variables that are set before it."""
+    words = shlex.split(line, comments=True)
+    more = {}
+    while re.match(r"[A-Z_]+=", words[0]):
+        name, _, more[name] = words.pop(0).partition("=")
+    program, *arguments = words
+    assert program in ("palestra", "python"), (
+        f"a reader's command is palestra or python, not {line}"
+    )
+    module = ["-m", program] if program == "palestra" else []
+    return [sys.executable, *module, *arguments], more
+
+
+def _environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    own = {"COLUMNS": "100", "SDL_VIDEODRIVER": "dummy", "PYTHONPATH": path}
+    return {**os.environ, **own, **more}
+
+
+def _run(folder: Path, command: list[str], more: Mapping[str, str]) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100", "SDL_VIDEODRIVER": "dummy"},
+        env=_environment(folder, more),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
@@ -86,6 +205,55 @@ def _run(folder: Path, *command: str) -> str:
     assert done.returncode == 0, said
     _refuse_forfeits(done.stdout, said)
     return done.stdout
+
+
+@contextmanager
+def _serving(
+    folder: Path, command: list[str], more: Mapping[str, str], shown: str
+) -> Iterator[str]:
+    """Run a server until the page is done; gives what it printed once that is what is shown."""
+    path = folder / "served.txt"
+    with path.open("wb") as out:
+        server = subprocess.Popen(command, cwd=folder, env=_environment(folder, more), stdout=out)
+        try:
+            until = time.monotonic() + PATIENCE
+            while not agrees(shown, path.read_text("utf-8")) and time.monotonic() < until:
+                assert server.poll() is None, f"{' '.join(command)} has ended"
+                time.sleep(0.05)
+            yield path.read_text("utf-8")
+        finally:
+            server.terminate()
+            server.wait(PATIENCE)
+
+
+def _free_port() -> str:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return str(held.getsockname()[1])
+
+
+def _install(folder: Path) -> None:
+    """What `pip install -e .` leaves for Palestra to find: the entry points of the project."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    name, version = project["name"], project["version"]
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    points = project["entry-points"]["palestra"]
+    lines = [f"{key} = {value}" for key, value in points.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[palestra]", *lines, ""]), "utf-8")
+
+
+def check_data(block: Block) -> None:
+    """Read a block of TOML or JSON; of JSON also a document a line."""
+    if block.language == "toml":
+        tomllib.loads(block.code)
+        return
+    try:
+        json.loads(block.code)
+    except json.JSONDecodeError:
+        for line in block.code.splitlines():
+            json.loads(line)
 
 
 def _refuse_forfeits(text: str, where: str) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from palestra import UnknownName
 from palestra.kernel import hooks
 from palestra.kernel.registry import registry
 
@@ -40,3 +41,14 @@ def test_the_plugins_of_this_repository_load_without_a_fault() -> None:
     plugins = registry().plugins
     assert not plugins.failures
     assert {"envs", "agents", "renderers", "games", "rewards"} <= set(plugins.plugins)
+
+
+def test_every_hook_has_an_example() -> None:
+    sections = re.split(r"^### ", DOCS, flags=re.MULTILINE)[1:]
+    bare = [s.partition("(")[0] for s in sections if "```python" not in s and s[0] == "`"]
+    assert not bare
+
+
+def test_credit_that_no_plugin_knows_is_refused_by_name() -> None:
+    with pytest.raises(UnknownName, match="no-such"):
+        registry().plugins.first("palestra_credit", names="no-such")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import palestra
 import pytest
@@ -50,13 +49,6 @@ def test_every_plain_option_is_described(name: str) -> None:
     named = {"scores", "scale", "judge", "prefer", "final", "metrics", "expert", "reference"}
     silent = {spec.name for spec in plain if not spec.description}
     assert silent <= given | named
-
-
-def test_the_python_of_the_page_runs() -> None:
-    names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
-        exec(compile(code, PAGE.name, "exec"), names)
-    assert names["judge"].asked
 
 
 def run(*arguments: str) -> None:

