@@ -10,6 +10,7 @@ import palestra
 import pettingzoo
 import pytest
 from palestra import InvalidAction, InvalidOption, OutOfTurn, UnknownName
+from palestra.views.gym import GymView
 
 IDS = [spec.id for spec in palestra.specs()]
 NUMBERED = [spec.id for spec in palestra.specs() if "array" in spec.observations]
@@ -222,3 +223,31 @@ def test_infos_of_arrays_alone_have_one_shape_from_reset_to_end() -> None:
     assert set(info) == {"turn", "action_mask"}
     with pytest.raises(palestra.InvalidOption, match="infos must be 'all' or 'arrays'"):
         gymnasium.make("palestra:games/TicTacToe-v0", infos="words")
+
+
+def test_episodes_without_a_seed_follow_from_the_last_seed_given() -> None:
+    env = GymView("games/KuhnPoker-v0")
+    for seed in (5, 6):
+        env.reset(seed=seed)
+        drawn = np.random.default_rng(seed)
+        for _ in range(70):
+            env.reset()
+            assert env.episode.seed == int(drawn.integers(2**31))
+
+
+@pytest.mark.parametrize("env_id", ["games/KuhnPoker-v0", "games/LeducHoldem-v0"])
+def test_an_outcome_that_was_kept_is_that_of_the_state(env_id: str) -> None:
+    env, reasons = GymView(env_id), set()
+    for seed in range(120):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            legal = info["action_mask"].nonzero()[0]
+            _, _, ended, cut, info = env.step(legal[seed % len(legal)])
+            over = ended or cut
+        outcome = env.episode.outcome
+        assert outcome == env.game.outcome(env.episode.state)
+        assert outcome is not None
+        reasons.add(outcome.scores)
+        assert info["outcome"] == outcome.results[0]
+    assert len(reasons) > 3

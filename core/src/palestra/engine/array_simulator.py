@@ -13,9 +13,12 @@ from palestra.engine import driver
 from palestra.engine.compiled import compiles_by_default, debugging, driver_for, patience
 from palestra.kernel.array_game import ArrayGame, action_number
 from palestra.kernel.events import Event
-from palestra.kernel.game import Mask, Step, allowed_actions
+from palestra.kernel.game import Mask, Outcome, Step, allowed_actions
 from palestra.kernel.rng import MASK, Rng
 from palestra.kernel.simulator import Simulator, simulate_with
+
+SHORT = 512  # bytes of a state whose outcomes are kept
+ENDS = 256  # of these are kept
 
 
 class ArraySimulator(Simulator):
@@ -34,6 +37,9 @@ class ArraySimulator(Simulator):
         self._everyone = bytes([1] * game.num_players)
         self._num_actions = int(game.num_actions)
         self._blank = bytes(game.timestep_dtype.itemsize)
+        self._bare = slice(game.rng_bytes, game.state_dtype.itemsize)
+        # short games end in the same few states, whose scores and words take longer than a step
+        self._outcomes: dict[bytes, Outcome | None] | None = {} if self._bare.stop < SHORT else None
         self._adopt(self._blank)
         self.to_act = ()
         if self.compiled:
@@ -139,6 +145,17 @@ class ArraySimulator(Simulator):
         ArraySimulator.__init__(self, kept["game"], kept["asked"])
         self._adopt(kept["memory"])
         self.to_act = kept["to_act"]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        if self._outcomes is None or not self.state["over"]:
+            return self.game.outcome(self.state)
+        bare = bytes(self._memory[self._bare])
+        if bare not in self._outcomes:
+            if len(self._outcomes) == ENDS:
+                self._outcomes.clear()
+            self._outcomes[bare] = self.game.outcome(self.state)
+        return self._outcomes[bare]
 
     @property
     def present(self) -> tuple[int, ...]:

@@ -157,9 +157,13 @@ class Episode:
         counts = self._mistakes or {}
         return tuple(counts.get(seat, 0) for seat in range(self.game.num_players))
 
+    def forfeited(self, seat: int) -> float:
+        """What a forfeit that ended the episode paid a seat; 0 if none did."""
+        return self._extra[seat] if self._extra else 0.0
+
     @property
     def outcome(self) -> Outcome | None:
-        return self._ended or self.game.outcome(self._simulator.state)
+        return self._ended or self._simulator.outcome
 
     # What a player sees
 

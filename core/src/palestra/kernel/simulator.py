@@ -12,7 +12,7 @@ from typing import Any
 
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.events import Event
-from palestra.kernel.game import Game, Mask, Step, allowed_actions, total
+from palestra.kernel.game import Game, Mask, Outcome, Step, allowed_actions, total
 from palestra.kernel.rng import Rng
 
 
@@ -45,6 +45,11 @@ class Simulator(ABC):
 
     @abstractmethod
     def copy(self) -> Simulator: ...
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the rules ended the game; None while it goes on."""
+        return self.game.outcome(self.state)
 
     @property
     @abstractmethod

@@ -34,6 +34,8 @@ from palestra.views.opening import (
 )
 from palestra.views.spaces import AnyText
 
+SEEDS = 64  # drawn at once
+
 
 class GymView(gymnasium.Env[Any, Any]):
     """`seat` is played from outside; `opponents` is one agent for all other seats, or a list.
@@ -91,6 +93,9 @@ class GymView(gymnasium.Env[Any, Any]):
         self._policy = InvalidMovePolicy.read(invalid)
         self._fresh = False  # whether reset() has been called
         self._rivals = _rivals(game, spec, seat, opponents)
+        self._forgotten: list[int] | None = None  # while the opponents are to begin the episode
+        self._seeds: list[int] = []
+        self._seeds_of: Any = None
         self._since = [0] * game.num_players
         # a single term of the game's own needs no summing, which would slow every step down
         self._named: dict[str, float] | None = {}
@@ -118,19 +123,18 @@ class GymView(gymnasium.Env[Any, Any]):
         """Start an episode; without a seed, its seed follows from the last one given."""
         super().reset(seed=seed)
         if seed is None:
-            seed = int(self.np_random.integers(2**31))
+            seed = self._next_seed()
         forgotten = memory_keys(self._episode)
         self._episode.reset(seed)
         self._fresh = True
         self._moved, self._paid = False, 0.0
         self._named = None if self._named is None else {}
         self._since = [0] * self.game.num_players
-        for agent in set(self._rivals.values()):
-            for key in forgotten:
-                agent.forget(key)
-            agent.reseed(seed)
+        self._forgotten = forgotten
         if self._inside is not None:
             self._inside.reseed(seed)
+        else:
+            self._begin_rivals()
         if not self._played_inside(NONE):
             self._let_others_play()
         self._render_human()
@@ -138,6 +142,23 @@ class GymView(gymnasium.Env[Any, Any]):
         if self.obs == "text" and self._all_infos:
             info["rules"] = self.game.rules_for(self.seat)
         return self._observation(), info
+
+    def _next_seed(self) -> int:
+        """The next seed that follows from the last one given; drawing one by one takes longer."""
+        if not self._seeds or self._seeds_of is not self.np_random:
+            self._seeds_of = self.np_random
+            self._seeds = self.np_random.integers(2**31, size=SEEDS).tolist()[::-1]
+        return self._seeds.pop()
+
+    def _begin_rivals(self) -> None:
+        """Let the opponents forget the last episode and seed them for this one, once in each."""
+        forgotten, self._forgotten = self._forgotten, None
+        if forgotten is None:
+            return
+        for agent in set(self._rivals.values()):
+            for key in forgotten:
+                agent.forget(key)
+            agent.reseed(self._episode.seed)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one action of the learning seat, then all others up to its next turn.
@@ -184,7 +205,7 @@ class GymView(gymnasium.Env[Any, Any]):
         term = self._term
         if episode.to_act:
             return {term: reward}
-        lost = episode.step.rewards.get(self.seat, {}).get("forfeit", 0.0)
+        lost = episode.forfeited(self.seat)
         return {term: reward - lost, "forfeit": lost} if lost else {term: reward}
 
     def _add_terms(self) -> None:
@@ -267,6 +288,7 @@ class GymView(gymnasium.Env[Any, Any]):
 
         Under "raise", which is about the learning seat, an opponent forfeits.
         """
+        self._begin_rivals()  # those that play inside the rules may not have been asked so far
         actions, lost = {}, {}
         for seat in seats:
             try:

@@ -167,7 +167,7 @@ class KuhnPoker(ArrayGame[KuhnState]):
         return ("pass", "bet")[action]
 
     def scores(self, state: KuhnState) -> tuple[float, ...]:
-        stake = 2.0 if (state.line == BET).sum() == 2 else 1.0
+        stake = 2.0 if state.line.tolist().count(BET) == 2 else 1.0
         return tuple(stake if result == WIN else -stake for result in state.result.tolist())
 
     def determinize(self, state: KuhnState, seat: int, rng: Rng) -> KuhnState:

@@ -171,7 +171,7 @@ class LeducHoldem(ArrayGame[LeducState]):
             obs[32 + owner] = state.paid[owner]
 
     def scores(self, state: LeducState) -> tuple[float, ...]:
-        stake = float(state.paid.min())
+        stake = float(min(state.paid.tolist()))
         paid = {WIN: stake, LOSS: -stake}
         return tuple(paid.get(result, 0.0) for result in state.result.tolist())
 
