@@ -140,7 +140,7 @@ def direct(model: Any, calls: list[list[Request]]) -> float:
     """The same conversations, call by call, put to `LLM.chat`; written tokens a second."""
     import vllm
 
-    engine = model._llm
+    engine = model._claim.loaded.llm
     engine.reset_prefix_cache()
     written = 0
     started = perf_counter()

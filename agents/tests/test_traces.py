@@ -39,7 +39,7 @@ def test_every_turn_goes_on_from_the_exact_tokens_of_the_one_before(model, promp
             assert tokens.prompt[: len(known)] == known
             known = (*tokens.prompt, *tokens.reply)
         assert tuple(trace.ids) == known
-        text = model._tokenizer.decode(trace.ids)
+        text = model._claim.loaded.tokenizer.decode(trace.ids)
         if prompt == "chat":
             assert text.count("<|im_start|>assistant\n") == len(trace.turns)
             assert "<|im_end|><|im_end|>" not in text
@@ -72,7 +72,7 @@ def test_log_probabilities_equal_a_fresh_forward_pass(model):
     (record,) = play(model, "games/TicTacToe-v0", max_tokens=6)
     (trace,) = trace_seats(record)
     with torch.inference_mode():
-        logits = model._net(torch.tensor([trace.ids])).logits[0].float()
+        logits = model._claim.loaded.net(torch.tensor([trace.ids])).logits[0].float()
     fresh = torch.log_softmax(logits, -1)
     for place, (token, sampled) in enumerate(zip(trace.ids, trace.sampled, strict=True)):
         if sampled:

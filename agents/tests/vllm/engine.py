@@ -83,7 +83,7 @@ def test_prompts_grow_token_by_token_and_come_from_the_cache(tiny: VLLMModel) ->
 def test_tokens_are_the_engines_own(tiny: VLLMModel) -> None:
     messages = (Message("user", "Say something."),)
     reply = tiny.chat([Request(messages, max_tokens=9, tokens=True)])[0]
-    engine = tiny._llm
+    engine = tiny._claim.loaded.llm
     told = engine.chat(
         [{"role": "user", "content": "Say something."}],
         engine.get_default_sampling_params().__class__(max_tokens=9, temperature=0.0),
@@ -109,5 +109,3 @@ def test_what_is_not_there_is_named(tiny: VLLMModel, tmp_path: Path) -> None:
         VLLMModel(target="./nowhere")
     with pytest.raises(InvalidOption, match="enable_lora=true"):
         tiny.chat([Request((Message("user", "hello"),), adapter=str(tmp_path))])
-    with pytest.raises(ModelError, match="one vLLM engine a process"):
-        VLLMModel(target=str(make_tiny_model(tmp_path / "other")), **ENGINE)

@@ -27,11 +27,11 @@ def make_tiny_model(folder: Path, *, template: bool = True, context: int = 8192)
     return folder
 
 
-def make_adapter(model: Path, folder: Path) -> Path:
+def make_adapter(model: Path, folder: Path, *, seed: int = 1) -> Path:
     """Write a LoRA adapter for a model that changes what it says."""
     from peft import LoraConfig, get_peft_model
 
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     settings = LoraConfig(r=8, lora_alpha=256, target_modules="all-linear", init_lora_weights=False)
     tuned = get_peft_model(LlamaForCausalLM.from_pretrained(model), settings)
     tuned.save_pretrained(folder)

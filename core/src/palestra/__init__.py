@@ -11,6 +11,7 @@ from msgspec import Meta
 from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
 from palestra.agents.answers import WrongAnswer
 from palestra.agents.budget import Budget, Usage
+from palestra.agents.kept_models import release
 from palestra.agents.making import make_agent, open_model
 from palestra.agents.simple import ScriptedAgent
 from palestra.catalogue.declare import agent, environment, metric, renderer, reward
@@ -179,6 +180,7 @@ __all__ = [
     "read_channels",
     "read_records",
     "record_episode",
+    "release",
     "renderer",
     "replay",
     "retrace",

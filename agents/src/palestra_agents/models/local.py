@@ -2,22 +2,26 @@
 
 `local:` alone is the embedded SmolLM2-135M-Instruct; `local:FOLDER` any causal model in the format
 of transformers. Conversations are answered one after another, each from its own key-value cache, so
-that a turn processes only its new tokens. For many games at once use `vllm:`.
+that a turn processes only its new tokens. For many games at once use `vllm:`. Models that name the
+same folder share its weights, and the weights that were used last stay loaded.
 """
 
 from __future__ import annotations
 
 import copy
+import gc
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
+from palestra.agents.kept_models import KeptModels, WeightsKey, version_of_files
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
 from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import read_prompt, token_ids
@@ -36,6 +40,7 @@ try:
 except ImportError as error:
     raise MissingExtra(f"{error.name} (for local: models)", "palestra-agents[local]") from error
 
+KEPT_WEIGHTS = 2  # number of models that stay loaded when nobody uses them
 KEPT = 4  # number of conversations whose cache is kept
 SHARED = 32  # least shared tokens worth copying from another conversation
 
@@ -66,57 +71,96 @@ class LocalModel(Model):
                 "folder in the format of transformers, and local: alone the embedded model"
             )
         self.name = f"local:{target or NAME}"
-        transformers.utils.logging.disable_progress_bar()
-        gpu = torch.cuda.is_available()
-        self._device = torch.device("cuda" if gpu else "cpu")
-        dtype = torch.bfloat16 if gpu else torch.float32
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self._net = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-        self._net = self._net.to(self._device).eval()
-        trained = int(self._net.config.max_position_embeddings)
-        self._context = min(context or trained, trained)
-        self._vocabulary = int(self._net.config.vocab_size)
-        self._end = _end_tokens(self._net, self._tokenizer)
-        self._cache_name = cache_name(self._net)
-        self._kept: list[CachedConversation] = []
+        self._asked = context
+        folder = folder.resolve()
+        key = WeightsKey(str(folder), version_of_files(folder))
+        self._claim = WEIGHTS.claim(key, lambda: _Weights(folder))
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        with torch.inference_mode():
-            return [self._answer(request) for request in requests]
+        with self._claim.held() as weights, torch.inference_mode():
+            decoder = weights.decoders.get(self)
+            if decoder is None:
+                decoder = weights.decoders[self] = _Decoder(weights, self.name, self._asked)
+            return [decoder.answer(request) for request in requests]
 
-    def _answer(self, request: Request) -> Reply:
-        ids = read_prompt(self._tokenizer, request, self.name)
+    def close(self) -> None:
+        if (weights := self._claim.loaded) is not None:
+            weights.decoders.pop(self, None)
+        self._claim.leave()
+
+
+class _Weights:
+    """A loaded network with its tokenizer, and what each open model has in memory of its talks."""
+
+    def __init__(self, folder: Path) -> None:
+        transformers.utils.logging.disable_progress_bar()
+        gpu = torch.cuda.is_available()
+        self.device = torch.device("cuda" if gpu else "cpu")
+        dtype = torch.bfloat16 if gpu else torch.float32
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.net = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        self.net = self.net.to(self.device).eval()
+        self.context = int(self.net.config.max_position_embeddings)
+        self.vocabulary = int(self.net.config.vocab_size)
+        self.end = _end_tokens(self.net, self.tokenizer)
+        self.cache_name = cache_name(self.net)
+        self.decoders: WeakKeyDictionary[LocalModel, _Decoder] = WeakKeyDictionary()
+
+    @cached_property
+    def guide(self) -> Any:
+        """The object that constrains replies to patterns; not every tokenizer supports it."""
+        return llguidance.hf.from_tokenizer(self.tokenizer, n_vocab=self.vocabulary)
+
+
+def _give_memory_back() -> None:
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+WEIGHTS: KeptModels[_Weights] = KeptModels(empty=_give_memory_back, most=KEPT_WEIGHTS)
+
+
+class _Decoder:
+    """Answers the requests of one open model, and caches its conversations."""
+
+    def __init__(self, weights: _Weights, name: str, context: int | None) -> None:
+        self._weights, self._name = weights, name
+        self._context = min(context or weights.context, weights.context)
+        self._kept: list[CachedConversation] = []
+
+    def answer(self, request: Request) -> Reply:
+        ids = read_prompt(self._weights.tokenizer, request, self._name)
         longest = max((len(self._ids(text)) for text in request.score), default=request.max_tokens)
         if len(ids) + longest > self._context:
-            return Reply("", overflow=True, model=self.name)
+            return Reply("", overflow=True, model=self._name)
         state, cached = self._recall(ids)
         usage = Usage(tokens_in=len(ids), tokens_cached=cached, calls=1)
         if request.score:
             scores = tuple(self._weigh(state, ids, self._ids(text)) for text in request.score)
-            return Reply("", usage, model=self.name, scores=scores)
+            return Reply("", usage, model=self._name, scores=scores)
         reply, logprobs, text, finish = self._write(state, ids, request)
         return Reply(
             text,
             usage + Usage(tokens_out=len(reply)),
             logprob=sum(logprobs),
-            model=self.name,
+            model=self._name,
             tokens=Tokens(tuple(ids), tuple(reply), tuple(logprobs), finish=finish)
             if request.tokens
             else None,
         )
 
     def _ids(self, text: str) -> list[int]:
-        return token_ids(self._tokenizer, text)
+        return token_ids(self._weights.tokenizer, text)
 
-    @cached_property
-    def _guide(self) -> Any:
-        """The object that constrains replies to patterns; not every tokenizer supports it."""
+    def _pattern(self, pattern: str) -> _Patterned:
         try:
-            return llguidance.hf.from_tokenizer(self._tokenizer, n_vocab=self._vocabulary)
+            guide = self._weights.guide
         except ValueError as error:
             raise InvalidOption(
-                f"{self.name} cannot be held to a pattern: {error}; say mode=free"
+                f"{self._name} cannot be held to a pattern: {error}; say mode=free"
             ) from error
+        return _Patterned(guide, pattern, self._weights.vocabulary)
 
     # Key-value caches
 
@@ -145,10 +189,10 @@ class LocalModel(Model):
 
     def _forward(self, state: CachedConversation, ids: list[int]) -> Any:
         """Process more tokens; returns next-token log-probabilities of shape (len(ids), words)."""
-        made = self._net(
-            input_ids=torch.tensor([ids], device=self._device),
+        made = self._weights.net(
+            input_ids=torch.tensor([ids], device=self._weights.device),
             use_cache=True,
-            **{self._cache_name: state.cache},
+            **{self._weights.cache_name: state.cache},
         )
         state.ids.extend(ids)
         return torch.log_softmax(made.logits[0].float(), dim=-1)
@@ -173,11 +217,11 @@ class LocalModel(Model):
             token = _pick(guard.allow(scores), request.temperature, generator)
             reply.append(token)
             logprobs.append(float(scores[token]))
-            if token in self._end:
+            if token in self._weights.end:
                 finish = "end"
                 break
             guard.take(token)
-            text = self._tokenizer.decode(reply, skip_special_tokens=True)
+            text = self._weights.tokenizer.decode(reply, skip_special_tokens=True)
             ended = [text.index(stop) for stop in request.stop if stop in text]
             if ended:
                 text, finish = text[: min(ended)], "stop"
@@ -187,9 +231,11 @@ class LocalModel(Model):
 
     def _guard(self, request: Request) -> _Listed | _Patterned | _Free:
         if request.choices is not None:
-            return _Listed([self._ids(choice) for choice in request.choices], min(self._end))
+            return _Listed(
+                [self._ids(choice) for choice in request.choices], min(self._weights.end)
+            )
         if request.pattern is not None:
-            return _Patterned(self._guide, request.pattern, self._vocabulary)
+            return self._pattern(request.pattern)
         return _Free()
 
     def _weigh(self, state: CachedConversation, ids: list[int], continuation: list[int]) -> Score:
@@ -198,11 +244,8 @@ class LocalModel(Model):
         self._cut(state, done)
         coming = [*ids[len(state.ids) :], *continuation[:-1]]
         scores = self._forward(state, coming)[-len(continuation) :]
-        picked = scores.gather(1, torch.tensor(continuation, device=self._device)[:, None])
+        picked = scores.gather(1, torch.tensor(continuation, device=self._weights.device)[:, None])
         return Score(float(picked.sum()), len(continuation))
-
-    def close(self) -> None:
-        self._kept.clear()
 
 
 class _Listed:

@@ -1,20 +1,25 @@
 """`vllm:<model or folder>`: vLLM in this process, with all waiting conversations in one call.
 
-Agents that name the same model with the same engine options share one engine. No data leave the
-machine: usage statistics are off.
+Agents that name the same model with the same engine options share one engine, which stays loaded
+until `palestra.release()`. No data leave the machine: usage statistics are off.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
 from palestra import InvalidOption, MissingExtra, ModelError
 from palestra.agents.budget import Usage
+from palestra.agents.kept_models import KeptModels, WeightsKey, version_of_files
 from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
+from palestra.kernel.errors import UnknownOption
 from palestra.llm.tokens import read_prompt, token_ids
 
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -26,6 +31,7 @@ os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 try:
+    import torch
     import vllm
     from vllm.lora.request import LoRARequest
     from vllm.platforms import current_platform
@@ -35,7 +41,7 @@ except ImportError as error:
 
 
 class VLLMModel(Model):
-    """`target` is a model's name or folder; `engine` goes to `vllm.LLM` as it is.
+    """`target` is a model's name or folder; `options` go to `vllm.LLM` as they are.
 
     Set `enable_lora=True` to let agents bring adapters.
     """
@@ -44,28 +50,32 @@ class VLLMModel(Model):
         {"choices", "pattern", "score", "tokens", "raw", "adapter"}
     )
 
-    def __init__(self, *, target: str = "", **engine: Any) -> None:
+    def __init__(self, *, target: str = "", **options: Any) -> None:
         if not target:
             raise InvalidOption("vllm: needs a model, as in vllm:Qwen/Qwen3-4B or vllm:./folder")
+        _check_names(options)
         self.name = f"vllm:{target}"
-        self._engine = _Engine.of(_where(target), engine)
-        self._llm = self._engine.llm
-        self._tokenizer = self._llm.get_tokenizer()
-        self._context = int(self._llm.llm_engine.model_config.max_model_len)
+        where = _where(target)
+        key = WeightsKey(where, version_of_files(Path(where)), repr(sorted(options.items())))
+        self._claim = ENGINES.claim(key, lambda: _Engine(where, options))
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        with self._claim.held() as engine:
+            return self._answer(engine, requests)
+
+    def _answer(self, engine: _Engine, requests: Sequence[Request]) -> list[Reply]:
         replies: list[Reply | None] = [None] * len(requests)
         waiting = []  # (request number, prompt tokens, continuation to weigh)
         for number, request in enumerate(requests):
-            ids = read_prompt(self._tokenizer, request, self.name)
-            for continuation in map(self._ids, request.score or ("",)):
+            ids = read_prompt(engine.tokenizer, request, self.name)
+            for continuation in map(engine.ids, request.score or ("",)):
                 room = len(continuation) + 1 if request.score else request.max_tokens
-                if len(ids) + room > self._context:
+                if len(ids) + room > engine.context:
                     replies[number] = Reply("", overflow=True, model=self.name)
                     break
             else:
-                waiting += [(number, ids, self._ids(s)) for s in request.score or ("",)]
-        made = self._generate(requests, waiting) if waiting else []
+                waiting += [(number, ids, engine.ids(s)) for s in request.score or ("",)]
+        made = self._generate(engine, requests, waiting) if waiting else []
         found: dict[int, list[Any]] = {}
         for (number, ids, continuation), output in zip(waiting, made, strict=True):
             found.setdefault(number, []).append((ids, continuation, output))
@@ -73,7 +83,9 @@ class VLLMModel(Model):
             replies[number] = self._reply(requests[number], outputs)
         return [reply for reply in replies if reply is not None]
 
-    def _generate(self, requests: Sequence[Request], waiting: Sequence[Any]) -> list[Any]:
+    def _generate(
+        self, engine: _Engine, requests: Sequence[Request], waiting: Sequence[Any]
+    ) -> list[Any]:
         """Outputs in the order of `waiting`.
 
         On a CPU each call has one adapter, because vLLM 0.32 applies it to the whole batch there.
@@ -85,9 +97,9 @@ class VLLMModel(Model):
             batches.setdefault(requests[number].adapter if split else None, []).append(place)
         for places in batches.values():
             chosen = [waiting[place] for place in places]
-            adapters = [self._engine.adapter(requests[number].adapter) for number, _, _ in chosen]
+            adapters = [engine.adapter(requests[number].adapter) for number, _, _ in chosen]
             try:
-                made = self._llm.generate(
+                made = engine.llm.generate(
                     [{"prompt_token_ids": ids + more} for _, ids, more in chosen],
                     [_sampling(requests[number]) for number, _, _ in chosen],
                     lora_request=adapters,
@@ -112,19 +124,14 @@ class VLLMModel(Model):
         tokens = Tokens(tuple(ids), tuple(said.token_ids), chances) if request.tokens else None
         return Reply(said.text, usage, sum(chances), self.name, tokens=tokens)
 
-    def _ids(self, text: str) -> list[int]:
-        return token_ids(self._tokenizer, text)
-
     def close(self) -> None:
-        self._engine.leave()
+        self._claim.leave()
 
 
 class _Engine:
-    """A loaded model and how many agents use it."""
+    """A loaded model."""
 
-    loaded: ClassVar[dict[str, _Engine]] = {}
-
-    def __init__(self, key: str, model: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, model: str, options: Mapping[str, Any]) -> None:
         settings: dict[str, Any] = {
             "enable_prefix_caching": True,
             "seed": 0,
@@ -134,42 +141,74 @@ class _Engine:
             # no graph compilation for a short run, and blocks small enough for a short prompt;
             # a prompt that is read in pieces breaks seeded sampling on a CPU (vLLM 0.32)
             settings |= {"enforce_eager": True, "block_size": 32, "enable_chunked_prefill": False}
+        _let_vllm_look_into_llvmlite()
         try:
             self.llm = vllm.LLM(model=model, **settings | dict(options))
         except (ValueError, OSError, RuntimeError, TypeError, AttributeError) as error:
-            hint = ""
-            if self.loaded and current_platform.is_cpu():
-                hint = " (a CPU carries one vLLM engine a process, and one is open)"
-            raise ModelError(f"vLLM cannot load {model}: {error}{hint}") from error
-        self._key, self.users = key, 0
-        self._adapters: dict[str, Any] = {}
+            kept = ", ".join(ENGINES.targets)
+            hint = f" (if memory is short: palestra.release() frees the engines kept here, {kept})"
+            raise ModelError(f"vLLM cannot load {model}: {error}{hint if kept else ''}") from error
+        self.tokenizer = self.llm.get_tokenizer()
+        self.context = int(self.llm.llm_engine.model_config.max_model_len)
+        self._adapters: dict[tuple[str, str], Any] = {}
 
-    @classmethod
-    def of(cls, model: str, options: Mapping[str, Any]) -> _Engine:
-        key = f"{model} {sorted(options.items())}"
-        if key not in cls.loaded:
-            cls.loaded[key] = cls(key, model, options)
-        cls.loaded[key].users += 1
-        return cls.loaded[key]
+    def ids(self, text: str) -> list[int]:
+        return token_ids(self.tokenizer, text)
 
     def adapter(self, folder: str | None) -> Any:
-        """The LoRA request of a folder; each folder keeps one number."""
+        """The LoRA request of a folder; each version of its files keeps one number."""
         if folder is None:
             return None
         if not self.llm.llm_engine.vllm_config.lora_config:
             raise InvalidOption("an adapter needs an engine with enable_lora=true")
         if not (Path(folder) / "adapter_config.json").exists():
             raise ModelError(f"{folder} is not a LoRA adapter: no adapter_config.json in it")
-        if folder not in self._adapters:
-            self._adapters[folder] = LoRARequest(folder, len(self._adapters) + 1, folder)
-        return self._adapters[folder]
+        version = folder, version_of_files(Path(folder))
+        if version not in self._adapters:
+            number = len(self._adapters) + 1
+            self._adapters[version] = LoRARequest(f"{folder} ({number})", number, folder)
+        return self._adapters[version]
 
-    def leave(self) -> None:
-        """Release the engine; the last user's release frees the memory."""
-        self.users -= 1
-        if self.users <= 0 and self._key in self.loaded:
-            del self.loaded[self._key], self.llm
-            gc.collect()
+
+def _forget_prompts(engine: _Engine) -> None:
+    """Empty the prefix cache, so that a run is the same whatever was played before it."""
+    engine.llm.reset_prefix_cache()
+
+
+def _give_memory_back() -> None:
+    gc.collect()  # an engine is full of circles; it shuts down when they are collected
+    if not current_platform.is_cpu():
+        torch.accelerator.empty_cache()
+
+
+# an engine that shuts down ends what all engines of the process share (seen in vLLM 0.32)
+ENGINES: KeptModels[_Engine] = KeptModels(
+    empty=_give_memory_back, renew=_forget_prompts, together=True
+)
+
+
+def _let_vllm_look_into_llvmlite() -> None:
+    """Make llvmlite's library say that it has no attributes of its own.
+
+    On a CPU, vLLM (0.32) looks for kernels in `vars()` of whatever any loaded module holds.
+    llvmlite (0.47 and before), which numba loads, answers every name with a function of the
+    library, `__dict__` too, and vLLM fails on that. It remembers its answers, so one is put there.
+    """
+    with contextlib.suppress(ImportError):
+        from llvmlite.binding import ffi
+
+        answers = getattr(ffi.lib, "_fntab", None)
+        if isinstance(answers, dict):
+            answers["__dict__"] = {}
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Raise `UnknownOption` for an option that `vllm.LLM` and its engine do not have."""
+    own = signature(vllm.LLM).parameters.values()
+    known = {p.name for p in own if p.kind is not p.VAR_KEYWORD}
+    known |= {option.name for option in fields(vllm.EngineArgs)}
+    for name in options.keys() - known:
+        raise UnknownOption("model 'vllm'", name, known - {"model"})
 
 
 def _where(target: str) -> str:
