@@ -91,11 +91,11 @@ PAGE_EXCEPTIONS = {
         {"--episodes 50": "--episodes 5"},
     ),
     "docs/writing-a-game.md": Exceptions(instead={"--minutes 2": "--minutes 0.02"}),
+    "plugins/training/README.md": Exceptions(instead={"rounds = 60": "rounds = 1"}),
     "plugins/web/README.md": Exceptions({"web serve": "serves until it is stopped"}),
 }
 LATER = {  # pages that are not run yet
     *("docs/server.md", "docs/training-llm.md"),
-    *("plugins/server/README.md", "plugins/training/README.md"),
 }
 
 
