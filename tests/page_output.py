@@ -28,7 +28,7 @@ POLICY = '"invalid":"forfeit"'  # what a run does with an illegal move, if one i
 FORFEITS = ("forfeits:", "'forfeit'", '"forfeit"')
 PORT = ":8000"  # of every server on a page; a free one is used instead
 PATIENCE = 60.0  # seconds in which a server says that it serves
-IN_PLACE = "pip install -e ."
+IN_PLACE = re.compile(r'pip install -e "?([\w./-]+)(?:\[dev\])?"?$')
 
 
 @dataclass(frozen=True)
@@ -102,22 +102,24 @@ def _pattern(line: str) -> str:
 def check_page(page: Path, folder: Path, exceptions: Exceptions = NO_EXCEPTIONS) -> None:
     """Run a page in an empty folder.
 
-    First the files that the page names are written, then its commands run one by one up to the last
-    Python block, then all its Python as one file, mine.py, and then the commands below. A command
-    that ends in `&` runs until the page is done, on a free port instead of 8000.
+    Its commands run one by one, and files that it names are written where they stand. Where the
+    last Python block stands, all other Python runs as one file, mine.py. A command that ends in `&`
+    runs until the page is done, on a free port instead of 8000.
 
     Fails where a command fails, prints something else than is shown, or a player forfeits.
     """
     found = [_as_run(block, exceptions) for block in blocks(page)]
-    _write_files(found, folder)
     script = [block for block in found if block.language == "python" and not block.file]
     last = found.index(script[-1]) if script else len(found)
     port = f":{_free_port()}"
     code = f'print("{BETWEEN}")\n'.join(block.code for block in script)
     (folder / "mine.py").write_text(code.replace(PORT, port), "utf-8")
+    written: set[str] = set()
     with ExitStack() as servers:
         for number, block in enumerate(found):
-            if block.language == "shell":
+            if block.file:
+                _write(block, folder, written)
+            elif block.language == "shell":
                 _run_commands(block, folder, port, servers)
             elif number == last:
                 _run_script(script, folder, port)
@@ -137,22 +139,19 @@ def _as_run(block: Block, exceptions: Exceptions) -> Block:
     return replace(block, code=exceptions.as_run(code), shown=shown)
 
 
-def _write_files(found: list[Block], folder: Path) -> None:
-    texts: dict[str, list[str]] = {}
-    for block in found:
-        if block.file:
-            texts.setdefault(block.file, []).append(block.code)
-    for name, parts in texts.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n\n".join(parts), "utf-8")
+def _write(block: Block, folder: Path, written: set[str]) -> None:
+    path = folder / block.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text("utf-8") + "\n\n" if block.file in written else ""
+    path.write_text(before + block.code, "utf-8")
+    written.add(block.file)
 
 
 def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> None:
     printed = ""
     for line in block.code.splitlines():
-        if line == IN_PLACE:
-            _install(folder)
+        if in_place := IN_PLACE.match(line):
+            _install(folder / in_place[1], folder)
         elif line.endswith(" &"):
             words, more = _words(line.removesuffix(" &").replace(PORT, port))
             if "--port" not in words:
@@ -232,9 +231,11 @@ def _free_port() -> str:
         return str(held.getsockname()[1])
 
 
-def _install(folder: Path) -> None:
-    """What `pip install -e .` leaves for Palestra to find: the entry points of the project."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+def _install(source: Path, folder: Path) -> None:
+    """What `pip install -e` leaves for Palestra to find: packages, entry points of the project."""
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
+    for package in source.glob("src/*"):
+        (folder / package.name).symlink_to(package)
     name, version = project["name"], project["version"]
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from page_exceptions import LATER, PAGE_EXCEPTIONS, exceptions_of
+from page_exceptions import EVERYWHERE, LATER, PAGE_EXCEPTIONS, exceptions_of
 from page_output import Block, agrees, blocks, check_data, check_page
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +42,12 @@ def test_every_block_is_run_or_shows_output_or_data(page: Path) -> None:
         elif block.language not in RUN and not block.language.startswith("{"):
             assert block.language == "text", f"is it shell, or text?\n{block.code}"
             assert not COMMAND.search(block.code), f"a command is shell\n{block.code}"
+
+
+@pytest.mark.parametrize("part", EVERYWHERE)
+def test_every_exception_of_all_pages_is_of_some_command(part: str) -> None:
+    found = [b for page in (*PAGES, *OTHERS) for b in blocks(ROOT / page) if b.language == "shell"]
+    assert any(part in line for block in found for line in block.commands())
 
 
 @pytest.mark.parametrize("page", sorted(PAGE_EXCEPTIONS))

@@ -129,6 +129,13 @@ def test_play_writes_a_record_and_replays(run: Run, tmp_path: Path) -> None:
     assert "replays exactly" in verified.out
 
 
+def test_a_file_is_no_folder_for_a_run(run: Run, tmp_path: Path) -> None:
+    refused = run("play", "games/TicTacToe-v0", "--out", str(tmp_path / "x.jsonl"))
+    assert refused.code != 0
+    assert "--out names a folder" in refused.err
+    assert not any(tmp_path.iterdir())
+
+
 def test_whoever_is_not_named_plays_at_random(run: Run) -> None:
     done = run("play", "grid/Foraging-v0", "--render", "none", "--no-replays", "--out", "run")
     assert done.code == 0

@@ -14,7 +14,7 @@ import numpy as np
 import palestra
 import pytest
 from adapter_worlds import last
-from optimiser_worlds import doors, optimise, prompted, shuffled
+from optimiser_worlds import doors, follows, optimise, prompted, shuffled
 from palestra import InvalidOption, Rng
 from palestra.agents.models import Request
 from palestra_adapters.optimisers.adas import Adas
@@ -25,7 +25,7 @@ from palestra_adapters.optimisers.agent_swift import (
     recombine,
     selection,
 )
-from palestra_adapters.optimisers.command import make_search, read_budget, searches
+from palestra_adapters.optimisers.command import make_search, read_budget, report, searches
 from palestra_adapters.optimisers.evo_agent import EvoAgent
 from palestra_adapters.optimisers.gptswarm import LIAR, Edges, GptSwarm, graph_of, reaches
 from palestra_adapters.optimisers.huxley_godel import (
@@ -63,6 +63,7 @@ from palestra_adapters.workflows.steps import (
     answered_once,
     read_workflow,
 )
+from rich.console import Console
 
 AHEAD = Workflow((ToolStep("ahead", playouts=4), AskStep("answer", reads=("ahead",))), "ahead")
 
@@ -171,6 +172,42 @@ def test_the_budget_stops_the_search_and_held_out_seeds_are_never_trained_on(
         optimise(search, tmp_path / "b", budget={"hours": 1})
     with pytest.raises(InvalidOption, match="before a workflow was played"):
         optimise(search, tmp_path / "c", budget={"episodes": 0})
+
+
+@pytest.mark.parametrize("calls", [29, 40, 50])
+def test_calls_never_exceed_the_budget_and_a_batch_cut_off_counts_for_nothing(
+    tmp_path: Path, calls: int
+) -> None:
+    def run(**more: Any) -> tuple[Any, Any]:
+        search = HuxleyGodel(mutator="random", variants=5)
+        return optimise(search, tmp_path, train=6, held_out=3, proposer=follows, **more)
+
+    found, first = run(budget={"calls": calls})
+    assert 0 < found.spent.calls <= calls
+    assert all(len(v.played) == len({p.seed for p in v.played}) for v in first.studio.archive)
+    log = (tmp_path / LOG).read_text()
+    again, _ = run(budget={"calls": calls}, resume=True)
+    assert again == found
+    assert (tmp_path / LOG).read_text() == log
+
+
+def test_a_budget_below_the_first_batch_names_itself_and_stops_in_time(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def player(request: Request) -> str:
+        asked.append(last(request))
+        return follows(request)
+
+    with pytest.raises(InvalidOption, match="before a workflow was played; raise it"):
+        optimise(Adas(), tmp_path, player=player, train=6, budget={"calls": 8})
+    assert 0 < len(asked) <= 8
+
+
+def test_a_gain_of_equal_differences_has_no_interval(tmp_path: Path) -> None:
+    found, _ = optimise(Adas(generations=0), tmp_path, train=2, held_out=2)
+    console = Console(record=True, width=100)
+    report(console, found, tmp_path)
+    assert "gain    0.000 (–: all are alike, which bounds nothing)" in console.export_text()
 
 
 def test_every_search_has_a_name_a_paper_and_options() -> None:

@@ -83,6 +83,11 @@ def play_command(
     spec = registry().environment(env)
     options = read_options(option or [])
     game = load_game(spec, options, len(split_agents(agents)))
+    if out is not None and out.suffix == ".jsonl":
+        raise InvalidOption(
+            f"--out {out}: --out names a folder; with --out {out.with_suffix('')} the records are "
+            f"in {out.with_suffix('') / 'episode.jsonl'}"
+        )
     folder = out or fresh_folder(spec.id.split("/", 1)[1])
     seated = seat_agents(agents, game.num_players)
     console = Console()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,7 +145,10 @@ def report(console: Console, result: Comparison, out: Path) -> None:
     """Print what was found, and what it cost."""
 
     def line(what: str, found: Interval) -> None:
-        text = f"{what:<8}{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+        between = f"{found.low:.3f} to {found.high:.3f}"
+        if math.isnan(found.low):
+            between = "–: all are alike, which bounds nothing"
+        text = f"{what:<8}{found.value:.3f} ({between})"
         console.print(text, highlight=False)
 
     console.print("On held-out seeds, with 95 % intervals:")

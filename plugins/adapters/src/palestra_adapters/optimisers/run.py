@@ -8,6 +8,7 @@ held-out seeds.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,17 @@ from typing import Any
 import msgspec
 import palestra
 from msgspec.structs import replace
-from palestra import Agent, Decision, EpisodeRecord, InvalidOption, PalestraError, Rng, Turn, Usage
+from palestra import (
+    Agent,
+    BudgetSpent,
+    Decision,
+    EpisodeRecord,
+    InvalidOption,
+    PalestraError,
+    Rng,
+    Turn,
+    Usage,
+)
 from palestra.agents.models import Message, Model, Reply, Request
 from palestra.files import UNREADABLE, writable, write_bytes
 from palestra.kernel.episode import Episode
@@ -85,6 +96,7 @@ class LogLine(msgspec.Struct):
     wish: str
     told: Told | None = None
     played: list[WorkflowEpisode] | None = None
+    cut: Usage | None = None  # of episodes that the budget cut off, which answer nothing
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -120,14 +132,24 @@ class Steady(Agent):
 
 
 class SharedModel(Model):
-    """A model that stays open when the agent that uses it is closed."""
+    """A model that stays open when the agent that uses it is closed, and that counts its use.
 
-    def __init__(self, model: Model) -> None:
+    calls: how many it may take; requests beyond them raise `BudgetSpent` and are not asked.
+    """
+
+    def __init__(self, model: Model, calls: float = math.inf) -> None:
         self.inner, self.name = model, model.name
         self.abilities = model.abilities  # type: ignore[misc]  # of this model, not of the class
+        self.used, self.calls, self.is_spent = Usage(), calls, False
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        return self.inner.chat(requests)
+        if self.used.calls + len(requests) > self.calls:
+            self.is_spent = True
+            raise BudgetSpent(f"{len(requests)} calls exceed the budget of the search")
+        replies = self.inner.chat(requests)
+        for reply in replies:
+            self.used += price_reply(reply, self.inner).usage
+        return replies
 
 
 @dataclass(slots=True)
@@ -143,11 +165,11 @@ class Stage:
     agent_settings: Mapping[str, Any] = field(default_factory=dict)
     max_episode_steps: int | None = None
 
-    def play(self, trials: Trials) -> list[WorkflowEpisode]:
+    def play(self, trials: Trials, model: Model | None = None) -> list[WorkflowEpisode]:
         """Results in order of seed; raises the first error of an episode."""
         records = palestra.stream(
             self.game,
-            agents=self._seated(trials.workflow),
+            agents=self._seated(trials.workflow, model or SharedModel(self.model)),
             episodes=trials.count,
             seed=trials.first,
             max_episode_steps=self.max_episode_steps,
@@ -159,10 +181,8 @@ class Stage:
             found.append(self._result(record, trials.first))
         return sorted(found, key=lambda one: one.seed)
 
-    def _seated(self, workflow: Workflow) -> list[Agent]:
-        player = WorkflowPlayer(
-            file=workflow, model=SharedModel(self.model), seed=self.seed, **self.agent_settings
-        )
+    def _seated(self, workflow: Workflow, model: Model) -> list[Agent]:
+        player = WorkflowPlayer(file=workflow, model=model, seed=self.seed, **self.agent_settings)
         player.name = "workflow"
         if not self.opponents:
             return [player] * self.game.num_players
@@ -221,6 +241,11 @@ def _choice(turn: Any) -> Choice:
     return Choice(tuple(said), turn.text)
 
 
+def key_of(wish: Question | Trials) -> str:
+    """What identifies a question or a batch of episodes in the log."""
+    return blake2b(msgspec.json.encode(wish), digest_size=8).hexdigest()
+
+
 class Log:
     """Answers on file: those of an earlier run are given again, in order."""
 
@@ -256,6 +281,10 @@ class Log:
         self.replayed += 1
         return line
 
+    def may_answer(self, wish: str) -> bool:
+        """Whether the next line answers this, or nothing is on file yet."""
+        return self.replayed >= len(self._known) or self._known[self.replayed].wish == wish
+
     def add(self, line: LogLine) -> None:
         with writable(self._path), self._path.open("ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
@@ -267,9 +296,10 @@ class Optimiser:
     """One run of a search in a folder; `run` starts it, or continues one that was interrupted.
 
     stage: where workflows are played. proposer: the model that writes workflows. budget: limits on
-    what the search may spend, by unit (calls, tokens, money, episodes), checked before every
-    question and every batch of episodes; the held-out episodes are not part of it. Raises
-    `InvalidOption` for a folder with another run.
+    what the search may spend, by unit (calls, tokens, money, episodes); the held-out episodes are
+    not part of it. Calls and episodes are never exceeded: a batch of episodes that would is cut off
+    and counts for nothing. Tokens and money are checked before every question and every batch.
+    Raises `InvalidOption` for a folder with another run.
     """
 
     def __init__(
@@ -347,10 +377,12 @@ class Optimiser:
             except StopIteration:
                 break
             told = self._tell_of(told, tell)
-            if self._exhausted():
+            try:
+                self._refuse_if_exhausted()
+                answer = self._answer(wish)
+            except BudgetSpent:
                 running.close()
                 break
-            answer = self._answer(wish)
         self._tell_of(told, tell)
         self._keep_archive()
 
@@ -363,14 +395,15 @@ class Optimiser:
             self._keep_archive()
         return told
 
-    def _exhausted(self) -> bool:
+    def _refuse_if_exhausted(self) -> None:
         used = {
             "calls": self.spent.calls,
             "tokens": self.spent.tokens,
             "money": self.spent.cost,
             "episodes": self.episodes,
         }
-        return any(used[unit] >= limit for unit, limit in self.budget.items())
+        if any(used[unit] >= limit for unit, limit in self.budget.items()):
+            raise BudgetSpent("the budget of the search is spent")
 
     def _answer(self, wish: Question | Trials) -> Any:
         """The answer on file, or a new one, which is put there; counted as spent either way."""
@@ -384,16 +417,39 @@ class Optimiser:
         return line.told
 
     def _line(self, wish: Question | Trials) -> LogLine:
-        key = blake2b(msgspec.json.encode(wish), digest_size=8).hexdigest()
+        key = key_of(wish)
         line = self._log.known(key)
+        while line is not None and line.cut is not None:
+            self.spent += line.cut
+            if not self._log.may_answer(key):
+                raise BudgetSpent("the search has ended here")
+            line = self._log.known(key)
         if line is None:
             line = LogLine(key)
             if isinstance(wish, Trials):
-                line.played = self.stage.play(wish)
+                line.played = self._play(wish)
             else:
                 line.told = self._ask(wish)
             self._log.add(line)
         return line
+
+    def _play(self, trials: Trials) -> list[WorkflowEpisode]:
+        """Episodes of the search or of the comparison, whose seeds begin with `HELD_OUT`."""
+        if trials.first == HELD_OUT:
+            return self.stage.play(trials)
+        if self.episodes + trials.count > self.budget.get("episodes", math.inf):
+            raise BudgetSpent("the budget of episodes does not suffice for a batch")
+        calls = self.budget.get("calls", math.inf) - self.spent.calls
+        model = SharedModel(self.stage.model, calls)
+        try:
+            return self.stage.play(trials, model)
+        except Exception as error:
+            if not model.is_spent:
+                raise
+            if model.used.calls:
+                self._log.add(LogLine(key_of(trials), cut=model.used))
+                self.spent += model.used
+            raise BudgetSpent("the budget of calls cut a batch of episodes off") from error
 
     def _ask(self, question: Question) -> Told:
         request = Request(
