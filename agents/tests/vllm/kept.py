@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -112,6 +113,29 @@ def test_seats_play_by_adapters_and_one_trained_further_is_read_anew(
     assert said()[0] == bare
     assert said()[1] != first
     assert len(ENGINES._loaded) == 1
+
+
+def test_a_call_that_is_cut_off_leaves_nothing_for_the_next(folder: Path) -> None:
+    palestra.release()
+    model = VLLMModel(target=str(folder), **ENGINE)
+    engine = model._claim.loaded
+    short = [Request(SPOKEN, max_tokens=n, temperature=1.0, seed=n) for n in (3, 9, 5)]
+    said = [reply.text for reply in model.chat(short)]
+    never = [Request(SPOKEN, max_tokens=7000)] * 40
+    known = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    try:
+        with pytest.raises(TimeoutError):
+            model.chat(never)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, known)
+    assert [reply.text for reply in model.chat(short)] == said
+    assert model._claim.loaded is engine
+
+
+def interrupt(*_: object) -> None:
+    raise TimeoutError
 
 
 SERVED = """

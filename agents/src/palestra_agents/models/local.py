@@ -81,7 +81,11 @@ class LocalModel(Model):
             decoder = weights.decoders.get(self)
             if decoder is None:
                 decoder = weights.decoders[self] = _Decoder(weights, self.name, self._asked)
-            return [decoder.answer(request) for request in requests]
+            try:
+                return [decoder.answer(request) for request in requests]
+            except BaseException:  # Ctrl-C and time limits leave caches that are half written
+                weights.decoders.pop(self, None)
+                raise
 
     def close(self) -> None:
         if (weights := self._claim.loaded) is not None:

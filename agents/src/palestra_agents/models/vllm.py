@@ -61,7 +61,11 @@ class VLLMModel(Model):
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         with self._claim.held() as engine:
-            return self._answer(engine, requests)
+            try:
+                return self._answer(engine, requests)
+            except BaseException:  # Ctrl-C and time limits too
+                engine.abandon()
+                raise
 
     def _answer(self, engine: _Engine, requests: Sequence[Request]) -> list[Reply]:
         replies: list[Reply | None] = [None] * len(requests)
@@ -151,6 +155,23 @@ class _Engine:
         self.tokenizer = self.llm.get_tokenizer()
         self.context = int(self.llm.llm_engine.model_config.max_model_len)
         self._adapters: dict[tuple[str, str], Any] = {}
+
+    def abandon(self) -> None:
+        """Drop unfinished requests, whose replies vLLM would give to the next call.
+
+        It enters blocks into the prefix cache before it computes them, so that is emptied as well.
+        """
+        engine = self.llm.llm_engine
+        waiting = list(engine.output_processor.request_states)
+        if not waiting:
+            return
+        try:
+            engine.abort_request(waiting, internal=True)
+            clean = self.llm.reset_prefix_cache()
+        except Exception:
+            clean = False
+        if not clean:
+            ENGINES.release()  # it is loaded again when it is next used
 
     def ids(self, text: str) -> list[int]:
         return token_ids(self.tokenizer, text)
