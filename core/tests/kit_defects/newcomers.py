@@ -49,7 +49,7 @@ DEFECTS = (
         "if other in hidden else paid",
         "if other > 0 and other in hidden else paid",
         "imagined_worlds_keep_secrets",
-        "what player 8 imagines betrays what is hidden from them",
+        "imagines betrays what is hidden from them",
     ),
     Defect(
         DONOR,

@@ -288,7 +288,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         )
         data = {"donor": donor, "recipient": recipient, "percent": percent}
         told = {"trace": only(donor), "partners": only(*pair), "everybody": None}[self.acts]
-        kind = "reveal" if told is None else "act"  # nobody else knew who meets whom
+        kind = "reveal" if self.acts == "everybody" else "act"  # nobody knew who meets whom
         return [Event(kind, text, data, told), self._receipt(recipient, before, has[recipient])]
 
     def _receipt(self, seat: int, before: float, after: float) -> Event:
