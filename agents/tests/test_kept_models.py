@@ -72,6 +72,7 @@ def test_the_two_that_were_used_last_stay(folders: list[str], loads: list[str]) 
     assert WEIGHTS.targets == folders[1:]
 
 
+@pytest.mark.slow
 def test_what_is_open_stays_however_many_they_are(folders: list[str], loads: list[str]) -> None:
     models = [LocalModel(target=folder) for folder in folders]
     for _ in range(2):
