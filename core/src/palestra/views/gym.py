@@ -124,13 +124,12 @@ class GymView(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is None:
             seed = self._next_seed()
-        forgotten = memory_keys(self._episode)
+        self._forgotten = memory_keys(self._episode)
         self._episode.reset(seed)
         self._fresh = True
         self._moved, self._paid = False, 0.0
         self._named = None if self._named is None else {}
         self._since = [0] * self.game.num_players
-        self._forgotten = forgotten
         if self._inside is not None:
             self._inside.reseed(seed)
         else:

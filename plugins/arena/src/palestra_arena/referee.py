@@ -31,7 +31,6 @@ from palestra.agents.answers import WrongAnswer
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
 from palestra.code_names import file_of
-from palestra.endings import Truncate
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
@@ -325,23 +324,12 @@ class Referee:
     def _forfeit_record(
         self, match: Match, episode: Episode | None, seat: int, why: str
     ) -> EpisodeRecord:
-        """The record of a match that a seat forfeits after the moves of `episode`."""
-        if episode is None or episode.over:
-            episode = self._moves_of(match, episode)
+        """The record of a match that a seat forfeits after the moves of `episode`, or at once."""
+        if episode is None:
+            spec, game = self.game(match.environment, len(match.agents))
+            episode = Episode(game, match.seed, spec=spec)
         episode.forfeit(seat, why, unrecorded_attempts(episode))
         return record_episode(episode, match.agents, number=match.seed)
-
-    def _moves_of(self, match: Match, episode: Episode | None) -> Episode:
-        """The moves of an episode so far, without the end that the runner gave it."""
-        spec, game = self.game(match.environment, len(match.agents))
-        again = Episode(game, match.seed, spec=spec)
-        for played in episode.history() if episode else ():
-            if not any(isinstance(action, Truncate) for action in played.actions.values()):
-                again.repeat(played)
-        for seat, count in enumerate(episode.mistakes if episode else ()):
-            for _ in range(count - again.mistakes[seat]):
-                again.count_mistake(seat)
-        return again
 
     def _timed_out(self, match: Match) -> EpisodeRecord:
         episode = self._watch.episodes.get(match.seed)
