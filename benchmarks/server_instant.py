@@ -18,7 +18,8 @@ def our_app(store: str) -> Any:
     from palestra.kernel.registry import registry
     from palestra.kernel.specs import EnvSpec
     from palestra_server.app import create_app
-    from palestra_server.server import Limits, MatchServer
+    from palestra_server.limits import Limits
+    from palestra_server.server import MatchServer
     from palestra_server.store import MatchStore
 
     registry().environments["bench/Instant-v0"] = EnvSpec(

@@ -434,7 +434,7 @@ PLACES = {
     ("plans.py", "plan_for", "MatchPlan"): CHECKED,
     ("plans.py", "plan_for", "open_game"): CHECKED,
     ("server.py", "_begin", "Match"): CHECKED,
-    ("server.py", "_load", "Match"): "a plan of the journal",
+    ("memory.py", "_load", "Match"): "a plan of the journal",
     ("leaving.py", "_seat_substitute", "make_agent"): CHECKED,
     ("match.py", "__init__", "open_game"): CHECKED,
     ("match.py", "_agent", "make_agent"): CHECKED,

@@ -8,8 +8,9 @@ import time
 import pytest
 from palestra_server.aside import Threads
 from palestra_server.clocks import Clocks
+from palestra_server.limits import Limits
 from palestra_server.messages import OPEN, Create, Join, Move
-from palestra_server.server import Limits, MatchServer
+from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
 
 TTT = "games/TicTacToe-v0"

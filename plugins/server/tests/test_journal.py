@@ -221,7 +221,7 @@ def test_a_match_of_other_versions_waits_until_it_is_resumed_on_purpose(tmp_path
         assert {"palestra", "palestra_games"} <= plan.versions.keys()
         await server.stop()
         later = {**plan.versions, "palestra_games": "9.9"}
-        monkeypatch.setattr("palestra_server.server.versions_of", lambda plan: later)
+        monkeypatch.setattr("palestra_server.memory.versions_of", lambda plan: later)
         server = MatchServer(MatchStore(store))
         await server.start()
         with pytest.raises(RequestRefused, match=r"palestra_games .* \(installed: 9.9\)"):

@@ -128,12 +128,12 @@ def test_a_client_that_goes_frees_its_seat_and_the_memory(served):
         assert not server.match(first).over
         _, told = say(socket, "reset", seed=1)
         second = told["metadata"]["match"]
-        assert first not in server._live
+        assert first not in server._memory
         assert record_of(server, first).outcome.results[0] == "forfeit"
         socket.socket.close()  # without a word
     assert record_of(server, second).outcome.results[0] == "forfeit"
     until = time.monotonic() + 30  # its seats go after its record is kept
-    while [key for key in server._seats.values() if key.match in (first, second)]:
+    while [key for key in server._seats._kept.values() if key.match in (first, second)]:
         assert time.monotonic() < until
         time.sleep(0.01)
 
@@ -169,7 +169,7 @@ def test_a_client_that_goes_while_its_match_is_made_leaves_none(tmp_path, monkey
             until = time.monotonic() + 0.1
             while time.monotonic() < until:
                 time.sleep(0.01)
-        while server.metrics.matches == 0 or server._live:
+        while server.metrics.matches == 0 or server._memory:
             assert time.monotonic() < until + 30
             time.sleep(0.01)
         assert server.store.unfinished() == []

@@ -10,10 +10,12 @@ import httpx
 import pytest
 from palestra_server.audit import note
 from palestra_server.client import Server, ServerRefused
+from palestra_server.limits import Limits
 from palestra_server.logs import JsonLines
 from palestra_server.messages import OPEN, Create, Join, Move
 from palestra_server.refused import RequestRefused
-from palestra_server.server import Limits, MatchServer, SeatKey
+from palestra_server.seats import SeatKey
+from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
 from serving import serving
 from websockets.exceptions import ConnectionClosed

@@ -26,8 +26,9 @@ from palestra_server.page import page_routes, record_response
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
+from palestra_server.seats import SeatKey
 from palestra_server.security import LOOPBACK, Guard
-from palestra_server.server import MatchServer, SeatKey
+from palestra_server.server import MatchServer
 from palestra_server.socket import SocketSession
 from palestra_server.spaces import fields_of_speech, write_space
 

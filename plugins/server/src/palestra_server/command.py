@@ -108,12 +108,13 @@ def serve_command(
     from palestra_server.allowed import read_allowed
     from palestra_server.app import create_app
     from palestra_server.dialects.opening import open_dialect
+    from palestra_server.limits import Limits
     from palestra_server.listening import listen
     from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create
     from palestra_server.plans import MatchDefaults
     from palestra_server.security import LOOPBACK
-    from palestra_server.server import Limits, MatchServer
+    from palestra_server.server import MatchServer
     from palestra_server.store import MatchStore
     from palestra_server.tls import tls_options
     from palestra_server.workers import MOST_OF_A_FRAME, Settings, serve_workers

@@ -22,7 +22,8 @@ from starlette.responses import Response
 from palestra_server.app import LONGEST_WAIT
 from palestra_server.messages import Create, Join, Move, SeatGrant, SeatView
 from palestra_server.refused import RequestRefused
-from palestra_server.server import MatchServer, SeatKey
+from palestra_server.seats import SeatKey
+from palestra_server.server import MatchServer
 
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000

@@ -19,7 +19,8 @@ from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.relay import Relay
-from palestra_server.server import MatchServer, SeatKey
+from palestra_server.seats import SeatKey
+from palestra_server.server import MatchServer
 from palestra_server.table import WATCHER
 
 log = logging.getLogger("palestra.server")

@@ -28,12 +28,13 @@ from palestra_server.allowed import EVERYWHERE, Allowed
 from palestra_server.app import create_app
 from palestra_server.dialects import Dialect
 from palestra_server.dialects.opening import open_dialect
+from palestra_server.limits import Limits
 from palestra_server.listening import listen
 from palestra_server.logs import write_logs
 from palestra_server.peers import Peers
 from palestra_server.plans import MatchDefaults
 from palestra_server.security import LOOPBACK
-from palestra_server.server import Limits, MatchServer
+from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
 
 MOST_OF_A_FRAME = 1_000_000  # bytes that a client may send at once on a socket

@@ -1,0 +1,74 @@
+"""Writes the journal once for all answers of a moment, and notifies followers after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from palestra.kernel.errors import PalestraError
+
+from palestra_server.live import Live
+from palestra_server.metrics import Metrics
+from palestra_server.store import MatchStore, OwnershipLost
+
+log = logging.getLogger("palestra.server")
+
+
+class Journal:
+    """Nobody is notified of an answer that could still be lost.
+
+    lost: called with the names of matches that another server has taken over.
+    """
+
+    def __init__(
+        self, store: MatchStore, metrics: Metrics, lost: Callable[[Iterable[str]], None]
+    ) -> None:
+        self._store, self._metrics, self._lost = store, metrics, lost
+        self._changed: set[Live] = set()
+        self._flushed: asyncio.Future[None] | None = None
+
+    def changed(self, live: Live | None = None) -> None:
+        """Write the journal soon, then notify the followers of a match."""
+        if live is not None:
+            self._changed.add(live)
+        if self._flushed is None or self._flushed.done():
+            loop = asyncio.get_running_loop()
+            self._flushed = loop.create_future()
+            loop.call_soon(self._flush, self._flushed)
+
+    async def committed(self) -> None:
+        """Return when everything up to now is written; raises what kept it from being written."""
+        if self._store.pending or self._changed:
+            self.changed()
+            assert self._flushed is not None
+            await asyncio.shield(self._flushed)
+
+    def _flush(self, flushed: asyncio.Future[None]) -> None:
+        overtaken: OwnershipLost | None = None
+        started = time.perf_counter()
+        try:
+            self._store.flush()
+            self._metrics.wrote(time.perf_counter() - started)
+        except OwnershipLost as error:
+            overtaken = error
+            self._lost(error.matches)
+        except PalestraError as error:
+            log.error("%s", error)
+            _fail(flushed, error)
+            asyncio.get_running_loop().call_later(1.0, self.changed)
+            return
+        changed, self._changed = self._changed, set()
+        if overtaken is None:
+            flushed.set_result(None)
+        else:
+            _fail(flushed, overtaken)
+        for live in changed:
+            if not live.match.lost:  # its followers have been notified
+                live.notify()
+
+
+def _fail(flushed: asyncio.Future[None], error: Exception) -> None:
+    flushed.set_exception(error)
+    flushed.exception()  # waited for or not, it is handled

@@ -1,0 +1,31 @@
+"""What one process of the server takes on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class Limits(msgspec.Struct, forbid_unknown_fields=True):
+    """What one process takes on; beyond it requests are refused, with status 429 or 503.
+
+    matches: played at once. sockets: open at once. moves: answers of one seat in a second.
+    messages: of one socket in a second. per_address: connections from one address at once, this
+    machine's own apart. idle_seconds: a match that nobody has touched for so long
+    leaves memory; it comes back from the journal when somebody does.
+    agent_seconds: for an answer of a local agent where the match sets no limit. agents: how many
+    turns one agent that waits for others, such as a language model, is asked at once. programs: how
+    many of the seats' programs run at once; 0 for one fewer than there are processors.
+    """
+
+    matches: Annotated[int, Meta(ge=1)] = 10_000
+    sockets: Annotated[int, Meta(ge=1)] = 10_000
+    moves: Annotated[int, Meta(ge=1)] = 20_000
+    messages: Annotated[int, Meta(ge=1)] = 20_000
+    per_address: Annotated[int, Meta(ge=1)] = 1000
+    idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
+    agent_seconds: Annotated[float, Meta(gt=0)] = 600.0
+    agents: Annotated[int, Meta(ge=1)] = 64
+    programs: Annotated[int, Meta(ge=0)] = 0

@@ -1,0 +1,165 @@
+"""Takes answers, plays steps and asks local agents, with the clocks of all seats."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import msgspec
+from palestra.kernel.errors import cause
+from palestra.runner.running import PendingTurn
+
+from palestra_server.aside import Aside
+from palestra_server.audit import kind_of, note
+from palestra_server.capture import with_exchanges
+from palestra_server.clocks import Clocks
+from palestra_server.journal import Journal
+from palestra_server.limits import Limits
+from palestra_server.live import Live
+from palestra_server.match import Match
+from palestra_server.messages import Answer
+from palestra_server.metrics import Metrics
+from palestra_server.refused import RequestRefused
+from palestra_server.store import MatchStore
+
+log = logging.getLogger("palestra.server")
+LONGEST_STEP = 60.0  # seconds that a request waits for rules
+
+
+class Play:
+    """Every answer goes through here, whoever gave it: a client, a local agent or a clock."""
+
+    def __init__(
+        self, store: MatchStore, journal: Journal, aside: Aside, limits: Limits, metrics: Metrics
+    ) -> None:
+        self._store, self._journal, self._aside = store, journal, aside
+        self._limits, self._metrics = limits, metrics
+
+    def begin(self, match: Match, invite: bytes) -> Live:
+        """A match in memory, where nothing goes on yet."""
+        clocks = Clocks(lambda seat, number: self._time_is_up(live, seat, number))
+        now = asyncio.get_running_loop().time()
+        live = Live(match, invite, clocks, _is_instant(match), now)
+        return live
+
+    async def settled(self, live: Live) -> None:
+        """Wait until the rules have computed the step of a match, or for `LONGEST_STEP`."""
+        until = asyncio.get_running_loop().time() + LONGEST_STEP
+        while (task := live.stepping) is not None:
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0 or not (await asyncio.wait([task], timeout=left))[0]:
+                return
+
+    def count(self, live: Live, seat: int) -> None:
+        """Raise `RequestRefused` for a seat that answers too often."""
+        second = int(time.monotonic())
+        before, count = live.spent.get(seat, (second, 0))
+        count = count + 1 if before == second else 1
+        if count > self._limits.moves:
+            self._metrics.throttled += 1
+            raise RequestRefused(f"a seat may answer {self._limits.moves} times a second", 429)
+        live.spent[seat] = second, count
+
+    def answer(self, live: Live, answer: Answer) -> bool:
+        """Take an answer, and play the step if it was the last; False for one that is late."""
+        seat = answer.seat
+        captured = live.captured.get(seat, ())
+        counted = live.match.accept(with_exchanges(answer, captured))
+        if counted:
+            live.captured.pop(seat, None)
+            self._metrics.moves += 1
+            note(kind_of(answer), live.match.name, seat)
+            if live.match.leaving.departures:
+                live.at_once = _is_instant(live.match)
+                if answer.missed:  # who is too slow keeps no substitute from answering
+                    live.asked.pop(seat, None)
+            self._step(live)
+        return counted
+
+    def go_on(self, live: Live) -> None:
+        """Let local agents answer, set the clocks, and notify followers after the journal."""
+        match = live.match
+        live.touched = asyncio.get_running_loop().time()
+        if match.stepping:
+            return
+        if live.at_once:
+            match.ask_at_once()
+        else:
+            for pending in match.agents_due():
+                seat = pending.turn.seat
+                if seat not in live.asked:
+                    live.asked[seat] = asyncio.create_task(self._ask(live, pending))
+        self._set_clocks(live)
+        if match.over:
+            self._finish(live)
+        self._journal.changed(live)
+
+    def _step(self, live: Live) -> None:
+        """Play a step whose answers are complete, in a thread if its rules run programs; go on."""
+        match = live.match
+        if match.is_answered and match.game.runs_programs:
+            match.stepping = True
+            live.stepping = asyncio.create_task(self._step_aside(live))
+            live.clocks.stop()  # nobody's time runs while the rules compute
+            self._journal.changed()
+            return
+        if match.is_answered:
+            match.play()
+        self.go_on(live)
+
+    async def _step_aside(self, live: Live) -> None:
+        await self._aside.rules.run(live.match.play)
+        live.match.stepping, live.stepping = False, None
+        if not live.match.lost:
+            self.go_on(live)
+
+    async def _ask(self, live: Live, pending: PendingTurn) -> None:
+        """Ask a local agent in a thread; an answer after its time limit is dropped."""
+        seat = pending.turn.seat
+        threads = self._aside.agent(live.match.agent_of(seat))
+        try:
+            answer = await threads.run(live.match.ask, pending)
+        finally:
+            if live.asked.get(seat) is asyncio.current_task():
+                del live.asked[seat]
+        if live.match.lost:
+            return
+        if answer is not None and not live.match.over:
+            live.match.accept(answer)
+            self._metrics.moves += 1
+            note("move", live.match.name, seat)
+        self._step(live)
+
+    def _set_clocks(self, live: Live) -> None:
+        match, limit = live.match, self._limits.agent_seconds
+        due = () if match.over else match.due()
+
+        def seconds(seat: int) -> float | None:
+            return match.plan.move_seconds or (None if seat in match.remote else limit)
+
+        live.clocks.set({seat: match.answers[seat] for seat in due}, seconds)
+
+    def _time_is_up(self, live: Live, seat: int, number: int) -> None:
+        seconds = live.match.plan.move_seconds or self._limits.agent_seconds
+        why = f"no answer came within {seconds:g} s"
+        note("late", live.match.name, seat)
+        self._metrics.late += 1
+        self.answer(live, Answer(seat, number, missed=why))
+
+    def _finish(self, live: Live) -> None:
+        """Write down a match that is over; its moves are in the journal already."""
+        try:
+            record = live.match.record()
+        except Exception as error:  # the match stays as its journal has it
+            log.exception("match=%s has no record: %s", live.match.name, cause(error))
+            return
+        self._store.flush()
+        status = "failed" if live.match.error else "over"
+        self._store.finish(live.match.name, status, msgspec.json.encode(record))
+        note(status, live.match.name)
+
+
+def _is_instant(match: Match) -> bool:
+    """Whether local agents are asked on the event loop, and the rules play their answers."""
+    return match.answers_at_once and not match.game.runs_programs
