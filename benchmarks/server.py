@@ -50,7 +50,8 @@ class Server:
         self._folder = tempfile.mkdtemp()
         python = os.environ.get(PEER, sys.executable) if whose == "openenv" else sys.executable
         command = [python, str(HERE / "server_instant.py"), whose, f"{self._folder}/m.db"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        with open(f"{self._folder}/log.txt", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
         os.sched_setaffinity(self.process.pid, [_cores()[0]])

@@ -19,9 +19,11 @@ def our_app(store: str) -> Any:
     from palestra.kernel.specs import EnvSpec
     from palestra_server.app import create_app
     from palestra_server.limits import Limits
+    from palestra_server.logs import write_logs
     from palestra_server.server import MatchServer
     from palestra_server.store import MatchStore
 
+    write_logs(as_json=False)  # as `palestra serve` does; the benchmark sends stderr to a file
     registry().environments["bench/Instant-v0"] = EnvSpec(
         "bench/Instant-v0", "instant_game:Instant", (1, 1), "simultaneous", "general"
     )

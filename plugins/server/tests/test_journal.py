@@ -107,7 +107,10 @@ def test_a_flipped_byte_in_the_database_is_named(tmp_path):
 def start(folder, port):
     """`palestra serve` as a process; returns it and its address once it listens."""
     command = [sys.executable, "-m", "palestra", "serve", "--port", str(port), "--store", "m.db"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    with open(folder / "log.txt", "a", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True
+        )
     line = process.stdout.readline()
     assert line.startswith("serving http://127.0.0.1:"), line
     return process, line.split()[1]
@@ -133,6 +136,8 @@ def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path):
         record = client.record(seat.token)
         assert [step["turns"][0]["action"] for step in record["steps"]] == [0, 1] * 4 + [0]
         assert record["mistakes"] == [0, 0]
+        log = (tmp_path / "log.txt").read_text("utf-8")
+        assert log.count(f"audit move match='{match}' seat=0\n") == 9
     finally:
         seat.close()
         client.close()

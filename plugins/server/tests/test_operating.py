@@ -4,14 +4,16 @@ import asyncio
 import json
 import logging
 import re
+import sys
 import time
 
 import httpx
 import pytest
+from palestra_server import audit
 from palestra_server.audit import note
 from palestra_server.client import Server, ServerRefused
 from palestra_server.limits import Limits
-from palestra_server.logs import JsonLines
+from palestra_server.logs import JsonLines, _audit_as_json, _audit_as_text
 from palestra_server.messages import OPEN, Create, Join, Move
 from palestra_server.refused import RequestRefused
 from palestra_server.seats import SeatKey
@@ -60,6 +62,45 @@ def test_a_line_of_the_log_cannot_be_forged(audited):
     note("refuse", reason="x\nfake join match=1")
     assert "\n" not in JsonLines().format(audited.records[0])
     assert "\n" not in audited.records[0].getMessage()
+
+
+@pytest.fixture
+def written(monkeypatch, audited):
+    monkeypatch.setattr("palestra_server.audit._write", audit._write)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_lines_that_were_kept_are_written_together_and_in_order(written, capsys, as_json):
+    audit.write_by(_audit_as_json if as_json else _audit_as_text)
+    audit.keep("move", "m1", 0)
+    audit.keep("move", "m2", 3)
+    assert capsys.readouterr().err == ""
+    note("refuse", reason="x\nfake join match=1")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    if as_json:
+        told = [json.loads(line) for line in lines]
+        assert [one["event"] for one in told] == ["move", "move", "refuse"]
+        assert [one.get("seat") for one in told] == [0, 3, None]
+    else:
+        assert [line.partition("audit ")[2] for line in lines] == [
+            "move match='m1' seat=0",
+            "move match='m2' seat=3",
+            r"refuse reason='x\nfake join match=1'",
+        ]
+
+
+def test_a_log_that_nobody_reads_stops_no_match(written, tmp_path, server):
+    audit.write_by(_audit_as_text)
+    with open(tmp_path / "log", "w") as closed:
+        pass
+    written.setattr(sys, "stderr", closed)
+    client = Server(server[0])
+    seat = client.join(client.create(TTT, [OPEN, "first"]))
+    assert seat.move(4).turn == 2
+    seat.close()
+    client.close()
 
 
 def test_metrics_are_prometheus_text(server):

@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 
 from palestra_server.dialects import Dialect
 from palestra_server.messages import Again, Create, Failure, HandOver, Join, Move, NewMatch
@@ -95,13 +96,23 @@ def create_app(
         Route("/health", _health),
         Route("/ready", answer_errors(server, _ready), methods=["GET"]),
         Route("/metrics", answer_errors(server, _metrics), methods=["GET"]),
-        WebSocketRoute("/ws", lambda socket: SocketSession(server, socket).serve()),
+        WebSocketRoute("/ws", _Sockets(server)),
     ]
     return Starlette(
         routes=[*routes, *(route for dialect in dialects for route in dialect.routes), *more],
         middleware=[Middleware(Guard, hosts=hosts)],
         lifespan=lifespan,
     )
+
+
+class _Sockets:
+    """Serves each WebSocket by a session of its own."""
+
+    def __init__(self, server: MatchServer) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await SocketSession(self._server, scope, receive, send).serve()
 
 
 Handler = Callable[[MatchServer, Request], Awaitable[Response]]

@@ -37,6 +37,8 @@ class Clocks:
 
     def left(self) -> dict[int, float]:
         """The seconds that each seat still has."""
+        if not self._running:
+            return {}
         now = asyncio.get_running_loop().time()
         return {
             seat: round(max(0.0, clock.when() - now), 2)

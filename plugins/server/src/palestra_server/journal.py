@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from palestra.kernel.errors import PalestraError
 
+from palestra_server.audit import write_kept
 from palestra_server.live import Live
 from palestra_server.metrics import Metrics
 from palestra_server.store import MatchStore, OwnershipLost
@@ -51,6 +52,7 @@ class Journal:
         try:
             self._store.flush()
             self._metrics.wrote(time.perf_counter() - started)
+            write_kept()
         except OwnershipLost as error:
             overtaken = error
             self._lost(error.matches)

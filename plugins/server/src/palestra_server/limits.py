@@ -23,7 +23,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     matches: Annotated[int, Meta(ge=1)] = 10_000
     sockets: Annotated[int, Meta(ge=1)] = 10_000
     moves: Annotated[int, Meta(ge=1)] = 20_000
-    messages: Annotated[int, Meta(ge=1)] = 20_000
+    messages: Annotated[int, Meta(ge=1)] = 100_000
     per_address: Annotated[int, Meta(ge=1)] = 1000
     idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
     agent_seconds: Annotated[float, Meta(gt=0)] = 600.0

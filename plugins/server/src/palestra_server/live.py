@@ -20,7 +20,7 @@ class Live:
     invite: bytes  # the hash of the word that opens its seats
     clocks: Clocks
     at_once: bool  # whether local agents answer without a thread
-    touched: float  # the event loop's time of the last change
+    touched: float  # `time.monotonic()` of the last change
     followers: dict[int, set[Callable[[], None]]] = field(default_factory=dict)
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     stepping: asyncio.Task[None] | None = None  # the step that rules compute in a thread

@@ -113,6 +113,10 @@ class Match:
             return "over"
         return "playing" if self.started else "waiting"
 
+    @property
+    def has_local_agents(self) -> bool:
+        return len(self.remote) < self.game.num_players
+
     def awaits(self, seat: int) -> bool:
         """Whether this seat is to answer now."""
         return not (self.free or self.stepping) and self._running.awaits(seat)

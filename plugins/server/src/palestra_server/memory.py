@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 
 from palestra.kernel.errors import PalestraError, cause, show
@@ -174,7 +175,7 @@ class Memory:
         """Evict idle matches periodically."""
         while True:
             await asyncio.sleep(min(30.0, self._limits.idle_seconds / 4))
-            now = asyncio.get_running_loop().time()
+            now = time.monotonic()
             for live in self:
                 busy = live.asked or live.clocks or live.captured or live.stepping or live.followed
                 idle = now - live.touched > self._limits.idle_seconds

@@ -11,7 +11,7 @@ from palestra.kernel.errors import cause
 from palestra.runner.running import PendingTurn
 
 from palestra_server.aside import Aside
-from palestra_server.audit import kind_of, note
+from palestra_server.audit import keep, kind_of, note
 from palestra_server.capture import with_exchanges
 from palestra_server.clocks import Clocks
 from palestra_server.journal import Journal
@@ -39,8 +39,7 @@ class Play:
     def begin(self, match: Match, invite: bytes) -> Live:
         """A match in memory, where nothing goes on yet."""
         clocks = Clocks(lambda seat, number: self._time_is_up(live, seat, number))
-        now = asyncio.get_running_loop().time()
-        live = Live(match, invite, clocks, _is_instant(match), now)
+        live = Live(match, invite, clocks, _is_instant(match), time.monotonic())
         return live
 
     async def settled(self, live: Live) -> None:
@@ -69,7 +68,7 @@ class Play:
         if counted:
             live.captured.pop(seat, None)
             self._metrics.moves += 1
-            note(kind_of(answer), live.match.name, seat)
+            keep(kind_of(answer), live.match.name, seat)
             if live.match.leaving.departures:
                 live.at_once = _is_instant(live.match)
                 if answer.missed:  # who is too slow keeps no substitute from answering
@@ -80,7 +79,7 @@ class Play:
     def go_on(self, live: Live) -> None:
         """Let local agents answer, set the clocks, and notify followers after the journal."""
         match = live.match
-        live.touched = asyncio.get_running_loop().time()
+        live.touched = time.monotonic()
         if match.stepping:
             return
         if live.at_once:
@@ -128,11 +127,13 @@ class Play:
         if answer is not None and not live.match.over:
             live.match.accept(answer)
             self._metrics.moves += 1
-            note("move", live.match.name, seat)
+            keep("move", live.match.name, seat)
         self._step(live)
 
     def _set_clocks(self, live: Live) -> None:
         match, limit = live.match, self._limits.agent_seconds
+        if not (match.plan.move_seconds or live.clocks or match.has_local_agents):
+            return  # nobody's time is limited
         due = () if match.over else match.due()
 
         def seconds(seat: int) -> float | None:

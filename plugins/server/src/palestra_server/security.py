@@ -41,6 +41,8 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008, "reason": problem})
         elif problem:
             await PlainTextResponse(problem, 403)(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
         else:
             await self._app(scope, receive, _with_policy(send))
 
