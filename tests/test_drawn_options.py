@@ -41,7 +41,6 @@ OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, u
     "tasks/DeepSearch-v0": "names of pages that nobody read",
     "tasks/Errands-v0": "a style of which many draws read otherwise",
     "web/Shelf-v0": "products of later pages",
-    "web/SupportDesk-v0": "codes of accounts",
 }
 MOST_SEATS = 12
 DRAWS, TRIES = 6, 12
