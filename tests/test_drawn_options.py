@@ -39,9 +39,7 @@ OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, u
     "markets/Population-v0": "how many of each group are out of work or ill",
     "markets/PositionAuction-v0": "nothing: scripts bid what a click is worth to them",
     "tasks/DeepSearch-v0": "names of pages that nobody read",
-    "tasks/Errands-v0": "a style of which many draws read otherwise",
     "web/Shelf-v0": "products of later pages",
-    "web/SupportDesk-v0": "codes of accounts",
 }
 MOST_SEATS = 12
 DRAWS, TRIES = 6, 12

@@ -82,7 +82,7 @@ def test_rows_order_and_sum_are_those_of_pandas(kind: str, seed: int, rows: int)
     wanted = table[table["category"] == re.findall(r"category is (\w+)", asked)[0]]
     wanted = wanted.sort_values(by, ascending="largest first" not in style)
     assert len(table) == rows
-    form = game.form(state)
+    form = state.form
     written = [form.bullet, form.separator]
     lines = [
         written[0] + written[1].join([str(a), i] if form.amount_first else [i, str(a)])
@@ -120,7 +120,7 @@ def test_an_edit_changes_what_is_asked_for_and_nothing_else(seed: int) -> None:
     old = draft.loc[draft["item"] == risen].iloc[0]
     template = old["line"]
     draft = draft[~draft["item"].isin([gone, risen])]
-    form = game.form(state)
+    form = state.form
     name = {"capitals": fresh.upper(), "small letters": fresh}.get(form.case, fresh.capitalize())
     own = re.search(r"[A-Za-z]+(?: [A-Za-z]+)?", template)
     assert own
@@ -161,3 +161,19 @@ def test_instructions_in_attachments_matter() -> None:
             means[name] = sum(record.returns[0] for record in records) / 8
         assert means["errands-careful"] == 1
         assert means["errands-hasty"] < 0.75
+
+
+def test_a_style_that_nobody_read_is_any_that_the_opened_list_allows() -> None:
+    game = Errands(kind="hidden")
+    for seed in range(5):
+        episode = palestra.Episode(game, seed)
+        episode.act({0: Open("last.txt")})
+        true = episode.state.form
+        worlds = [game.determinize(episode.state, 0, palestra.Rng(n)) for n in range(80)]
+        for world in worlds:
+            assert game.files(world)["last.txt"] == game.files(episode.state)["last.txt"]
+            same = ("title", "bullet", "separator", "amount_first", "case", "total", "words")
+            assert all(getattr(world.form, name) == getattr(true, name) for name in same)
+        banned = [world.form.banned for world in worlds]
+        assert all(8 <= banned.count(word) <= 36 for word in ("and", "the", "please", "very"))
+        assert len({world.last for world in worlds}) > 1  # their categories were not shown

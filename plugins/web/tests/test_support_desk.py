@@ -6,7 +6,7 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import InvalidOption, quote
+from palestra import InvalidOption, Rng, quote
 from palestra_web.pages import clean
 from palestra_web.reading import read_lines
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
@@ -155,3 +155,33 @@ def test_what_is_not_in_stock_is_not_sent() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(InvalidOption, match="num_players must be an integer from 2 to 4, not 5"):
         SupportDesk(num_players=5)
+
+
+def test_the_desk_knows_the_codes_of_the_accounts_that_it_opened_and_no_others() -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0)
+    act(episode, CUSTOMER, "fill(1, 'Hello?')", "press(1, 'Enter')")
+    act(episode, SUPPORT, "goto('/chat/customer')", "goto('/account/1')", "goto('/order/104')")
+    true = episode.state.data
+    worlds = [episode.game.determinize(episode.state, SUPPORT, Rng(n)).data for n in range(20)]
+    for n, account in enumerate(true.accounts):
+        assert {world.accounts[n].name for world in worlds} == {account.name}
+        codes = {world.accounts[n].code for world in worlds}
+        assert codes == {account.code} if n == 1 else len(codes) > 1
+    for n, order in enumerate(true.orders):
+        orders = {world.orders[n] for world in worlds}
+        assert orders == {order} if order.number == 104 else len(orders) > 1
+
+
+def test_who_has_not_looked_again_does_not_know_what_was_restocked() -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0, num_players=4)
+    act(episode, SUPPORT, "goto('/order/100')")
+    seen = dict(episode.state.data.stock)
+    act(episode, SELLER, "click(1)")
+    assert episode.state.data.stock != seen
+    item = episode.state.data.orders[0].item
+    for n in range(10):
+        world = episode.game.determinize(episode.state, SUPPORT, Rng(n)).data
+        assert all(world.stock[item, size] == seen[item, size] for size in "SML")
+        own = episode.game.determinize(episode.state, SELLER, Rng(n)).data
+        assert own.stock == episode.state.data.stock
+        assert own.restocked == 1

@@ -46,38 +46,33 @@ from palestra_tasks.office.lists import (
     CASES,
     CATEGORIES,
     CONTENT,
+    ITEMS,
     SORTS,
     Changes,
     Form,
     Row,
+    can_happen,
     criteria,
     draw_changes,
     draw_form,
+    draw_items,
     draw_rows,
+    listed,
+    styled,
     updated,
     write_list,
     write_table,
 )
 
 KINDS = ("workflow", "hidden", "edit")
-SEEDS = ("names", "amounts", "look", "style", "other", "changes")
-# By file, the seeds that it is written from
-FILES: dict[str, dict[str, tuple[str, ...]]] = {
-    "workflow": {"table.csv": ("names", "amounts")},
-    "hidden": {
-        "table.csv": ("names", "amounts"),
-        "style.txt": ("style",),
-        "last.txt": ("look", "style", "other"),
-    },
-    "edit": {
-        "draft.txt": ("names", "amounts", "look", "style"),
-        "changes.txt": ("names", "changes"),
-    },
+FILES = {
+    "workflow": ("table.csv",),
+    "hidden": ("table.csv", "style.txt", "last.txt"),
+    "edit": ("draft.txt", "changes.txt"),
 }
-STATED = {"workflow": ("look", "style"), "hidden": (), "edit": ("style",)}  # in the request
+LAST = 4  # rows of the list of last week
 LONGEST = 3000  # characters of the file that goes out
 RULES = 9
-DRAWS = 400  # of a look or a style, of which one in some hundred fits
 
 
 class Open(TextAction, frozen=True):
@@ -98,7 +93,10 @@ class ErrandState(TaskState):
 
     kind: str
     category: str  # of the rows that are wanted; in an edit all are
-    seeds: dict[str, int]
+    rows: tuple[Row, ...]  # of the table, or of the draft
+    form: Form  # that is asked for
+    last: tuple[Row, ...]  # of the list of last week
+    changes: Changes  # since the draft was written
     opened: tuple[str, ...] = ()
     text: str = ""
 
@@ -167,46 +165,42 @@ class Errands(TaskGame[ErrandState]):
         rng = Rng.seeded(check_seed(seed))
         kind = rng.choice(KINDS) if self.kind == "mixed" else self.kind
         category = rng.choice(CATEGORIES)
-        seeds = {name: rng.word() for name in SEEDS}
-        return ErrandState(rng=rng, kind=kind, category=category, seeds=seeds)
+        names, amounts, look, style, other, changes = (rng.word() for _ in range(6))
+        return ErrandState(
+            rng=rng,
+            kind=kind,
+            category=category,
+            rows=draw_rows(names, amounts, self.rows),
+            form=draw_form(look, style),
+            last=draw_rows(other, other, LAST),
+            changes=draw_changes(draw_items(names), changes, self.rows),
+        )
 
     # What is to be written
-
-    def form(self, state: ErrandState) -> Form:
-        """The form that is asked for."""
-        return draw_form(state.seeds["look"], state.seeds["style"])
-
-    def table(self, state: ErrandState) -> tuple[Row, ...]:
-        """The rows of the table, or of the draft."""
-        return draw_rows(state.seeds["names"], state.seeds["amounts"], self.rows)
-
-    def changes(self, state: ErrandState) -> Changes:
-        return draw_changes(state.seeds["names"], state.seeds["changes"], self.rows)
 
     def wanted(self, state: ErrandState) -> tuple[Row, ...]:
         """The rows that belong into the file."""
         if state.kind == "edit":
-            return updated(self.table(state), self.changes(state))
-        return tuple(row for row in self.table(state) if row.category == state.category)
+            return updated(state.rows, state.changes)
+        return tuple(row for row in state.rows if row.category == state.category)
 
     def files(self, state: ErrandState) -> dict[str, str]:
         """The files that come with the request."""
-        rows, form = self.table(state), self.form(state)
+        rows, form, changes = state.rows, state.form, state.changes
         if state.kind == "edit":
-            changes = self.changes(state)
             news = (
                 f"{changes.gone} was cancelled. {changes.risen} costs {changes.now} now. New: "
                 f"{changes.fresh.item} for {changes.fresh.amount}."
             )
             return {"draft.txt": write_list(rows, form), "changes.txt": news}
-        last = write_list(draw_rows(state.seeds["other"], state.seeds["other"], 4), form)
+        last = write_list(state.last, form)
         files = {"table.csv": write_table(rows), "style.txt": style_text(form), "last.txt": last}
         return {name: files[name] for name in FILES[state.kind]}
 
     # What a player reads
 
     def statement(self, state: ErrandState, seat: int) -> str:
-        names, form = ", ".join(FILES[state.kind]), self.form(state)
+        names, form = ", ".join(FILES[state.kind]), state.form
         about = f"Please write a list of the rows of table.csv whose category is {state.category}."
         if state.kind == "workflow":
             return f"{about} {look_text(form)} {style_text(form)} Files: {names}."
@@ -251,7 +245,7 @@ class Errands(TaskGame[ErrandState]):
         return Reply(f"Your file has {lines} line{'s' * (lines != 1)}.", kind="file")
 
     def settle(self, state: ErrandState) -> Final:
-        met = criteria(state.text, self.wanted(state), self.form(state))
+        met = criteria(state.text, self.wanted(state), state.form)
         missed = [name for name, rule in met.items() if not rule]
         reason = f"{RULES - len(missed)} of {RULES} rules are met."
         if missed:
@@ -259,29 +253,39 @@ class Errands(TaskGame[ErrandState]):
         return solo(1 - len(missed) / RULES, reason, rules=met)
 
     def determinize(self, state: ErrandState, seat: int, rng: Rng) -> ErrandState:
-        """Draw anew what the request and opened files were not written from, or do not tell apart.
-
-        Names and amounts can be told from a table; many looks and styles read alike.
-        """
-        copy = self.copy_for(state, seat)
-        read = {name for file in state.opened for name in FILES[state.kind][file]}
-        known = read | set(STATED[state.kind])
-        copy.seeds = {n: s if n in known else rng.word() for n, s in state.seeds.items()}
+        """Draw anew what the request and the opened files do not say."""
+        drawn, copy = self.initial_state(rng.word()), self.copy_for(state, seat)
+        opened = {name.removesuffix(".txt") for name in state.opened}
         if state.kind == "edit":
-            copy.category = rng.choice(CATEGORIES)  # which no edit is about
-        for name in ("look", "style", "other"):
-            if name in known:
-                self._redraw(copy, name, seat, rng)
+            copy.category = drawn.category  # which no edit is about
+        if "changes" in opened:
+            fresh = replace(state.changes.fresh, category=drawn.changes.fresh.category)
+            copy.changes = replace(state.changes, fresh=fresh)
+        if "draft" in opened:
+            copy.rows = listed(state.rows, drawn.rows, rng)
+        elif "table.csv" not in opened:
+            copy.rows = self._rows(copy.changes if "changes" in opened else None, rng)
+        if "changes" not in opened:
+            items = [row.item for row in copy.rows]
+            items += sorted(set(ITEMS) - set(items))
+            copy.changes = draw_changes(tuple(items), rng.word(), self.rows)
+        copy.last = listed(state.last, drawn.last, rng) if "last" in opened else drawn.last
+        if state.kind != "workflow":
+            copy.form = self._form(state, copy, drawn.form, rng)
         return copy
 
-    def _redraw(self, state: ErrandState, name: str, seat: int, rng: Rng) -> None:
-        """Draw another seed from which all that was read is written alike, if one is found."""
-        read, seeds = self._read(state, seat), state.seeds
-        for _ in range(DRAWS):
-            state.seeds = {**seeds, name: rng.word()}
-            if self._read(state, seat) == read:
-                return
-        state.seeds = seeds
+    def _rows(self, changes: Changes | None, rng: Rng) -> tuple[Row, ...]:
+        """Rows of a table, to which the changes can have happened where those were read."""
+        while True:
+            rows = draw_rows(rng.word(), rng.word(), self.rows)
+            if changes is None or can_happen(changes, rows):
+                return rows
+
+    def _form(self, state: ErrandState, copy: ErrandState, drawn: Form, rng: Rng) -> Form:
+        """A form in which the request and the opened files of a copy read as they do."""
+        look = state.form if {"last.txt", "draft.txt"} & {*state.opened} else drawn
+        read = self._read(state, 0)
+        return rng.choice([f for f in styled(look) if self._read(replace(copy, form=f), 0) == read])
 
     def _read(self, state: ErrandState, seat: int) -> tuple[str, ...]:
         """The request and the opened files."""

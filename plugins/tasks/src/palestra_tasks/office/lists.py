@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 from palestra import Rng
 
@@ -21,6 +22,7 @@ SEPARATORS = (": ", " | ", " = ", " ~ ")
 CASES = ("capitals", "small letters", "a capital first")
 SORTS = ("amount, largest first", "amount, smallest first", "item, from A to Z")
 BANNED = ("and", "the", "please", "very")
+CLOSING = range(4, 10)  # words of the closing sentence
 WORDS = (
     "we", "thank", "all", "our", "colleagues", "for", "their", "careful", "work", "on", "this",
     "list",
@@ -64,8 +66,7 @@ class Changes:
 @lru_cache(maxsize=1024)
 def draw_rows(names: int, amounts: int, count: int) -> tuple[Row, ...]:
     """Rows with different items and amounts, at least two of each category."""
-    items, rng = list(ITEMS), Rng.seeded(amounts, 12)
-    Rng.seeded(names, 11).shuffle(items)
+    items, rng = draw_items(names), Rng.seeded(amounts, 12)
     kinds = [CATEGORIES[n % len(CATEGORIES)] for n in range(count)]
     rng.shuffle(kinds)
     taken: list[int] = []
@@ -76,27 +77,55 @@ def draw_rows(names: int, amounts: int, count: int) -> tuple[Row, ...]:
     return tuple(map(Row, items[:count], kinds, taken))
 
 
+def draw_items(seed: int) -> tuple[str, ...]:
+    """All items in an order of which the first are in a table."""
+    items = list(ITEMS)
+    Rng.seeded(seed, 11).shuffle(items)
+    return tuple(items)
+
+
+def listed(rows: tuple[Row, ...], drawn: tuple[Row, ...], rng: Rng) -> tuple[Row, ...]:
+    """Rows with other categories in another order, neither of which a list shows."""
+    kept = sorted(rows, key=lambda row: row.item)
+    rng.shuffle(kept)
+    return tuple(replace(row, category=d.category) for row, d in zip(kept, drawn, strict=True))
+
+
 @lru_cache(maxsize=1024)
 def draw_form(look: int, style: int) -> Form:
     """A form; its looks and its style are drawn from seeds of their own."""
     seen, said = Rng.seeded(look, 13), Rng.seeded(style, 14)
     return Form(
         seen.choice(TITLES), seen.choice(BULLETS), seen.choice(SEPARATORS), bool(seen.below(2)),
-        seen.choice(CASES), said.choice(SORTS), bool(said.below(2)), said.between(4, 9),
+        seen.choice(CASES), said.choice(SORTS), bool(said.below(2)), said.choice(CLOSING),
         said.choice(BANNED),
     )  # fmt: skip
 
 
+def styled(form: Form) -> Iterator[Form]:
+    """Forms of the same looks in every style."""
+    for sort, total, words, banned in product(SORTS, (False, True), CLOSING, BANNED):
+        yield replace(form, sort=sort, total=total, words=words, banned=banned)
+
+
 @lru_cache(maxsize=1024)
-def draw_changes(names: int, seed: int, count: int) -> Changes:
-    """One item gone, one with a new amount (above all of a table), and one more."""
-    rng, items = Rng.seeded(seed, 15), list(ITEMS)
-    Rng.seeded(names, 11).shuffle(items)
+def draw_changes(items: tuple[str, ...], seed: int, count: int) -> Changes:
+    """One item gone, one with a new amount (above all of a table), and one more.
+
+    The first `count` of the items are in the table.
+    """
+    rng = Rng.seeded(seed, 15)
     gone = rng.below(count)
     risen = (gone + 1 + rng.below(count - 1)) % count
     now = rng.between(500, 699)
     fresh = Row(rng.choice(items[count:]), rng.choice(CATEGORIES), rng.between(700, 899))
     return Changes(items[gone], items[risen], now, fresh)
+
+
+def can_happen(changes: Changes, rows: tuple[Row, ...]) -> bool:
+    """Whether rows have the items that change, and not the one that is new."""
+    items = {row.item for row in rows}
+    return {changes.gone, changes.risen} <= items and changes.fresh.item not in items
 
 
 def updated(rows: tuple[Row, ...], changes: Changes) -> tuple[Row, ...]:

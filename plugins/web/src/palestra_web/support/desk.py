@@ -68,8 +68,11 @@ from palestra_web.website import (
 )
 
 CUSTOMER, SUPPORT, IMPOSTOR, SELLER = range(4)
+# What a tab has read: messages by the number of a seat, orders by their own number, and these
 OVERVIEW = -1  # the page of the desk that says who wrote last in each chat
-BOOKS = -2  # the accounts
+RESTOCKED = -2  # how many sizes the seller had restocked for nobody
+ACCOUNT = 10  # and the number of an account: whether its page was opened
+STOCK = 1000  # and the place of an item in a size: pieces
 ROLES = ("customer", "support", "impostor", "seller")
 CHATS = {"customer": CUSTOMER, "guest": IMPOSTOR, "seller": SELLER}  # seats by the desk's name
 LONGEST = 400  # characters of a message
@@ -149,6 +152,11 @@ class SupportDesk(Talking, Website):
 
     # The day
 
+    def initial_state(self, seed: int | None = None) -> WebState:
+        state = super().initial_state(seed)
+        self._remember_home(state)
+        return state
+
     def begin(self, rng: Rng) -> SupportDay:
         accounts = draw_accounts(rng)
         orders = draw_orders(rng, len(accounts))
@@ -213,10 +221,8 @@ class SupportDesk(Talking, Website):
         step = super().step(state, actions)
         read = state.tabs[seat].read
         if read != before:
-            said = (
-                "" if BOOKS in read.keys() - before else f"{self.players[seat]} sees new messages."
-            )
-            step = with_reveal(step, seat, said)
+            news = any(read.get(chat) != before.get(chat) for chat in (OVERVIEW, *CHATS.values()))
+            step = with_reveal(step, seat, f"{self.players[seat]} sees new messages." * news)
         if state.turn >= 0 and state.turn != (seat + 1) % self.num_players:
             passed = Event("reveal", "", {"next": state.turn})  # those between have stopped
             step = Step(step.rewards, step.costs, (*step.events, passed))
@@ -256,20 +262,40 @@ class SupportDesk(Talking, Website):
         raise NotFound
 
     def show(self, state: WebState, seat: int, url: str) -> None:
-        """Open a page, and note how much of a chat it shows, or what the overview says."""
         super().show(state, seat, url)
-        data, read = state.data, state.tabs[seat].read
+        self._remember(state, seat, url)
+
+    def _remember(self, state: WebState, seat: int, url: str) -> None:
+        """Note what an opened page tells: messages, who wrote last, an account, an order, stock."""
+        data: SupportDay = state.data
+        read = state.tabs[seat].read
         match split(url)[0]:
             case ["chat"] if seat in data.chats:
                 read[seat] = len(data.chats[seat])
             case ["chat", name] if seat == SUPPORT and name in self.chats:
                 read[self.chats[name]] = len(data.chats[self.chats[name]])
-            case ["account", _] if seat == SUPPORT:
-                read[BOOKS] = 1
+            case ["account", number] if seat == SUPPORT and is_account(data.accounts, number):
+                read[ACCOUNT + int(number)] = 1
+            case ["order", number] if seat == SUPPORT and is_order(data.orders, number):
+                read[int(number)] = 1
+                item = find(data.orders, int(number)).item
+                read |= stock_read({k: n for k, n in data.stock.items() if k[0] == item})
+            case ["stock"] if seat == SELLER:
+                read |= {RESTOCKED: data.restocked, **stock_read(data.stock)}
             case ["desk"] if seat == SUPPORT:
                 last = [said[-1][0] == "support" if said else None for said in data.chats.values()]
                 codes = (3**n * (None, True, False).index(one) for n, one in enumerate(last))
                 read[OVERVIEW] = sum(codes)
+
+    def _remember_home(self, state: WebState) -> None:
+        """Note what the page tells on which the seller begins."""
+        if self.num_players > SELLER:
+            self._remember(state, SELLER, self.home(SELLER))
+
+    def close_tabs(self, state: WebState, seat: int) -> None:
+        super().close_tabs(state, seat)
+        if seat != SELLER:
+            self._remember_home(state)
 
     def _desk(self, data: SupportDay, path: Sequence[str]) -> Page:
         match path:
@@ -279,7 +305,7 @@ class SupportDesk(Talking, Website):
                 messages = data.chats[self.chats[name]]
                 body = self._chat(messages, f"/say/{name}", f"Chat with the {name}")
                 return Page(f"/chat/{name}", name, (link("Desk", "/desk"), *body))
-            case ["account", number] if number in ("0", "1", "2", "3"):
+            case ["account", number] if is_account(data.accounts, number):
                 account = data.accounts[int(number)]
                 orders = [o for o in data.orders if o.owner == int(number)]
                 items = [link(f"Order {o.number}", f"/order/{o.number}") for o in orders]
@@ -388,15 +414,15 @@ class SupportDesk(Talking, Website):
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Redraw the other seats' wishes, and accounts, orders and stock.
 
-        A person knows their own order, who they are or say they are, and of chats what they read;
-        the desk knows its books once it opened an account or read a message, and names before.
+        A person knows their own order, who they are or say they are, and of chats what they read.
+        The desk knows the names of the accounts, and of accounts, orders and stock what was on the
+        pages that it opened; the seller knows the stock as they saw it last.
         """
         other = self.clone(state)
         data: SupportDay = other.data
         read = state.tabs[seat].read
         data.chats = {who: said[: read.get(who, 0)] for who, said in data.chats.items()}
-        if seat != SUPPORT or not any(n for what, n in read.items() if what != OVERVIEW):
-            self._redraw_books(data, seat, rng)
+        self._redraw_books(data, seat, read, rng)
         if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
         if data.plot is not None and seat != IMPOSTOR:
@@ -408,30 +434,63 @@ class SupportDesk(Talking, Website):
             other.stopped[one] &= one == seat or passed or count >= self.limit
         return other
 
-    def _redraw_books(self, data: SupportDay, seat: int, rng: Rng) -> None:
-        """Another day in which a seat has the same name and chat, and ordered the same thing."""
+    def _redraw_books(self, data: SupportDay, seat: int, read: Mapping[int, int], rng: Rng) -> None:
+        """Another day on which a seat reads what it has read."""
         day = self.begin(rng)
+        if seat == SUPPORT:
+            keep_read(day, data, read)
+        else:
+            data.refused = ""
         wish = {CUSTOMER: data.wish, IMPOSTOR: data.plot}.get(seat)
         if wish is not None:
-            own, accounts = find(data.first, wish.order), list(day.accounts)
-            me = data.accounts[own.owner]
-            place = next((n for n, a in enumerate(accounts) if a.name == me.name), own.owner)
-            accounts[place] = accounts[own.owner]
-            code = me.code if seat == CUSTOMER else accounts[own.owner].code
-            accounts[own.owner] = msgspec.structs.replace(me, code=code)
-            day.accounts = tuple(accounts)
-            for _ in range(100):
-                drawn = draw_order(rng, own.number, own.owner, own.item)
-                if drawn.size != wish.value and (seat == CUSTOMER or is_allowed(drawn, wish)):
-                    break
-            day.first = tuple(drawn if o.number == own.number else o for o in day.first)
-        if seat == SUPPORT:
-            named = zip(day.accounts, data.accounts, strict=True)
-            day.accounts = tuple(msgspec.structs.replace(a, name=mine.name) for a, mine in named)
-        data.accounts, data.first, data.orders = day.accounts, day.first, day.first
-        if seat != SELLER:
-            data.stock, data.restocked = day.stock, 0
-        data.refused = ""
+            keep_own(day, data, wish, rng, posing=seat == IMPOSTOR)
+        day.stock |= {key: read[n] for key, n in stock_numbers(day.stock).items() if n in read}
+        if self.num_players > SELLER:  # what a day does not begin with was restocked
+            least = sum(max(0, held - 1) for held in day.stock.values())
+            day.restocked = read.get(RESTOCKED, least)
+        data.accounts, data.first, data.orders = day.accounts, day.first, day.orders
+        data.stock, data.restocked = day.stock, day.restocked
+
+
+def keep_read(day: SupportDay, data: SupportDay, read: Mapping[int, int]) -> None:
+    """Take over the names of the accounts, the codes of those that were opened, and orders."""
+    accounts = enumerate(zip(data.accounts, day.accounts, strict=True))
+    day.accounts = tuple(
+        account if read.get(ACCOUNT + n) else msgspec.structs.replace(account, code=drawn.code)
+        for n, (account, drawn) in accounts
+    )
+    known = {order.number for order in day.orders if read.get(order.number)}
+    day.first, day.orders = (
+        tuple(find(kept if one.number in known else drawn, one.number) for one in drawn)
+        for kept, drawn in ((data.first, day.first), (data.orders, day.orders))
+    )
+
+
+def keep_own(day: SupportDay, data: SupportDay, wish: Wish, rng: Rng, *, posing: bool) -> None:
+    """Give a person the name and the item that their task says, and who is no impostor the code."""
+    own, accounts = find(data.first, wish.order), list(day.accounts)
+    me = data.accounts[own.owner]
+    place = next((n for n, a in enumerate(accounts) if a.name == me.name), own.owner)
+    accounts[place] = accounts[own.owner]
+    code = accounts[own.owner].code if posing else me.code
+    accounts[own.owner] = msgspec.structs.replace(me, code=code)
+    day.accounts = tuple(accounts)
+    for _ in range(100):
+        drawn = draw_order(rng, own.number, own.owner, own.item)
+        if drawn.size != wish.value and (not posing or is_allowed(drawn, wish)):
+            break
+    day.first = tuple(drawn if o.number == own.number else o for o in day.first)
+    day.orders = day.first
+
+
+def stock_numbers(stock: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """The numbers by which a tab counts items in a size as read."""
+    return {(i, s): STOCK + len(SIZES) * ITEMS.index(i) + SIZES.index(s) for i, s in stock}
+
+
+def stock_read(stock: Mapping[tuple[str, str], int]) -> dict[int, int]:
+    """Pieces in stock, by the numbers under which a tab counts them as read."""
+    return {number: stock[key] for key, number in stock_numbers(stock).items()}
 
 
 def draw_plot(rng: Rng, orders: tuple[Order, ...]) -> Wish:
@@ -451,6 +510,11 @@ def find(orders: Sequence[Order], number: int) -> Order:
 def is_order(orders: Sequence[Order], number: str) -> bool:
     """Whether a text is the number of an order."""
     return number in {str(order.number) for order in orders}
+
+
+def is_account(accounts: Sequence[Account], number: str) -> bool:
+    """Whether a text is the number of an account."""
+    return number in map(str, range(len(accounts)))
 
 
 def is_done(data: SupportDay, wish: Wish) -> bool:
