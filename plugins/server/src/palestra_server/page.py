@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from palestra import EpisodeRecord
 from palestra.kernel.registry import registry, renderer
+from palestra.kernel.specs import EnvSpec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -73,7 +74,8 @@ def choices(allowed: Allowed) -> dict[str, Any]:
     environments = [
         {name: getattr(spec, name) for name in CHOSEN}
         | {
-            "splits": sorted(spec.splits),
+            "seats": usual_seats(spec),
+            "splits": {split: usual_seats(spec, split) for split in sorted(spec.splits)},
             "options": [asdict(o) for o in spec.options if o.name not in COUNTED],
         }
         for _, spec in sorted(known.environments.items())
@@ -86,6 +88,13 @@ def choices(allowed: Allowed) -> dict[str, Any]:
             {"name": name, "kind": spec.kind, "summary": spec.summary, "plays": spec.plays}
         )
     return {"environments": environments, "agents": agents}
+
+
+def usual_seats(spec: EnvSpec, split: str = "") -> int:
+    """How many seats an environment has where nobody says, without importing it."""
+    usual = {option.name: option.default for option in spec.options} | dict(spec.kwargs)
+    seats = str((usual | dict(spec.splits.get(split, {}))).get("num_players", ""))
+    return int(seats) if seats.isdecimal() else spec.players[0]
 
 
 async def record_response(record: EpisodeRecord, form: str) -> Response:

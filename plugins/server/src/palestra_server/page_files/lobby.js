@@ -61,10 +61,11 @@ function showForm(form, {environments, agents}) {
   const choose = () => {
     const env = byId.get(game.value), [fewest, most] = env.players;
     about.textContent = env.summary;
-    Object.assign(many, {min: fewest, max: most, value: fewest});
+    Object.assign(many, {min: fewest, max: most, value: env.seats});
     counting.hidden = fewest === most;
-    split.replaceChildren(make("option", {value: ""}, "usual"), ...env.splits.map(one => make("option", {value: one}, one)));
-    splitting.hidden = !env.splits.length;
+    const splits = Object.keys(env.splits);
+    split.replaceChildren(make("option", {value: ""}, "usual"), ...splits.map(one => make("option", {value: one}, one)));
+    splitting.hidden = !splits.length;
     options.hidden = !env.options.length;
     options.open = false;
     options.replaceChildren(make("summary", {}, "Options"), ...env.options.map(optionField));
@@ -74,6 +75,11 @@ function showForm(form, {environments, agents}) {
   if (byId.has(wanted)) game.value = wanted;
   game.addEventListener("change", choose);
   many.addEventListener("change", seat);
+  split.addEventListener("change", () => {
+    const env = byId.get(game.value);
+    many.value = env.splits[split.value] ?? env.seats;
+    seat();
+  });
   form.replaceChildren(
     make("h2", {}, "Open a match"), make("label", {class: "wide"}, ["Game ", game]), about,
     make("div", {class: "fields"}, [counting, splitting]), options, table,
