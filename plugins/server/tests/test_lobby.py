@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from palestra.kernel.registry import registry
 from palestra.records.record import EpisodeRecord, replay
 
 SHOTS = os.environ.get("PALESTRA_SHOTS", "")  # a folder for pictures of the pages
@@ -64,9 +65,8 @@ def people(browser: Any, server: Any) -> Iterator[Any]:
     asked: list[str] = []
 
     def person(**settings: Any) -> Person:
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 860}, **{"color_scheme": "light", **settings}
-        )
+        usual = {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"}
+        context = browser.new_context(**usual | settings)
         someone = Person(context.new_page(), url)
         made.append(someone)
         page = someone.page
@@ -92,12 +92,97 @@ def open_match(person: Person, env: str, *seats: str, name: str = "Ada") -> None
     """Open a match in the lobby, its first seat for the person who opens it."""
     person.open()
     person.page.fill("#name", name)
-    person.page.select_option("#env", env)
+    choose(person, env)
     for number, agent in enumerate(seats):
         person.page.select_option(f'select[aria-label="Seat {number + 2}"]', agent)
     person.shot("lobby")
     person.page.click("#open")
     person.page.locator("#people").wait_for()
+
+
+def choose(person: Person, env: str) -> None:
+    """Choose an environment in the lobby by its picture."""
+    person.page.fill("#search", env)
+    person.page.locator(f'.tile:has(input[value="{env}"])').click()
+
+
+def shown(person: Person) -> list[str]:
+    """The environments that the lobby shows."""
+    return list(person.page.locator(".tile input").evaluate_all("all => all.map(one => one.value)"))
+
+
+def test_a_game_is_found_by_words_and_by_kinds(people: Any) -> None:
+    ada = people()
+    ada.open()
+    ada.page.locator("#search").wait_for()
+    everything = shown(ada)
+    ada.page.fill("#search", "four connect")
+    assert shown(ada) == ["games/ConnectFour-v0"]
+    ada.page.fill("#search", "AUCTION")
+    known = registry().environments
+    assert len(shown(ada)) > 3
+    assert all("auction" in str(known[env]).lower() for env in shown(ada))
+    ada.press("Markets")
+    assert {env.partition("/")[0] for env in shown(ada)} == {"markets"}
+    ada.page.fill("#search", "")
+    assert shown(ada) == [env for env in everything if env.startswith("markets/")]
+    ada.press("All")
+    assert shown(ada) == everything
+    ada.page.fill("#search", "no such thing <b>")
+    assert shown(ada) == []
+    assert "Nothing has all of these words" in ada.page.text_content("#found")
+
+
+def test_a_game_is_found_and_opened_by_keys_alone(people: Any) -> None:
+    ada = people()
+    ada.open()
+    ada.page.locator("#search").focus()
+    ada.page.keyboard.type("grid worlds")
+    ada.page.keyboard.press("ArrowDown")
+    ada.page.keyboard.press("ArrowRight")
+    chosen = ada.page.locator(".tile input:checked").get_attribute("value")
+    assert chosen == shown(ada)[1]
+    assert ada.page.text_content("#chosen").startswith("Open ")
+    ada.page.locator("#search").focus()
+    ada.page.keyboard.press("Control+A")
+    ada.page.keyboard.type("othello")
+    ada.page.keyboard.press("Enter")
+    assert ada.page.text_content("#chosen") == "Open Othello"
+    ada.page.keyboard.press("Enter")
+    ada.wait("Your turn")
+    assert ada.page.text_content("#title") == "Othello"
+
+
+def test_a_game_is_chosen_by_touch_on_a_narrow_screen(people: Any) -> None:
+    ada = people(has_touch=True, viewport={"width": 390, "height": 700})
+    ada.open()
+    ada.page.fill("#search", "kitchen")
+    ada.page.locator('.tile:has(input[value="grid/Kitchen-v0"])').tap()
+    assert ada.page.text_content("#chosen") == "Open Kitchen"
+    assert ada.page.locator(".seatrow").count() == 2
+    ada.shot("narrow")
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ada.page.locator("#open").tap()
+    ada.wait("Your turn")
+
+
+def test_pictures_are_drawn_as_they_come_into_sight(people: Any) -> None:
+    ada = people()
+    asked: list[str] = []
+    ada.page.on("request", lambda r: asked.append(r.url) if "/page/pictures/" in r.url else None)
+    ada.open()
+    board = ada.page.locator('[data-env="games/Breakthrough-v0"] svg')
+    board.wait_for()
+    assert board.locator("rect").count() >= 64
+    at_first = len(asked)
+    assert 0 < at_first < len(shown(ada)) / 2
+    ada.page.fill("#search", "shared memory")  # it begins without anything to draw
+    plain = ada.page.locator('[data-env="text/SharedMemory-v0"] span')
+    plain.wait_for()
+    assert plain.text_content() == "Shared Memory"
+    ada.page.fill("#search", "chess")
+    ada.page.locator('[data-env="games/Chess-v0"] svg').wait_for()
+    assert len(asked) > at_first
 
 
 def test_a_person_wins_tic_tac_toe_by_clicks_and_plays_again(people: Any) -> None:
