@@ -249,6 +249,65 @@ def test_two_people_play_by_a_link_and_a_third_watches(people: Any) -> None:
         assert not [token for token in others if token in who.page.content() + who.page.url]
 
 
+def test_a_friend_takes_a_seat_by_the_link_that_was_copied(people: Any) -> None:
+    ada, bob = people(permissions=["clipboard-read", "clipboard-write"]), people()
+    open_match(ada, "games/KuhnPoker-v0", "open", name="Ada <b>")
+    ada.page.locator("#invite-link").wait_for()
+    ada.page.click("#invite-copy")
+    ada.page.locator("#invite-copy", has_text="Copied").wait_for()
+    copied = ada.page.evaluate("navigator.clipboard.readText()")
+    assert copied == ada.link("invite")
+    assert ada.page.locator("#invite-share").count() == 0  # this browser has no such sheet
+    bob.open(copied)
+    bob.page.locator(".invitation svg rect").first.wait_for()
+    assert bob.page.text_content("#invited") == r"Ada \u{3c}b> invites you to play Kuhn Poker"
+    assert registry().environments["games/KuhnPoker-v0"].summary in bob.page.text_content(
+        "#invites"
+    )
+    assert bob.page.locator("#seat").is_hidden()
+    assert bob.page.locator("#invite-link").count() == 0
+    bob.shot("invited")
+    bob.page.fill("#name", "Bob")
+    bob.page.click("#join")
+    bob.wait("Waiting for the others")
+    ada.wait("Your turn")
+    assert ada.page.locator("#invites").is_hidden()
+    assert "Bob" in ada.page.text_content("#people")
+
+
+def test_friends_who_come_at_once_get_seats_of_their_own(people: Any) -> None:
+    ada, bob, eve = people(), people(), people()
+    ada.open()
+    choose(ada, "games/LiarsDice-v0")
+    ada.page.fill("#many", "3")
+    ada.page.press("#many", "Tab")
+    for seat in (2, 3):
+        ada.page.select_option(f'select[aria-label="Seat {seat}"]', "open")
+    ada.page.click("#open")
+    ada.page.locator("#invite-link").wait_for()
+    for friend, name in ((bob, "Bob"), (eve, "Eve")):
+        friend.open(ada.link("invite"))
+        friend.page.fill("#name", name)
+        assert friend.page.text_content("#invited") == "You are invited to play Liars Dice"
+    bob.page.click("#join")
+    bob.wait("Waiting for players")
+    eve.page.locator("#invited", has_text="Bob invites you").wait_for()
+    assert eve.page.input_value("#name") == "Eve"  # what was typed stays when others sit down
+    eve.page.click("#join")
+    ada.wait("Your turn")
+    seats = ada.page.locator("#people .who").all_text_contents()
+    assert ["Bob" in seats[1], "Eve" in seats[2]] == [True, True]
+
+
+def test_a_link_is_handed_to_the_sheet_of_a_browser_that_has_one(people: Any) -> None:
+    ada = people()
+    ada.page.add_init_script("navigator.share = async data => { window.handed = data; }")
+    open_match(ada, "games/ConnectFour-v0", "open")
+    ada.page.click("#invite-share")
+    handed = ada.page.evaluate("window.handed")
+    assert handed == {"title": "Play Connect Four", "url": ada.link("invite")}
+
+
 def token_of(person: Person) -> set[str]:
     """The tokens of a person's seats, as their browser keeps them."""
     kept = person.page.evaluate("Object.values(JSON.parse(localStorage['palestra.seats']))")
@@ -401,6 +460,12 @@ def test_axe_finds_nothing_to_complain_of(people: Any, theme: str) -> None:
     ada.open()
     ada.page.locator("#open").wait_for()
     found = axe.Axe().run(ada.page).response["violations"]
+    open_match(ada, "games/ConnectFour-v0", "open")
+    bob = people(color_scheme=theme, bypass_csp=True)
+    bob.open(ada.link("invite"))
+    bob.page.locator(".invitation svg").wait_for()
+    for person in (ada, bob):
+        found += axe.Axe().run(person.page).response["violations"]
     open_match(ada, "games/TicTacToe-v0", "first")
     for cell in ("5", "3", "7"):
         ada.wait("Your turn")

@@ -6,6 +6,7 @@ import logging
 import httpx
 import msgspec
 from palestra import EpisodeRecord
+from palestra.kernel.registry import registry
 from palestra_server import table
 from palestra_server.page import ASSETS
 from serving import serving
@@ -69,6 +70,7 @@ def test_a_spectator_sees_and_does_nothing_more(server):
     assert refused.status_code == 403
     with Socket(url, token=opened["watch"], **watch) as eve:
         assert [one["name"] for one in eve.view["table"]["seats"]] == ["Ada", "first"]
+        assert eve.view["table"]["summary"] == registry().environments["games/TicTacToe-v0"].summary
         assert "legal_texts" not in eve.view
         for act in ({"do": "move", "move": {"text": "5"}}, {"do": "resign"}):
             assert "a spectator has no seat" in eve.ask(**act)["error"]

@@ -244,10 +244,11 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
 
 
 class Table(msgspec.Struct, omit_defaults=True):
-    """The environment of a match, and its seats."""
+    """The environment of a match, in a sentence too, and its seats."""
 
     env: str
     seats: list[TableSeat]
+    summary: str = ""
 
 
 class SeatView(msgspec.Struct, omit_defaults=True, gc=False):

@@ -29,6 +29,7 @@ ASSETS = (
     "dom.js",
     "gallery.js",
     "lobby.js",
+    "invitation.js",
     "seat.js",
     "moves.js",
     "icon.svg",

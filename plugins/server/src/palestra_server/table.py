@@ -78,8 +78,9 @@ def watching_view(match: Match, since: int, show: tuple[str, ...]) -> SeatView:
 
 def table(match: Match, viewer: int) -> Table:
     """The environment and who sits where, as far as the viewer may know."""
-    seats = range(match.game.num_players)
-    return Table(env=match.plan.env, seats=[_seat(match, seat, viewer) for seat in seats])
+    seats = [_seat(match, seat, viewer) for seat in range(match.game.num_players)]
+    summary = "" if match.spec is None else match.spec.summary
+    return Table(env=match.plan.env, seats=seats, summary=summary)
 
 
 def _seat(match: Match, seat: int, viewer: int) -> TableSeat:

@@ -1,7 +1,8 @@
 // One match: a seat at its table, or a spectator's chair.
-import {$, address, ask, brief, button, keepSeat, keepSetting, link, make, seatOf, serverToken, setting, shape} from "./dom.js";
+import {$, address, ask, brief, button, keepSeat, keepSetting, make, seatOf, serverToken, setting, shape} from "./dom.js";
+import {shortName} from "./gallery.js";
+import {Invitation, sharedLink} from "./invitation.js";
 import {call, click, families, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
-import {takeSeat} from "./lobby.js";
 
 const secondsUntil = time => Math.max(0, Math.ceil((time - performance.now()) / 1000));
 const minutes = seconds => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
@@ -145,7 +146,9 @@ class MatchPage {
     this.words = make("pre", {});
     this.inWords = make("details", {class: "words"}, [make("summary", {}, "The position in words"), this.words]);
     this.table = make("ul", {class: "people", id: "people"});
-    this.invites = make("div", {class: "invites", id: "invites"});
+    this.invites = make("section", {class: "card", id: "invites", "aria-label": "Invitation", hidden: true});
+    this.invitation = new Invitation(this.asked);
+    this.watchers = make("div", {class: "invites", id: "watchers"});
     this.said = make("p", {class: "note", role: "alert", id: "note"});
     this.typed = make("input", {id: "typed", "aria-label": "Type a move", placeholder: "or type a move", autocomplete: "off", oninput: () => this.showMoves()});
     this.offer = make("div", {class: "offer"});
@@ -157,8 +160,8 @@ class MatchPage {
     this.dialog = make("dialog", {class: "rules"});
     $("main").className = "table";
     $("main").append(
-      make("section", {class: "boardside", "aria-label": "Board"}, [this.lost, make("div", {class: "board", hidden: true}, this.picture), this.inWords]),
-      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.invites]), this.move]),
+      make("section", {class: "boardside", "aria-label": "Board"}, [this.lost, this.invites, make("div", {class: "board", hidden: true}, this.picture), this.inWords]),
+      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.watchers]), this.move]),
       make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log]),
       this.dialog);
     $("tools").replaceChildren(this.status, this.clock, this.seated ? button("Rules", () => this.showRules(), {id: "rules", class: "plain"}) : "");
@@ -183,7 +186,7 @@ class MatchPage {
     const {view} = this;
     if (!view) return;
     const env = view.table.env;
-    $("title").textContent = env.replace(/^[^/]*\//, "").replace(/-v\d+$/, "").replace(/([a-z])([A-Z])/g, "$1 $2");
+    $("title").textContent = shortName(env);
     const status = this.statusText(view);
     this.status.textContent = status;
     this.status.className = view.your_turn ? "status due" : "status";
@@ -250,28 +253,17 @@ class MatchPage {
     this.showInvites(view);
   }
   showInvites(view) {
-    const free = view.table.seats.flatMap((one, seat) => one.free ? [seat] : []);
-    const known = this.kept || this.asked, match = view.match, parts = [];
-    if (free.length && !this.seated && (this.asked.invite || !this.asked.watch)) parts.push(this.joining(view, free));
-    if (free.length && known.invite) parts.push(shared("Send this link to who shall play", link({match, invite: known.invite}), "invite"));
-    if (known.watch && view.status !== "over") parts.push(shared("Send this link to who shall watch", link({match, watch: known.watch}), "watch"));
-    const key = JSON.stringify([free, this.seated, view.status === "over"]);
+    const free = view.table.seats.some(one => one.free), known = this.kept || this.asked, {match} = view, title = `Play ${shortName(view.table.env)}`;
+    const joins = free && !this.seated && (this.asked.invite || !this.asked.watch);
+    const sends = free && known.invite && (this.seated || this.asked.watch);  // who was asked by a link need not send it
+    const watches = known.watch && view.status !== "over";
+    if (joins) this.invitation.show(view);
+    const key = JSON.stringify([joins, sends, watches]);
     if (key === this.invited) return;  // what is typed there stays
     this.invited = key;
-    this.invites.replaceChildren(...parts);
-  }
-  joining(view, free) {
-    const name = make("input", {id: "name", maxlength: 60, value: setting("name") || "", placeholder: "your name", "aria-label": "Your name"});
-    const seat = make("select", {id: "seat", "aria-label": "Seat"}, free.map(one => make("option", {value: one}, view.table.seats[one].player)));
-    const said = make("p", {class: "problem", role: "alert"});
-    const join = async event => {
-      event.preventDefault();
-      keepSetting("name", name.value);
-      try {
-        await takeSeat({match: view.match, seat: Number(seat.value), name: name.value, invite: this.asked.invite, watch: this.asked.watch, env: view.table.env});
-      } catch (error) { said.textContent = error.message; }
-    };
-    return make("form", {class: "joining", onsubmit: join}, [name, seat, make("button", {class: "strong", id: "join"}, "Take this seat"), said]);
+    this.invites.replaceChildren(...(joins ? [this.invitation.card] : []), ...(sends ? [sharedLink("Send this link to a friend, who takes a seat with it", {match, invite: known.invite}, "invite", title)] : []));
+    this.invites.hidden = !joins && !sends;
+    this.watchers.replaceChildren(...(watches ? [make("details", {}, [make("summary", {}, "Invite spectators"), sharedLink("Send this link to who shall watch", {match, watch: known.watch}, "watch", title)])] : []));
   }
 
   // What the person may do now
@@ -369,14 +361,6 @@ function input(field, key, kept) {
   else made = make("textarea", {...common, rows: 2, maxlength: field.limit || false, required: true});
   if (kept.has(key)) made.value = kept.get(key);
   return made;
-}
-function shared(text, address, kind) {
-  const shown = make("input", {readonly: true, value: address, class: "link", id: `${kind}-link`, "aria-label": text});
-  const copy = button("Copy", async () => {
-    shown.select();
-    try { await navigator.clipboard.writeText(address); copy.textContent = "Copied"; } catch { /* it is selected, to be copied by hand */ }
-  });
-  return make("div", {class: "shared"}, [make("span", {class: "soft"}, text), make("div", {class: "fields"}, [shown, copy])]);
 }
 async function download(kept, asked, form, name) {
   const query = form === "html" ? "?form=html" : "";
