@@ -275,6 +275,72 @@ def test_a_friend_takes_a_seat_by_the_link_that_was_copied(people: Any) -> None:
     assert "Bob" in ada.page.text_content("#people")
 
 
+def seats_at(person: Person, *texts: str) -> list[str]:
+    """Texts of the board, or names of its places, from the top down."""
+    found = {}
+    for text in texts:
+        place = person.page.locator(f'.place[data-name="{text}"]')
+        at = place if place.count() else person.page.locator("#board text", has_text=text)
+        box = at.first.bounding_box()
+        assert box is not None
+        found[text] = box["y"]
+    return sorted(found, key=lambda text: found[text])
+
+
+def test_people_are_called_by_name_and_sit_at_the_lower_end_of_their_own_board(
+    people: Any,
+) -> None:
+    ada, bob, eve = people(), people(), people()
+    open_match(ada, "games/KuhnPoker-v0", "open")
+    eve.open(ada.link("watch"))
+    bob.open(ada.link("invite"))
+    bob.page.fill("#name", "Bob <i>")
+    bob.page.click("#join")
+    ada.wait("Your turn")
+    ada.press("pass")
+    bob.wait("Your turn")
+    name = r"Bob \u{3c}i>"
+    bob.press("pass")
+    ada.verdict()
+    eve.verdict()
+    for person in (ada, bob, eve):
+        log = person.page.text_content("#log")
+        assert "Ada plays pass." in log
+        assert f"{name} plays pass." in log
+        assert "player_" not in log + person.page.text_content("#board")
+        assert person.page.locator("#log i, #people i, #board i").count() == 0
+        assert "Ada" in person.page.text_content("#people")
+        assert name in person.page.text_content("#people")
+        assert "player_" not in person.page.text_content("#ending")
+    assert seats_at(ada, "Ada", name) == [name, "Ada"]
+    assert seats_at(bob, "Ada", name) == ["Ada", name]
+    bob.shot("named")
+
+
+@pytest.mark.parametrize(
+    ("env", "move", "black"),
+    [
+        ("games/Chess-v0", "e2e4", "e7"),
+        ("games/Breakthrough-v0", "a2-a3", "a7"),
+    ],
+)
+def test_a_board_with_sides_is_turned_to_whoever_plays(
+    people: Any, env: str, move: str, black: str
+) -> None:
+    ada, bob = people(), people()
+    open_match(ada, env, "open")
+    bob.open(ada.link("invite"))
+    bob.page.click("#join")
+    ada.wait("Your turn")
+    assert seats_at(ada, "1", "8") == ["8", "1"]
+    assert seats_at(bob, "1", "8") == ["1", "8"]
+    ada.type(move)
+    bob.wait("Your turn")
+    bob.click(black)  # its own piece, on the lower half of its own board
+    box, whole = (bob.page.locator(one).first.bounding_box() for one in (".chosen", "#board"))
+    assert box["y"] > whole["y"] + whole["height"] / 2
+
+
 def test_friends_who_come_at_once_get_seats_of_their_own(people: Any) -> None:
     ada, bob, eve = people(), people(), people()
     ada.open()

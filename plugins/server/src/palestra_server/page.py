@@ -30,6 +30,7 @@ ASSETS = (
     "gallery.js",
     "lobby.js",
     "invitation.js",
+    "names.js",
     "seat.js",
     "moves.js",
     "icon.svg",

@@ -2,6 +2,7 @@
 import {$, address, ask, brief, button, keepSeat, keepSetting, make, seatOf, serverToken, setting, shape} from "./dom.js";
 import {shortName} from "./gallery.js";
 import {Invitation, sharedLink} from "./invitation.js";
+import {callings, named, namedNodes} from "./names.js";
 import {call, click, families, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
 
 const secondsUntil = time => Math.max(0, Math.ceil((time - performance.now()) / 1000));
@@ -23,7 +24,7 @@ export function openMatch(asked) {
 
 class MatchPage {
   constructor(asked, kept) {
-    Object.assign(this, {asked, kept, view: null, cursor: 0, life: 0, legal: [], keys: {}, chosen: [], pending: null, sending: false, closed: false, wait: 500, deadline: null, fields: new Map(), shown: ""});
+    Object.assign(this, {asked, kept, view: null, cursor: 0, life: 0, legal: [], keys: {}, chosen: [], pending: null, sending: false, closed: false, wait: 500, deadline: null, fields: new Map(), shown: "", events: [], called: new Map()});
   }
   get seated() { return this.kept !== null; }
 
@@ -59,7 +60,7 @@ class MatchPage {
     if (told.error !== undefined && told.status === undefined) { this.refuse(told.error); return; }
     const view = {turn: 0, cursor: 0, number: 0, your_turn: false, events: [], position: "", legal: "", legal_texts: [], forms: null, life: 0, error: "", returns: 0, result: "", ...told};
     if (view.rules) this.rules = view.rules;
-    if (view.life !== this.life) { this.life = view.life; this.log.replaceChildren(); }
+    if (view.life !== this.life) { this.life = view.life; this.events = []; this.log.replaceChildren(); }
     const turn = view.your_turn && (view.number !== this.view?.number || !this.view.your_turn);
     this.view = view;
     this.cursor = view.cursor;
@@ -69,9 +70,19 @@ class MatchPage {
     this.deadline = view.seconds_left === undefined ? null : performance.now() + 1000 * view.seconds_left;
     if (turn || !view.your_turn) { this.chosen = []; this.pending = null; this.note(view.error); }
     if (turn) { this.typed.value = ""; this.fields.clear(); }
+    this.call(callings(view.table));
     this.tell(view.events);
     this.show();
   }
+  /** Call people by these names from now on, in what was told before too. */
+  call(called) {
+    if (JSON.stringify([...called]) === JSON.stringify([...this.called])) return;
+    this.called = called;
+    this.offered = "";
+    this.log.replaceChildren();
+    this.tell(this.events.splice(0));
+  }
+  named(text) { return named(text, this.called); }
   refuse(reason) {
     this.sending = false;
     this.pending = null;
@@ -178,7 +189,8 @@ class MatchPage {
   }
   tell(events) {
     if (!events.length) return;
-    this.log.append(...events.map(event => make("p", {}, event.text)));
+    this.events = [...this.events, ...events].slice(-LINES);
+    this.log.append(...events.map(event => make("p", {}, namedNodes(event.text, this.called))));
     while (this.log.childElementCount > LINES) this.log.firstChild.remove();
     this.log.scrollTop = this.log.scrollHeight;
   }
@@ -192,7 +204,7 @@ class MatchPage {
     this.status.className = view.your_turn ? "status due" : "status";
     if (status !== this.shown) { $("spoken").textContent = status; this.shown = status; }
     document.title = `${view.your_turn ? "● " : ""}${status} – ${$("title").textContent}`;
-    this.words.textContent = view.position;
+    this.words.textContent = this.named(view.position);
     this.inWords.hidden = !view.position;
     this.showPicture(view);
     this.showTable(view);
@@ -217,7 +229,7 @@ class MatchPage {
     this.picture.replaceChildren();
     const pane = {picture: this.picture, episode: {marks: picture.table, sprites: picture.sprites}, drawn: [], marks: []};
     drawMarks(pane, picture.marks, picture.height);
-    this.picture.setAttribute("aria-label", view.position || "The board");
+    this.picture.setAttribute("aria-label", this.named(view.position) || "The board");
     if (view.your_turn) this.showPlaces(picture.places || []);
   }
   showPlaces(places) {
@@ -243,11 +255,12 @@ class MatchPage {
   }
   showTable(view) {
     this.table.replaceChildren(...view.table.seats.map((one, seat) => {
-      const me = seat === view.seat, name = one.free ? "free" : `${one.name === String(seat) ? "a guest" : one.name}${one.away ? ", has left" : ""}`;
+      const me = seat === view.seat, sits = one.free ? "free" : one.called ? one.player : one.name === String(seat) ? "a guest" : one.name;
+      const notes = [sits, one.away && "has left", me && "you"].filter(Boolean).join(", ");
       const result = view.status === "over" && one.result ? `${one.result}${one.score === undefined ? "" : ` ${brief(one.score)}`}` : one.returns === undefined ? "" : brief(one.returns);
       return make("li", {class: `${one.acting ? "acting" : ""}${me ? " me" : ""}`}, [
         shape("svg", {class: "dot", viewBox: "0 0 12 12", "aria-hidden": "true"}, shape("circle", {cx: 6, cy: 6, r: 5, fill: `var(--c-seat${seat % 8}, currentColor)`})),
-        make("span", {class: "who"}, [make("b", {}, one.player), make("bdi", {class: "soft"}, me ? ` ${name} (you)` : ` ${name}`)]), make("span", {class: "clock left", "data-until": one.seconds_left === undefined || me ? "" : performance.now() + 1000 * one.seconds_left}), make("output", {}, result)]);
+        make("span", {class: "who"}, [make("b", {}, make("bdi", {}, one.called || one.player)), " ", make("bdi", {class: "soft"}, notes)]), make("span", {class: "clock left", "data-until": one.seconds_left === undefined || me ? "" : performance.now() + 1000 * one.seconds_left}), make("output", {}, result)]);
     }));
     this.tick();
     this.showInvites(view);
@@ -277,7 +290,7 @@ class MatchPage {
     const chosen = this.chosen.length ? movesAt(this.legal, this.chosen) : this.legal;
     const forms = view.forms && !this.chosen.length;
     const found = this.typed.value ? movesWith(chosen, this.typed.value) : chosen;
-    const keyed = Object.entries(this.keys).map(([key, move]) => make("span", {}, [make("kbd", {}, NAMES[key] || key), ` ${move}`]));
+    const keyed = Object.entries(this.keys).map(([key, move]) => make("span", {}, [make("kbd", {}, NAMES[key] || key), ` ${this.named(move)}`]));
     const parts = keyed.length ? [make("p", {class: "keys soft"}, keyed)] : [];
     if (forms) parts.push(...this.forms(view.forms));
     else if (found.length) parts.push(this.buttons(found));
@@ -289,11 +302,11 @@ class MatchPage {
   showSelected() {
     const text = this.pending ?? this.chosen.join(" → ");
     this.selected.hidden = !text;
-    this.selected.replaceChildren(...(text ? [make("b", {}, text), this.pending === null ? "" : button("Send", () => this.propose(this.pending, true), {class: "strong", id: "send"}), button("Undo", () => this.undo(), {id: "undo"})] : []));
+    this.selected.replaceChildren(...(text ? [make("b", {}, this.named(text)), this.pending === null ? "" : button("Send", () => this.propose(this.pending, true), {class: "strong", id: "send"}), button("Undo", () => this.undo(), {id: "undo"})] : []));
   }
   buttons(moves) {
     const {single, ranges} = families(moves);
-    const shown = single.slice(0, FEW).map(move => button(move, () => this.propose(move), {class: "choice", disabled: this.sending}));
+    const shown = single.slice(0, FEW).map(move => button(this.named(move), () => this.propose(move), {class: "choice", disabled: this.sending}));
     const more = single.length > FEW ? [make("span", {class: "soft"}, `and ${single.length - FEW} more: click on the board, or type`)] : [];
     return make("div", {}, [make("div", {class: "choices"}, [...shown, ...more]), ...ranges.map(range => this.range(range))]);
   }
@@ -307,8 +320,8 @@ class MatchPage {
     return forms.map((form, place) => {
       const few = fewActions(form), title = spoken(form.name);
       if (few && !form.fields.length) return make("div", {class: "choices"}, button(title, () => this.propose(few[0][1]), {class: "choice"}));
-      if (few) return make("div", {class: "option"}, [make("h3", {}, `${title}: ${spoken(form.fields[0].name)}`), make("div", {class: "choices"}, few.map(([text, action]) => button(text, () => this.propose(action), {class: "choice"})))]);
-      const inputs = form.fields.map(field => input(field, `${place} ${field.name}`, this.fields));
+      if (few) return make("div", {class: "option"}, [make("h3", {}, `${title}: ${spoken(form.fields[0].name)}`), make("div", {class: "choices"}, few.map(([text, action]) => button(this.named(text), () => this.propose(action), {class: "choice"})))]);
+      const inputs = form.fields.map(field => input(field, `${place} ${field.name}`, this.fields, this.called));
       const act = event => { event.preventDefault(); this.propose(call(form, inputs.map(one => one.value))); };
       const labels = form.fields.map((field, at) => make("label", {class: field.kind}, [field.name === "text" ? "" : make("span", {class: "soft"}, `${spoken(field.name)} `), inputs[at]]));
       return make("form", {class: "option", "data-action": form.name, onsubmit: act}, [make("div", {class: "fields"}, labels), make("button", {}, title)]);
@@ -326,7 +339,7 @@ class MatchPage {
     };
     this.end.hidden = false;
     this.end.replaceChildren(
-      make("p", {class: "verdict"}, says), view.ending ? make("p", {class: "soft"}, view.ending) : "",
+      make("p", {class: "verdict"}, says), view.ending ? make("p", {class: "soft"}, namedNodes(view.ending, this.called)) : "",
       make("div", {class: "fields"}, [
         this.seated ? button("Play again", event => this.again(event.target, said), {class: "strong", id: "again"}) : "",
         button("Save the record", () => save("jsonl"), {id: "record"}), button("Save a replay", () => save("html"), {id: "replay"}),
@@ -353,10 +366,10 @@ function outcomeText(view) {
   return view.score === undefined || view.result in VERDICTS ? verdict : `${verdict}: ${brief(view.score)}`;
 }
 const spoken = name => name.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2");
-function input(field, key, kept) {
+function input(field, key, kept, called = new Map()) {
   const remember = event => kept.set(key, event.target.value), common = {oninput: remember, onchange: remember, "data-field": field.name, "aria-label": spoken(field.name)};
   let made;
-  if (field.kind === "choice") made = make("select", common, field.values.map(([value, text]) => make("option", {value}, text)));
+  if (field.kind === "choice") made = make("select", common, field.values.map(([value, text]) => make("option", {value}, named(text, called))));
   else if (field.kind === "number") made = make("input", {...common, type: "number", min: field.low, max: field.high, step: 1, required: true, value: field.low});
   else made = make("textarea", {...common, rows: 2, maxlength: field.limit || false, required: true});
   if (kept.has(key)) made.value = kept.get(key);
