@@ -453,6 +453,7 @@ PLACES = {
     ("page.py", "_file", "read_bytes"): PACKAGE,
     ("page.py", "replay_page", "Path"): "a new folder",
     ("page.py", "replay_page", "read_bytes"): "a new folder",
+    ("picture_process.py", "draw", "load_game"): "an id that the page lists, without options",
     ("tls.py", "tls_options", "is_file"): OPERATOR,
     ("viewing/command.py", "view_command", "Path"): OPERATOR,
     ("viewing/command.py", "view_command", "exists"): OPERATOR,

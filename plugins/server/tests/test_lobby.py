@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from palestra.kernel.registry import registry
 from palestra.records.record import EpisodeRecord, replay
 
 SHOTS = os.environ.get("PALESTRA_SHOTS", "")  # a folder for pictures of the pages
@@ -64,9 +65,8 @@ def people(browser: Any, server: Any) -> Iterator[Any]:
     asked: list[str] = []
 
     def person(**settings: Any) -> Person:
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 860}, **{"color_scheme": "light", **settings}
-        )
+        usual = {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"}
+        context = browser.new_context(**usual | settings)
         someone = Person(context.new_page(), url)
         made.append(someone)
         page = someone.page
@@ -92,12 +92,97 @@ def open_match(person: Person, env: str, *seats: str, name: str = "Ada") -> None
     """Open a match in the lobby, its first seat for the person who opens it."""
     person.open()
     person.page.fill("#name", name)
-    person.page.select_option("#env", env)
+    choose(person, env)
     for number, agent in enumerate(seats):
         person.page.select_option(f'select[aria-label="Seat {number + 2}"]', agent)
     person.shot("lobby")
     person.page.click("#open")
     person.page.locator("#people").wait_for()
+
+
+def choose(person: Person, env: str) -> None:
+    """Choose an environment in the lobby by its picture."""
+    person.page.fill("#search", env)
+    person.page.locator(f'.tile:has(input[value="{env}"])').click()
+
+
+def shown(person: Person) -> list[str]:
+    """The environments that the lobby shows."""
+    return list(person.page.locator(".tile input").evaluate_all("all => all.map(one => one.value)"))
+
+
+def test_a_game_is_found_by_words_and_by_kinds(people: Any) -> None:
+    ada = people()
+    ada.open()
+    ada.page.locator("#search").wait_for()
+    everything = shown(ada)
+    ada.page.fill("#search", "four connect")
+    assert shown(ada) == ["games/ConnectFour-v0"]
+    ada.page.fill("#search", "AUCTION")
+    known = registry().environments
+    assert len(shown(ada)) > 3
+    assert all("auction" in str(known[env]).lower() for env in shown(ada))
+    ada.press("Markets")
+    assert {env.partition("/")[0] for env in shown(ada)} == {"markets"}
+    ada.page.fill("#search", "")
+    assert shown(ada) == [env for env in everything if env.startswith("markets/")]
+    ada.press("All")
+    assert shown(ada) == everything
+    ada.page.fill("#search", "no such thing <b>")
+    assert shown(ada) == []
+    assert "Nothing has all of these words" in ada.page.text_content("#found")
+
+
+def test_a_game_is_found_and_opened_by_keys_alone(people: Any) -> None:
+    ada = people()
+    ada.open()
+    ada.page.locator("#search").focus()
+    ada.page.keyboard.type("grid worlds")
+    ada.page.keyboard.press("ArrowDown")
+    ada.page.keyboard.press("ArrowRight")
+    chosen = ada.page.locator(".tile input:checked").get_attribute("value")
+    assert chosen == shown(ada)[1]
+    assert ada.page.text_content("#chosen").startswith("Open ")
+    ada.page.locator("#search").focus()
+    ada.page.keyboard.press("Control+A")
+    ada.page.keyboard.type("othello")
+    ada.page.keyboard.press("Enter")
+    assert ada.page.text_content("#chosen") == "Open Othello"
+    ada.page.keyboard.press("Enter")
+    ada.wait("Your turn")
+    assert ada.page.text_content("#title") == "Othello"
+
+
+def test_a_game_is_chosen_by_touch_on_a_narrow_screen(people: Any) -> None:
+    ada = people(has_touch=True, viewport={"width": 390, "height": 700})
+    ada.open()
+    ada.page.fill("#search", "kitchen")
+    ada.page.locator('.tile:has(input[value="grid/Kitchen-v0"])').tap()
+    assert ada.page.text_content("#chosen") == "Open Kitchen"
+    assert ada.page.locator(".seatrow").count() == 2
+    ada.shot("narrow")
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 390
+    ada.page.locator("#open").tap()
+    ada.wait("Your turn")
+
+
+def test_pictures_are_drawn_as_they_come_into_sight(people: Any) -> None:
+    ada = people()
+    asked: list[str] = []
+    ada.page.on("request", lambda r: asked.append(r.url) if "/page/pictures/" in r.url else None)
+    ada.open()
+    board = ada.page.locator('[data-env="games/Breakthrough-v0"] svg')
+    board.wait_for()
+    assert board.locator("rect").count() >= 64
+    at_first = len(asked)
+    assert 0 < at_first < len(shown(ada)) / 2
+    ada.page.fill("#search", "shared memory")  # it begins without anything to draw
+    plain = ada.page.locator('[data-env="text/SharedMemory-v0"] span')
+    plain.wait_for()
+    assert plain.text_content() == "Shared Memory"
+    ada.page.fill("#search", "chess")
+    ada.page.locator('[data-env="games/Chess-v0"] svg').wait_for()
+    assert len(asked) > at_first
 
 
 def test_a_person_wins_tic_tac_toe_by_clicks_and_plays_again(people: Any) -> None:
@@ -162,6 +247,131 @@ def test_two_people_play_by_a_link_and_a_third_watches(people: Any) -> None:
     for who, others in ((ada, tokens[bob]), (bob, tokens[ada]), (eve, tokens[ada] | tokens[bob])):
         assert not [token for token in others if token in "".join(who.heard)]
         assert not [token for token in others if token in who.page.content() + who.page.url]
+
+
+def test_a_friend_takes_a_seat_by_the_link_that_was_copied(people: Any) -> None:
+    ada, bob = people(permissions=["clipboard-read", "clipboard-write"]), people()
+    open_match(ada, "games/KuhnPoker-v0", "open", name="Ada <b>")
+    ada.page.locator("#invite-link").wait_for()
+    ada.page.click("#invite-copy")
+    ada.page.locator("#invite-copy", has_text="Copied").wait_for()
+    copied = ada.page.evaluate("navigator.clipboard.readText()")
+    assert copied == ada.link("invite")
+    assert ada.page.locator("#invite-share").count() == 0  # this browser has no such sheet
+    bob.open(copied)
+    bob.page.locator(".invitation svg rect").first.wait_for()
+    assert bob.page.text_content("#invited") == r"Ada \u{3c}b> invites you to play Kuhn Poker"
+    assert registry().environments["games/KuhnPoker-v0"].summary in bob.page.text_content(
+        "#invites"
+    )
+    assert bob.page.locator("#seat").is_hidden()
+    assert bob.page.locator("#invite-link").count() == 0
+    bob.shot("invited")
+    bob.page.fill("#name", "Bob")
+    bob.page.click("#join")
+    bob.wait("Waiting for the others")
+    ada.wait("Your turn")
+    assert ada.page.locator("#invites").is_hidden()
+    assert "Bob" in ada.page.text_content("#people")
+
+
+def seats_at(person: Person, *texts: str) -> list[str]:
+    """Texts of the board, or names of its places, from the top down."""
+    found = {}
+    for text in texts:
+        place = person.page.locator(f'.place[data-name="{text}"]')
+        at = place if place.count() else person.page.locator("#board text", has_text=text)
+        box = at.first.bounding_box()
+        assert box is not None
+        found[text] = box["y"]
+    return sorted(found, key=lambda text: found[text])
+
+
+def test_people_are_called_by_name_and_sit_at_the_lower_end_of_their_own_board(
+    people: Any,
+) -> None:
+    ada, bob, eve = people(), people(), people()
+    open_match(ada, "games/KuhnPoker-v0", "open")
+    eve.open(ada.link("watch"))
+    bob.open(ada.link("invite"))
+    bob.page.fill("#name", "Bob <i>")
+    bob.page.click("#join")
+    ada.wait("Your turn")
+    ada.press("pass")
+    bob.wait("Your turn")
+    name = r"Bob \u{3c}i>"
+    bob.press("pass")
+    ada.verdict()
+    eve.verdict()
+    for person in (ada, bob, eve):
+        log = person.page.text_content("#log")
+        assert "Ada plays pass." in log
+        assert f"{name} plays pass." in log
+        assert "player_" not in log + person.page.text_content("#board")
+        assert person.page.locator("#log i, #people i, #board i").count() == 0
+        assert "Ada" in person.page.text_content("#people")
+        assert name in person.page.text_content("#people")
+        assert "player_" not in person.page.text_content("#ending")
+    assert seats_at(ada, "Ada", name) == [name, "Ada"]
+    assert seats_at(bob, "Ada", name) == ["Ada", name]
+    bob.shot("named")
+
+
+@pytest.mark.parametrize(
+    ("env", "move", "black"),
+    [
+        ("games/Chess-v0", "e2e4", "e7"),
+        ("games/Breakthrough-v0", "a2-a3", "a7"),
+    ],
+)
+def test_a_board_with_sides_is_turned_to_whoever_plays(
+    people: Any, env: str, move: str, black: str
+) -> None:
+    ada, bob = people(), people()
+    open_match(ada, env, "open")
+    bob.open(ada.link("invite"))
+    bob.page.click("#join")
+    ada.wait("Your turn")
+    assert seats_at(ada, "1", "8") == ["8", "1"]
+    assert seats_at(bob, "1", "8") == ["1", "8"]
+    ada.type(move)
+    bob.wait("Your turn")
+    bob.click(black)  # its own piece, on the lower half of its own board
+    box, whole = (bob.page.locator(one).first.bounding_box() for one in (".chosen", "#board"))
+    assert box["y"] > whole["y"] + whole["height"] / 2
+
+
+def test_friends_who_come_at_once_get_seats_of_their_own(people: Any) -> None:
+    ada, bob, eve = people(), people(), people()
+    ada.open()
+    choose(ada, "games/LiarsDice-v0")
+    ada.page.fill("#many", "3")
+    ada.page.press("#many", "Tab")
+    for seat in (2, 3):
+        ada.page.select_option(f'select[aria-label="Seat {seat}"]', "open")
+    ada.page.click("#open")
+    ada.page.locator("#invite-link").wait_for()
+    for friend, name in ((bob, "Bob"), (eve, "Eve")):
+        friend.open(ada.link("invite"))
+        friend.page.fill("#name", name)
+        assert friend.page.text_content("#invited") == "You are invited to play Liars Dice"
+    bob.page.click("#join")
+    bob.wait("Waiting for players")
+    eve.page.locator("#invited", has_text="Bob invites you").wait_for()
+    assert eve.page.input_value("#name") == "Eve"  # what was typed stays when others sit down
+    eve.page.click("#join")
+    ada.wait("Your turn")
+    seats = ada.page.locator("#people .who").all_text_contents()
+    assert ["Bob" in seats[1], "Eve" in seats[2]] == [True, True]
+
+
+def test_a_link_is_handed_to_the_sheet_of_a_browser_that_has_one(people: Any) -> None:
+    ada = people()
+    ada.page.add_init_script("navigator.share = async data => { window.handed = data; }")
+    open_match(ada, "games/ConnectFour-v0", "open")
+    ada.page.click("#invite-share")
+    handed = ada.page.evaluate("window.handed")
+    assert handed == {"title": "Play Connect Four", "url": ada.link("invite")}
 
 
 def token_of(person: Person) -> set[str]:
@@ -316,6 +526,12 @@ def test_axe_finds_nothing_to_complain_of(people: Any, theme: str) -> None:
     ada.open()
     ada.page.locator("#open").wait_for()
     found = axe.Axe().run(ada.page).response["violations"]
+    open_match(ada, "games/ConnectFour-v0", "open")
+    bob = people(color_scheme=theme, bypass_csp=True)
+    bob.open(ada.link("invite"))
+    bob.page.locator(".invitation svg").wait_for()
+    for person in (ada, bob):
+        found += axe.Axe().run(person.page).response["violations"]
     open_match(ada, "games/TicTacToe-v0", "first")
     for cell in ("5", "3", "7"):
         ada.wait("Your turn")

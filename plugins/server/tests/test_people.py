@@ -5,7 +5,9 @@ import logging
 
 import httpx
 import msgspec
+import pytest
 from palestra import EpisodeRecord
+from palestra.kernel.registry import registry
 from palestra_server import table
 from palestra_server.page import ASSETS
 from serving import serving
@@ -69,6 +71,7 @@ def test_a_spectator_sees_and_does_nothing_more(server):
     assert refused.status_code == 403
     with Socket(url, token=opened["watch"], **watch) as eve:
         assert [one["name"] for one in eve.view["table"]["seats"]] == ["Ada", "first"]
+        assert eve.view["table"]["summary"] == registry().environments["games/TicTacToe-v0"].summary
         assert "legal_texts" not in eve.view
         for act in ({"do": "move", "move": {"text": "5"}}, {"do": "resign"}):
             assert "a spectator has no seat" in eve.ask(**act)["error"]
@@ -150,6 +153,35 @@ def test_where_opening_takes_a_token_the_next_match_does_too(tmp_path):
         for body, status in (({}, 403), ({"token": "no"}, 403), ({"token": "secret"}, 201)):
             answer = httpx.post(f"{url}/seat/again", json=body, headers=bearer(token))
             assert answer.status_code == status
+
+
+LONG, SHORT = "Anna Amalia of Saxe-Weimar-Eisenach", "Anna Amalia of Saxe-Wei…"
+CALLED = [  # what people call themselves, and what pages call them
+    (["Ada", "Bob", ""], ["Ada", "Bob", ""]),
+    (["Ada", "ada", "Eve"], ["Ada 0", "ada 1", "Eve"]),
+    (["Ada", "Ada", "ada 1"], ["Ada 0", "", ""]),
+    (["player_1", "Player_0 plays 5.", " "], ["", "", ""]),
+    ([LONG, f"{LONG}!", "random"], [f"{SHORT} 0", f"{SHORT} 1", "random 2"]),
+    (["<b>\n", "2", "\u202eEve"], [r"\u{3c}b>\n", "2", r"\u{202e}Eve"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "called"), CALLED)
+def test_everybody_calls_people_by_the_same_names_that_cannot_be_mistaken(server, names, called):
+    url, _ = server
+    opened = open_match(url, "games/Holdem-v0", seats=["open", "open", "open", "random"])
+    tokens = [join(url, opened, seat, name)["token"] for seat, name in enumerate(names)]
+    agent = "random 3" if "random" in names else "random"
+    for sit in (
+        *({"do": "sit", "token": token} for token in tokens),
+        {"do": "watch", "match": opened["match"], "token": opened["watch"]},
+    ):
+        with Socket(url, **sit) as viewer:
+            seats = viewer.view["table"]["seats"]
+            assert [seat.get("called", "") for seat in seats] == [*called, agent]
+            words = [mark[3] for mark in viewer.view["picture"]["table"] if mark[0] == "w"]
+            for player, name in enumerate(called):
+                assert (f"player_{player}" in words) == (not name)
 
 
 def test_whose_turn_it_is_stays_secret_where_it_could_betray_a_role(server):

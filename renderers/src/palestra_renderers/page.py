@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from palestra import Episode, Scene, Turn, renderer
@@ -11,6 +13,9 @@ from palestra_renderers.changes import follow
 from palestra_renderers.public import public_scene
 from palestra_renderers.svg import MarkTable, theme_css
 from palestra_renderers.typed_moves import read_move
+from palestra_renderers.viewpoint import nearest, with_names
+
+NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 @renderer("marks", families=("*",))
@@ -23,14 +28,23 @@ class MarksRenderer:
     its name, and needs to know nothing else of this package.
     """
 
-    def draw(self, episode: Episode, viewer: int | None) -> dict[str, Any]:
-        """The picture of one seat's view; None: of everything."""
-        return marks_of(follow(episode, viewer))
+    def draw(
+        self, episode: Episode, viewer: int | None, names: Mapping[str, str] = NOBODY
+    ) -> dict[str, Any]:
+        """The picture of one seat's view, with its own place nearest; None: of everything.
 
-    def draw_public(self, episode: Episode) -> dict[str, Any]:
-        """The picture of what every seat may see."""
+        names: what people are called, by the names of their players.
+        """
+        scene = follow(episode, viewer)
+        if viewer is not None:
+            scene = nearest(scene, episode.players[viewer])
+        return marks_of(with_names(scene, names))
+
+    def draw_public(self, episode: Episode, names: Mapping[str, str] = NOBODY) -> dict[str, Any]:
+        """The picture of what every seat may see; `names` as in `draw`."""
         known = episode.game.perfect_information
-        return marks_of(follow(episode, None) if known else public_scene(episode))
+        scene = follow(episode, None) if known else public_scene(episode)
+        return marks_of(with_names(scene, names))
 
     def read_move(self, turn: Turn, typed: str) -> str:
         """The legal move that a typed text means; raises `InvalidAction` and says why."""

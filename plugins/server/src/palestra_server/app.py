@@ -25,6 +25,7 @@ from palestra_server.metrics import Counts, as_text
 from palestra_server.openapi import openapi
 from palestra_server.page import page_routes, record_response
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
+from palestra_server.pictures import Pictures
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.seats import SeatKey
@@ -76,11 +77,12 @@ def create_app(
             for dialect in dialects:
                 await open_dialects.enter_async_context(dialect.running())
             yield
+        await pictures.close()
         await server.stop()
 
-    matches = Matches(server, token)
+    matches, pictures = Matches(server, token), Pictures()
     routes = [
-        *page_routes(server.allowed),
+        *page_routes(server.allowed, pictures),
         Route("/matches", matches.handle, methods=["GET", "POST"]),
         Route("/matches/{match}/join", answer_errors(server, _join), methods=["POST"]),
         Route("/matches/{match}/record", answer_errors(server, _watched_record), methods=["GET"]),

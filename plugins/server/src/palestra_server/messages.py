@@ -225,7 +225,8 @@ class Departure(msgspec.Struct, omit_defaults=True):
 class TableSeat(msgspec.Struct, omit_defaults=True):
     """A seat as others see it.
 
-    name: what the person called themselves, or the agent without its options. open: whether it is
+    name: what the person called themselves, or the agent without its options. called: what pages
+    write for the player in texts and pictures; empty where they write `player`. open: whether it is
     played from outside. acting, seconds_left (for its answer) and returns: None where the viewer
     may not know them, or there is no limit. away: why the one who sat there has left, if a
     substitute plays.
@@ -233,6 +234,7 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
 
     player: str
     name: str = ""
+    called: str = ""
     open: bool = False
     free: bool = False
     acting: bool | None = None
@@ -244,10 +246,11 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
 
 
 class Table(msgspec.Struct, omit_defaults=True):
-    """The environment of a match, and its seats."""
+    """The environment of a match, in a sentence too, and its seats."""
 
     env: str
     seats: list[TableSeat]
+    summary: str = ""
 
 
 class SeatView(msgspec.Struct, omit_defaults=True, gc=False):

@@ -13,23 +13,48 @@ from typing import Any
 import msgspec
 from palestra import EpisodeRecord
 from palestra.kernel.registry import registry, renderer
+from palestra.kernel.specs import EnvSpec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from palestra_server.allowed import Allowed
+from palestra_server.pictures import NONE, Pictures
 from palestra_server.table import drawing
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-ASSETS = ("page.css", "page.js", "dom.js", "lobby.js", "seat.js", "moves.js", "icon.svg")
-CHOSEN = ("id", "summary", "players")  # of an environment, for who chooses one
+ASSETS = (
+    "page.css",
+    "page.js",
+    "dom.js",
+    "gallery.js",
+    "lobby.js",
+    "invitation.js",
+    "names.js",
+    "seat.js",
+    "moves.js",
+    "icon.svg",
+)
+CHOSEN = ("id", "summary", "players", "family", "tags")  # of an environment, for who chooses one
+GROUPS = {  # what people call the namespaces of ours; another is called as it is written
+    "games": "Games",
+    "grid": "Grid worlds",
+    "markets": "Markets",
+    "tasks": "Tasks",
+    "text": "Worlds in words",
+    "web": "Web and tools",
+}
 COUNTED = ("num_players",)  # options that follow from the seats
 BLANK = "// no renderer is installed: pictures are shown in words\n"
 
 
-def page_routes(allowed: Allowed) -> list[BaseRoute]:
+def page_routes(allowed: Allowed, pictures: Pictures) -> list[BaseRoute]:
     """The page and what it loads; every file is named here, none by a client."""
-    return [*asset_routes("index.html", ASSETS), Route("/page/choices.json", _choices(allowed))]
+    return [
+        *asset_routes("index.html", ASSETS),
+        Route("/page/choices.json", _choices(allowed)),
+        Route("/page/pictures/{env:path}", _picture(allowed, pictures)),
+    ]
 
 
 def asset_routes(page: str, assets: Sequence[str]) -> list[BaseRoute]:
@@ -67,13 +92,27 @@ def _choices(allowed: Allowed) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
+def _picture(allowed: Allowed, pictures: Pictures) -> Callable[[Request], Awaitable[Response]]:
+    """The picture of an environment that clients are shown, for the script of mode "marks"."""
+
+    async def answer(request: Request) -> Response:
+        spec = registry().environments.get(request.path_params["env"])
+        if spec is None or not allowed.lists(spec):
+            return Response(NONE, 404, media_type="application/json")
+        return Response(await pictures.of(spec.id), media_type="application/json")
+
+    return answer
+
+
 def choices(allowed: Allowed) -> dict[str, Any]:
     """The environments and agents that are offered on the page."""
     known = registry()
     environments = [
         {name: getattr(spec, name) for name in CHOSEN}
         | {
-            "splits": sorted(spec.splits),
+            "group": GROUPS.get(spec.namespace, spec.namespace),
+            "seats": usual_seats(spec),
+            "splits": {split: usual_seats(spec, split) for split in sorted(spec.splits)},
             "options": [asdict(o) for o in spec.options if o.name not in COUNTED],
         }
         for _, spec in sorted(known.environments.items())
@@ -86,6 +125,13 @@ def choices(allowed: Allowed) -> dict[str, Any]:
             {"name": name, "kind": spec.kind, "summary": spec.summary, "plays": spec.plays}
         )
     return {"environments": environments, "agents": agents}
+
+
+def usual_seats(spec: EnvSpec, split: str = "") -> int:
+    """How many seats an environment has where nobody says, without importing it."""
+    usual = {option.name: option.default for option in spec.options} | dict(spec.kwargs)
+    seats = str((usual | dict(spec.splits.get(split, {}))).get("num_players", ""))
+    return int(seats) if seats.isdecimal() else spec.players[0]
 
 
 async def record_response(record: EpisodeRecord, form: str) -> Response:

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
-from palestra.kernel.registry import open_game
+from palestra.kernel.registry import open_game, registry
 
 from palestra_server.leaving import policy_for, usual_substitute
 from palestra_server.messages import OPEN, PERSON, Create, MatchPlan, OnLeave
@@ -32,6 +32,8 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
     options = dict(wanted.options)
     if wanted.split:
         options["split"] = wanted.split
+    if len(wanted.seats or ()) == 1 and _may_be_alone(wanted):
+        options.setdefault("num_players", 1)
     game = open_game(wanted.env, options, len(wanted.seats or ()) or 1)[1]
     seats = [
         OPEN if seat.partition(":")[0] == PERSON else seat
@@ -54,6 +56,13 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
         on_leave=on_leave,
         substitute=substitute if on_leave == "substitute" else "",
     )
+
+
+def _may_be_alone(wanted: Create) -> bool:
+    """Whether the environment has one seat or more, as the wanted seats say, and no split does."""
+    spec = registry().environment(wanted.env)
+    fixed = {**spec.kwargs, **spec.splits.get(wanted.split or "", {})}
+    return spec.players[0] == 1 < spec.players[1] and "num_players" not in fixed
 
 
 def _line_up(wanted: Create, count: int) -> tuple[str, ...]:

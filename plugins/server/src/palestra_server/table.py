@@ -15,6 +15,7 @@ from palestra.kernel.errors import PalestraError, cause
 from palestra.kernel.registry import renderer
 from palestra.kernel.specs import EnvSpec
 
+from palestra_server.calling import callings
 from palestra_server.match import Match, seen_event
 from palestra_server.messages import SeatView, Table, TableSeat
 
@@ -38,8 +39,8 @@ def picture(match: Match, seat: int) -> Any:
         return None
     try:
         if seat == WATCHER:
-            return artist.draw_public(match.episode)
-        return artist.draw(match.episode, seat)
+            return artist.draw_public(match.episode, callings(match))
+        return artist.draw(match.episode, seat, callings(match))
     except (Exception, SystemExit) as error:  # a match goes on without its picture
         log.exception("match=%s has no picture: %s", match.name, cause(error))
         return None
@@ -78,8 +79,12 @@ def watching_view(match: Match, since: int, show: tuple[str, ...]) -> SeatView:
 
 def table(match: Match, viewer: int) -> Table:
     """The environment and who sits where, as far as the viewer may know."""
-    seats = range(match.game.num_players)
-    return Table(env=match.plan.env, seats=[_seat(match, seat, viewer) for seat in seats])
+    seats = [_seat(match, seat, viewer) for seat in range(match.game.num_players)]
+    called = callings(match)
+    for seat in seats:
+        seat.called = called.get(seat.player, "")
+    summary = "" if match.spec is None else match.spec.summary
+    return Table(env=match.plan.env, seats=seats, summary=summary)
 
 
 def _seat(match: Match, seat: int, viewer: int) -> TableSeat:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Channel, Meta, Scene, Shape, Vocabulary, environment
 from palestra.rules import mover, pass_turn, turn_to, win
+from palestra.scene import turned
 
 from palestra_games.board.marks import (
     LETTERS,
@@ -181,7 +182,8 @@ class Breakthrough(ArrayGame[BreakthroughState]):
 
     def scene(self, state: BreakthroughState, seat: int | None = None) -> Scene:
         labels = number_labels(self.rows)[::-1]
-        return Scene(grid=disc_grid(state.board[::-1].tolist(), labels, style="checkered"))
+        grid = disc_grid(state.board[::-1].tolist(), labels, style="checkered")
+        return Scene(grid=turned(grid) if seat == 1 else grid)
 
 
 def seen_from(config: Breakthrough, seat: int, row: int) -> int:

@@ -1,4 +1,5 @@
 // The lobby: seats of this browser, matches of this server, and opening one.
+import {gallery, shortName} from "./gallery.js";
 import {$, address, ask, keepServerToken, keepSeat, keepSetting, make, seats, serverToken, setting} from "./dom.js";
 
 const ME = "you", OPEN = "open", OTHER = "other…";
@@ -9,16 +10,16 @@ export function openLobby() {
   const mine = make("section", {class: "card", hidden: true}), here = make("section", {class: "card"});
   const form = make("form", {class: "card opening", autocomplete: "off"}, make("p", {class: "soft"}, "Loading…"));
   $("main").className = "lobby";
-  $("main").append(form, make("div", {}, [mine, here]));
+  const choosing = make("div"), side = make("div", {}, [form, mine, here]);
+  $("main").append(choosing, side);
   showMine(mine);
-  ask("/page/choices.json").then(choices => showForm(form, choices), error => form.replaceChildren(problem(error)));
+  ask("/page/choices.json").then(choices => showForm(choosing, form, choices), error => form.replaceChildren(problem(error)));
   const listing = () => ask("/matches").then(({matches}) => showHere(here, matches), error => here.replaceChildren(problem(error)));
   listing();
   const timer = setInterval(listing, 3000);
   return () => clearInterval(timer);
 }
 const problem = error => make("p", {class: "problem", role: "alert"}, error.message);
-const shortName = env => env.replace(/^[^/]*\//, "").replace(/-v\d+$/, "").replace(/([a-z])([A-Z])/g, "$1 $2");
 
 function showMine(section) {
   const mine = seats().slice(0, 6);
@@ -40,9 +41,11 @@ function showHere(section, matches) {
 function plays(agent, env) {
   return agent.plays.some(name => name === "*" || name === env || name === `${env.split("/")[0]}/*`);
 }
-function showForm(form, {environments, agents}) {
-  const byId = new Map(environments.map(one => [one.id, one])), groups = Map.groupBy ? Map.groupBy(environments, one => one.id.split("/")[0]) : grouped(environments);
-  const game = make("select", {name: "env", id: "env"}, [...groups].map(([name, inside]) => make("optgroup", {label: name}, inside.map(one => make("option", {value: one.id}, shortName(one.id))))));
+function showForm(choosing, form, {environments, agents}) {
+  if (!environments.length) { form.replaceChildren(make("p", {}, "This server offers nothing to play.")); return; }
+  const byId = new Map(environments.map(one => [one.id, one]));
+  let chosen = byId.has(setting("env")) ? setting("env") : environments[0].id;
+  const title = make("h2", {id: "chosen"});
   const about = make("p", {class: "soft about"}), many = make("input", {type: "number", id: "many", name: "many"});
   const counting = make("label", {}, ["Seats ", many]), split = make("select", {name: "split", id: "split"});
   const splitting = make("label", {}, ["Variant ", split]), table = make("div", {class: "seating"});
@@ -50,44 +53,55 @@ function showForm(form, {environments, agents}) {
   const seconds = make("input", {type: "number", id: "seconds", name: "seconds", min: 1, step: "any", placeholder: "none"});
   const listed = make("input", {type: "checkbox", id: "listed", name: "listed"});
   const token = make("input", {type: "password", id: "token", name: "token", value: serverToken()}), asked = make("label", {hidden: !serverToken()}, ["The server's token ", token]);
-  const said = make("div"), options = make("details", {class: "options"});
+  const opening = make("button", {class: "strong", id: "open"}, "Open"), said = make("div"), options = make("details", {class: "options"});
   const seat = () => {
-    const env = byId.get(game.value), count = Math.max(1, Math.min(Number(many.value) || 1, 300));
+    const env = byId.get(chosen), count = Math.max(1, Math.min(Number(many.value) || 1, 300));
     const before = [...table.querySelectorAll("select")].map(one => one.value);
     const fitting = agents.filter(agent => plays(agent, env.id));
     const rows = Array.from({length: count}, (_, at) => seatRow(at, fitting, before[at] || (at === 0 ? ME : fitting.some(one => one.name === "random") ? "random" : OPEN)));
     table.replaceChildren(...rows);
   };
   const choose = () => {
-    const env = byId.get(game.value), [fewest, most] = env.players;
+    const env = byId.get(chosen), [fewest, most] = env.players;
+    title.textContent = `Open ${shortName(env.id)}`;
     about.textContent = env.summary;
-    Object.assign(many, {min: fewest, max: most, value: fewest});
+    Object.assign(many, {min: fewest, max: most, value: env.seats});
     counting.hidden = fewest === most;
-    split.replaceChildren(make("option", {value: ""}, "usual"), ...env.splits.map(one => make("option", {value: one}, one)));
-    splitting.hidden = !env.splits.length;
+    const splits = Object.keys(env.splits);
+    split.replaceChildren(make("option", {value: ""}, "usual"), ...splits.map(one => make("option", {value: one}, one)));
+    splitting.hidden = !splits.length;
     options.hidden = !env.options.length;
     options.open = false;
     options.replaceChildren(make("summary", {}, "Options"), ...env.options.map(optionField));
     seat();
   };
-  const wanted = setting("env");
-  if (byId.has(wanted)) game.value = wanted;
-  game.addEventListener("change", choose);
   many.addEventListener("change", seat);
+  split.addEventListener("change", () => {
+    const env = byId.get(chosen);
+    many.value = env.splits[split.value] ?? env.seats;
+    seat();
+  });
   form.replaceChildren(
-    make("h2", {}, "Open a match"), make("label", {class: "wide"}, ["Game ", game]), about,
+    title, about,
     make("div", {class: "fields"}, [counting, splitting]), options, table,
     make("div", {class: "fields"}, [make("label", {}, ["Your name ", name]), make("label", {}, ["Seconds for a move ", seconds])]),
     make("label", {class: "check"}, [listed, " Show it in the lobby, so that anybody here can take an open seat"]), asked, said,
-    make("button", {class: "strong", id: "open"}, "Open"));
+    opening);
   choose();
+  choosing.replaceChildren(gallery(environments, chosen, (env, done) => {
+    chosen = env;
+    choose();
+    if (!done) return;
+    form.scrollIntoView({block: "nearest"});
+    opening.focus({preventScroll: true});
+  }));
   form.addEventListener("submit", async event => {
     event.preventDefault();
     keepSetting("name", name.value);
-    keepSetting("env", game.value);
+    keepSetting("env", chosen);
     if (token.value) keepServerToken(token.value);
     try {
-      await openOne({env: game.value, split: split.value || null, options: chosenOptions(options), seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
+      await openOne({env: chosen, split: split.value || null, options: chosenOptions(options), seats: lineUp(table), name: name.value, public: listed.checked, move_seconds: Number(seconds.value) || null});
     } catch (error) {
       const barred = error.status === 401 || error.status === 403;
       if (barred) asked.hidden = false;
@@ -107,11 +121,6 @@ const WORDS = {True: true, False: false, None: null};
 function optionValue(text) {
   if (text in WORDS) return WORDS[text];
   try { return JSON.parse(text.replace(/^\((.*?),?\)$/, "[$1]").replace(/'/g, '"')); } catch { return text; }
-}
-function grouped(environments) {
-  const groups = new Map();
-  for (const one of environments) groups.set(one.id.split("/")[0], [...(groups.get(one.id.split("/")[0]) || []), one]);
-  return groups;
 }
 function seatRow(at, agents, value) {
   const choices = [[ME, "you"], [OPEN, "a person, by link"], ...agents.map(one => [one.name, one.name]), [OTHER, OTHER]];

@@ -11,6 +11,7 @@ function follow() {
   $("main").replaceChildren();
   $("tools").replaceChildren();
   $("title").textContent = "";
+  scrollTo(0, 0);
   close = asked.match ? openMatch(asked) : openLobby();
 }
 

@@ -1,7 +1,9 @@
 // One match: a seat at its table, or a spectator's chair.
-import {$, address, ask, brief, button, keepSeat, keepSetting, link, make, seatOf, serverToken, setting, shape} from "./dom.js";
+import {$, address, ask, brief, button, keepSeat, keepSetting, make, seatOf, serverToken, setting, shape} from "./dom.js";
+import {shortName} from "./gallery.js";
+import {Invitation, sharedLink} from "./invitation.js";
+import {callings, named, namedNodes} from "./names.js";
 import {call, click, families, fewActions, keysOf, movesAt, movesWith, targets} from "./moves.js";
-import {takeSeat} from "./lobby.js";
 
 const secondsUntil = time => Math.max(0, Math.ceil((time - performance.now()) / 1000));
 const minutes = seconds => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
@@ -22,7 +24,7 @@ export function openMatch(asked) {
 
 class MatchPage {
   constructor(asked, kept) {
-    Object.assign(this, {asked, kept, view: null, cursor: 0, life: 0, legal: [], keys: {}, chosen: [], pending: null, sending: false, closed: false, wait: 500, deadline: null, fields: new Map(), shown: ""});
+    Object.assign(this, {asked, kept, view: null, cursor: 0, life: 0, legal: [], keys: {}, chosen: [], pending: null, sending: false, closed: false, wait: 500, deadline: null, fields: new Map(), shown: "", events: [], called: new Map()});
   }
   get seated() { return this.kept !== null; }
 
@@ -58,7 +60,7 @@ class MatchPage {
     if (told.error !== undefined && told.status === undefined) { this.refuse(told.error); return; }
     const view = {turn: 0, cursor: 0, number: 0, your_turn: false, events: [], position: "", legal: "", legal_texts: [], forms: null, life: 0, error: "", returns: 0, result: "", ...told};
     if (view.rules) this.rules = view.rules;
-    if (view.life !== this.life) { this.life = view.life; this.log.replaceChildren(); }
+    if (view.life !== this.life) { this.life = view.life; this.events = []; this.log.replaceChildren(); }
     const turn = view.your_turn && (view.number !== this.view?.number || !this.view.your_turn);
     this.view = view;
     this.cursor = view.cursor;
@@ -68,9 +70,19 @@ class MatchPage {
     this.deadline = view.seconds_left === undefined ? null : performance.now() + 1000 * view.seconds_left;
     if (turn || !view.your_turn) { this.chosen = []; this.pending = null; this.note(view.error); }
     if (turn) { this.typed.value = ""; this.fields.clear(); }
+    this.call(callings(view.table));
     this.tell(view.events);
     this.show();
   }
+  /** Call people by these names from now on, in what was told before too. */
+  call(called) {
+    if (JSON.stringify([...called]) === JSON.stringify([...this.called])) return;
+    this.called = called;
+    this.offered = "";
+    this.log.replaceChildren();
+    this.tell(this.events.splice(0));
+  }
+  named(text) { return named(text, this.called); }
   refuse(reason) {
     this.sending = false;
     this.pending = null;
@@ -145,7 +157,9 @@ class MatchPage {
     this.words = make("pre", {});
     this.inWords = make("details", {class: "words"}, [make("summary", {}, "The position in words"), this.words]);
     this.table = make("ul", {class: "people", id: "people"});
-    this.invites = make("div", {class: "invites", id: "invites"});
+    this.invites = make("section", {class: "card", id: "invites", "aria-label": "Invitation", hidden: true});
+    this.invitation = new Invitation(this.asked);
+    this.watchers = make("div", {class: "invites", id: "watchers"});
     this.said = make("p", {class: "note", role: "alert", id: "note"});
     this.typed = make("input", {id: "typed", "aria-label": "Type a move", placeholder: "or type a move", autocomplete: "off", oninput: () => this.showMoves()});
     this.offer = make("div", {class: "offer"});
@@ -157,8 +171,8 @@ class MatchPage {
     this.dialog = make("dialog", {class: "rules"});
     $("main").className = "table";
     $("main").append(
-      make("section", {class: "boardside", "aria-label": "Board"}, [this.lost, make("div", {class: "board", hidden: true}, this.picture), this.inWords]),
-      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.invites]), this.move]),
+      make("section", {class: "boardside", "aria-label": "Board"}, [this.lost, this.invites, make("div", {class: "board", hidden: true}, this.picture), this.inWords]),
+      make("div", {class: "side"}, [this.end, make("section", {class: "card", "aria-label": "Table"}, [this.table, this.watchers]), this.move]),
       make("section", {class: "card told"}, [make("h2", {}, this.seated ? "What you were told" : "What everybody knows"), this.log]),
       this.dialog);
     $("tools").replaceChildren(this.status, this.clock, this.seated ? button("Rules", () => this.showRules(), {id: "rules", class: "plain"}) : "");
@@ -175,7 +189,8 @@ class MatchPage {
   }
   tell(events) {
     if (!events.length) return;
-    this.log.append(...events.map(event => make("p", {}, event.text)));
+    this.events = [...this.events, ...events].slice(-LINES);
+    this.log.append(...events.map(event => make("p", {}, namedNodes(event.text, this.called))));
     while (this.log.childElementCount > LINES) this.log.firstChild.remove();
     this.log.scrollTop = this.log.scrollHeight;
   }
@@ -183,13 +198,13 @@ class MatchPage {
     const {view} = this;
     if (!view) return;
     const env = view.table.env;
-    $("title").textContent = env.replace(/^[^/]*\//, "").replace(/-v\d+$/, "").replace(/([a-z])([A-Z])/g, "$1 $2");
+    $("title").textContent = shortName(env);
     const status = this.statusText(view);
     this.status.textContent = status;
     this.status.className = view.your_turn ? "status due" : "status";
     if (status !== this.shown) { $("spoken").textContent = status; this.shown = status; }
     document.title = `${view.your_turn ? "● " : ""}${status} – ${$("title").textContent}`;
-    this.words.textContent = view.position;
+    this.words.textContent = this.named(view.position);
     this.inWords.hidden = !view.position;
     this.showPicture(view);
     this.showTable(view);
@@ -214,7 +229,7 @@ class MatchPage {
     this.picture.replaceChildren();
     const pane = {picture: this.picture, episode: {marks: picture.table, sprites: picture.sprites}, drawn: [], marks: []};
     drawMarks(pane, picture.marks, picture.height);
-    this.picture.setAttribute("aria-label", view.position || "The board");
+    this.picture.setAttribute("aria-label", this.named(view.position) || "The board");
     if (view.your_turn) this.showPlaces(picture.places || []);
   }
   showPlaces(places) {
@@ -240,38 +255,28 @@ class MatchPage {
   }
   showTable(view) {
     this.table.replaceChildren(...view.table.seats.map((one, seat) => {
-      const me = seat === view.seat, name = one.free ? "free" : `${one.name === String(seat) ? "a guest" : one.name}${one.away ? ", has left" : ""}`;
+      const me = seat === view.seat, sits = one.free ? "free" : one.called ? one.player : one.name === String(seat) ? "a guest" : one.name;
+      const notes = [sits, one.away && "has left", me && "you"].filter(Boolean).join(", ");
       const result = view.status === "over" && one.result ? `${one.result}${one.score === undefined ? "" : ` ${brief(one.score)}`}` : one.returns === undefined ? "" : brief(one.returns);
       return make("li", {class: `${one.acting ? "acting" : ""}${me ? " me" : ""}`}, [
         shape("svg", {class: "dot", viewBox: "0 0 12 12", "aria-hidden": "true"}, shape("circle", {cx: 6, cy: 6, r: 5, fill: `var(--c-seat${seat % 8}, currentColor)`})),
-        make("span", {class: "who"}, [make("b", {}, one.player), make("bdi", {class: "soft"}, me ? ` ${name} (you)` : ` ${name}`)]), make("span", {class: "clock left", "data-until": one.seconds_left === undefined || me ? "" : performance.now() + 1000 * one.seconds_left}), make("output", {}, result)]);
+        make("span", {class: "who"}, [make("b", {}, make("bdi", {}, one.called || one.player)), " ", make("bdi", {class: "soft"}, notes)]), make("span", {class: "clock left", "data-until": one.seconds_left === undefined || me ? "" : performance.now() + 1000 * one.seconds_left}), make("output", {}, result)]);
     }));
     this.tick();
     this.showInvites(view);
   }
   showInvites(view) {
-    const free = view.table.seats.flatMap((one, seat) => one.free ? [seat] : []);
-    const known = this.kept || this.asked, match = view.match, parts = [];
-    if (free.length && !this.seated && (this.asked.invite || !this.asked.watch)) parts.push(this.joining(view, free));
-    if (free.length && known.invite) parts.push(shared("Send this link to who shall play", link({match, invite: known.invite}), "invite"));
-    if (known.watch && view.status !== "over") parts.push(shared("Send this link to who shall watch", link({match, watch: known.watch}), "watch"));
-    const key = JSON.stringify([free, this.seated, view.status === "over"]);
+    const free = view.table.seats.some(one => one.free), known = this.kept || this.asked, {match} = view, title = `Play ${shortName(view.table.env)}`;
+    const joins = free && !this.seated && (this.asked.invite || !this.asked.watch);
+    const sends = free && known.invite && (this.seated || this.asked.watch);  // who was asked by a link need not send it
+    const watches = known.watch && view.status !== "over";
+    if (joins) this.invitation.show(view);
+    const key = JSON.stringify([joins, sends, watches]);
     if (key === this.invited) return;  // what is typed there stays
     this.invited = key;
-    this.invites.replaceChildren(...parts);
-  }
-  joining(view, free) {
-    const name = make("input", {id: "name", maxlength: 60, value: setting("name") || "", placeholder: "your name", "aria-label": "Your name"});
-    const seat = make("select", {id: "seat", "aria-label": "Seat"}, free.map(one => make("option", {value: one}, view.table.seats[one].player)));
-    const said = make("p", {class: "problem", role: "alert"});
-    const join = async event => {
-      event.preventDefault();
-      keepSetting("name", name.value);
-      try {
-        await takeSeat({match: view.match, seat: Number(seat.value), name: name.value, invite: this.asked.invite, watch: this.asked.watch, env: view.table.env});
-      } catch (error) { said.textContent = error.message; }
-    };
-    return make("form", {class: "joining", onsubmit: join}, [name, seat, make("button", {class: "strong", id: "join"}, "Take this seat"), said]);
+    this.invites.replaceChildren(...(joins ? [this.invitation.card] : []), ...(sends ? [sharedLink("Send this link to a friend, who takes a seat with it", {match, invite: known.invite}, "invite", title)] : []));
+    this.invites.hidden = !joins && !sends;
+    this.watchers.replaceChildren(...(watches ? [make("details", {}, [make("summary", {}, "Invite spectators"), sharedLink("Send this link to who shall watch", {match, watch: known.watch}, "watch", title)])] : []));
   }
 
   // What the person may do now
@@ -285,7 +290,7 @@ class MatchPage {
     const chosen = this.chosen.length ? movesAt(this.legal, this.chosen) : this.legal;
     const forms = view.forms && !this.chosen.length;
     const found = this.typed.value ? movesWith(chosen, this.typed.value) : chosen;
-    const keyed = Object.entries(this.keys).map(([key, move]) => make("span", {}, [make("kbd", {}, NAMES[key] || key), ` ${move}`]));
+    const keyed = Object.entries(this.keys).map(([key, move]) => make("span", {}, [make("kbd", {}, NAMES[key] || key), ` ${this.named(move)}`]));
     const parts = keyed.length ? [make("p", {class: "keys soft"}, keyed)] : [];
     if (forms) parts.push(...this.forms(view.forms));
     else if (found.length) parts.push(this.buttons(found));
@@ -297,11 +302,11 @@ class MatchPage {
   showSelected() {
     const text = this.pending ?? this.chosen.join(" → ");
     this.selected.hidden = !text;
-    this.selected.replaceChildren(...(text ? [make("b", {}, text), this.pending === null ? "" : button("Send", () => this.propose(this.pending, true), {class: "strong", id: "send"}), button("Undo", () => this.undo(), {id: "undo"})] : []));
+    this.selected.replaceChildren(...(text ? [make("b", {}, this.named(text)), this.pending === null ? "" : button("Send", () => this.propose(this.pending, true), {class: "strong", id: "send"}), button("Undo", () => this.undo(), {id: "undo"})] : []));
   }
   buttons(moves) {
     const {single, ranges} = families(moves);
-    const shown = single.slice(0, FEW).map(move => button(move, () => this.propose(move), {class: "choice", disabled: this.sending}));
+    const shown = single.slice(0, FEW).map(move => button(this.named(move), () => this.propose(move), {class: "choice", disabled: this.sending}));
     const more = single.length > FEW ? [make("span", {class: "soft"}, `and ${single.length - FEW} more: click on the board, or type`)] : [];
     return make("div", {}, [make("div", {class: "choices"}, [...shown, ...more]), ...ranges.map(range => this.range(range))]);
   }
@@ -315,8 +320,8 @@ class MatchPage {
     return forms.map((form, place) => {
       const few = fewActions(form), title = spoken(form.name);
       if (few && !form.fields.length) return make("div", {class: "choices"}, button(title, () => this.propose(few[0][1]), {class: "choice"}));
-      if (few) return make("div", {class: "option"}, [make("h3", {}, `${title}: ${spoken(form.fields[0].name)}`), make("div", {class: "choices"}, few.map(([text, action]) => button(text, () => this.propose(action), {class: "choice"})))]);
-      const inputs = form.fields.map(field => input(field, `${place} ${field.name}`, this.fields));
+      if (few) return make("div", {class: "option"}, [make("h3", {}, `${title}: ${spoken(form.fields[0].name)}`), make("div", {class: "choices"}, few.map(([text, action]) => button(this.named(text), () => this.propose(action), {class: "choice"})))]);
+      const inputs = form.fields.map(field => input(field, `${place} ${field.name}`, this.fields, this.called));
       const act = event => { event.preventDefault(); this.propose(call(form, inputs.map(one => one.value))); };
       const labels = form.fields.map((field, at) => make("label", {class: field.kind}, [field.name === "text" ? "" : make("span", {class: "soft"}, `${spoken(field.name)} `), inputs[at]]));
       return make("form", {class: "option", "data-action": form.name, onsubmit: act}, [make("div", {class: "fields"}, labels), make("button", {}, title)]);
@@ -334,7 +339,7 @@ class MatchPage {
     };
     this.end.hidden = false;
     this.end.replaceChildren(
-      make("p", {class: "verdict"}, says), view.ending ? make("p", {class: "soft"}, view.ending) : "",
+      make("p", {class: "verdict"}, says), view.ending ? make("p", {class: "soft"}, namedNodes(view.ending, this.called)) : "",
       make("div", {class: "fields"}, [
         this.seated ? button("Play again", event => this.again(event.target, said), {class: "strong", id: "again"}) : "",
         button("Save the record", () => save("jsonl"), {id: "record"}), button("Save a replay", () => save("html"), {id: "replay"}),
@@ -361,22 +366,14 @@ function outcomeText(view) {
   return view.score === undefined || view.result in VERDICTS ? verdict : `${verdict}: ${brief(view.score)}`;
 }
 const spoken = name => name.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2");
-function input(field, key, kept) {
+function input(field, key, kept, called = new Map()) {
   const remember = event => kept.set(key, event.target.value), common = {oninput: remember, onchange: remember, "data-field": field.name, "aria-label": spoken(field.name)};
   let made;
-  if (field.kind === "choice") made = make("select", common, field.values.map(([value, text]) => make("option", {value}, text)));
+  if (field.kind === "choice") made = make("select", common, field.values.map(([value, text]) => make("option", {value}, named(text, called))));
   else if (field.kind === "number") made = make("input", {...common, type: "number", min: field.low, max: field.high, step: 1, required: true, value: field.low});
   else made = make("textarea", {...common, rows: 2, maxlength: field.limit || false, required: true});
   if (kept.has(key)) made.value = kept.get(key);
   return made;
-}
-function shared(text, address, kind) {
-  const shown = make("input", {readonly: true, value: address, class: "link", id: `${kind}-link`, "aria-label": text});
-  const copy = button("Copy", async () => {
-    shown.select();
-    try { await navigator.clipboard.writeText(address); copy.textContent = "Copied"; } catch { /* it is selected, to be copied by hand */ }
-  });
-  return make("div", {class: "shared"}, [make("span", {class: "soft"}, text), make("div", {class: "fields"}, [shown, copy])]);
 }
 async function download(kept, asked, form, name) {
   const query = form === "html" ? "?form=html" : "";
