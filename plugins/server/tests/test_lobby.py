@@ -258,6 +258,7 @@ def test_a_friend_takes_a_seat_by_the_link_that_was_copied(people: Any) -> None:
     copied = ada.page.evaluate("navigator.clipboard.readText()")
     assert copied == ada.link("invite")
     assert ada.page.locator("#invite-share").count() == 0  # this browser has no such sheet
+    assert "works on this computer alone" in ada.page.text_content("#invites")
     bob.open(copied)
     bob.page.locator(".invitation svg rect").first.wait_for()
     assert bob.page.text_content("#invited") == r"Ada \u{3c}b> invites you to play Kuhn Poker"
@@ -273,6 +274,8 @@ def test_a_friend_takes_a_seat_by_the_link_that_was_copied(people: Any) -> None:
     ada.wait("Your turn")
     assert ada.page.locator("#invites").is_hidden()
     assert "Bob" in ada.page.text_content("#people")
+    bob.page.click(".home")
+    bob.page.locator(".rows li", has_text="Kuhn Poker as Bob").wait_for()
 
 
 def seats_at(person: Person, *texts: str) -> list[str]:

@@ -3,6 +3,7 @@ import {$, button, keepSetting, link, make, setting} from "./dom.js";
 import {shortName, showPicture} from "./gallery.js";
 import {takeSeat} from "./lobby.js";
 
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 /** A link with what sends it: copied, or handed to the browser's own sheet where it has one. */
 export function sharedLink(text, parts, kind, title) {
   const url = link(parts), shown = make("input", {readonly: true, value: url, class: "link", id: `${kind}-link`, "aria-label": text});
@@ -16,7 +17,8 @@ export function sharedLink(text, parts, kind, title) {
   const share = navigator.share ? button("Share…", async () => {
     try { await navigator.share({title, url}); } catch { /* nothing was sent */ }
   }, {id: `${kind}-share`}) : "";
-  return make("div", {class: "shared"}, [make("span", {}, text), make("div", {class: "fields"}, [shown, copy, share])]);
+  return make("div", {class: "shared"}, [make("span", {}, text), make("div", {class: "fields"}, [shown, copy, share]),
+    LOOPBACK.includes(location.hostname) ? make("small", {class: "soft"}, "It works on this computer alone: for others, start the server with --host and open this page by that address.") : ""]);
 }
 
 /** What a person is asked to: the game, its picture, who sits there, and a seat to take. */

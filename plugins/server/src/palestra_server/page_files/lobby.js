@@ -25,7 +25,7 @@ function showMine(section) {
   const mine = seats().slice(0, 6);
   section.hidden = !mine.length;
   section.replaceChildren(make("h2", {}, "Your seats"), make("ul", {class: "rows"}, mine.map(one => make("li", {}, [
-    make("span", {class: "what"}, [make("b", {}, shortName(one.env)), make("span", {class: "soft"}, ` as ${one.player}${one.over ? `, ${one.over}` : ""}`)]),
+    make("span", {class: "what"}, [make("b", {}, shortName(one.env)), make("span", {class: "soft"}, ` as ${one.name || one.player}${one.over ? `, ${one.over}` : ""}`)]),
     make("a", {class: "button", href: address({match: one.match, seat: one.seat})}, one.over ? "look" : "go on")]))));
 }
 function showHere(section, matches) {
@@ -145,7 +145,7 @@ export async function takeSeat({match, seat, name, invite, watch, env}) {
   sessionStorage.setItem(place, key);  // asked again after a lost answer, it is the same seat
   const taken = await ask(`/matches/${encodeURIComponent(match)}/join`, {body: {seat, name, invite: invite || "", key}});
   sessionStorage.removeItem(place);
-  keepSeat({...taken, env: env || setting("env") || "", invite, watch});
+  keepSeat({...taken, name, env: env || setting("env") || "", invite, watch});
   location.hash = address({match, seat: taken.seat});
 }
 

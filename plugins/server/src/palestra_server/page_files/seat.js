@@ -350,7 +350,7 @@ class MatchPage {
     pressed.disabled = true;
     try {
       const next = await ask("/seat/again", {body: {token: serverToken()}, token: this.kept.token});
-      keepSeat({...next, env: this.view.table.env});
+      keepSeat({...next, name: this.kept.name, env: this.view.table.env});
       location.hash = address({match: next.match, seat: next.seat});
     } catch (error) {
       said.textContent = error.message;
