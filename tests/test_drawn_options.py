@@ -33,9 +33,7 @@ STUDIES = {  # options that fix what the players of a study believe to be drawn
     "games/Werewolf-v0": ("shuffle",),
 }
 OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, under some options
-    "grid/Delivery-v0": "the city, on which the paths in sight depend",
     "grid/SignalForaging-v0": "where food lies on the smallest maps",
-    "grid/XLand-v0": "flags are laid on floor of their own colour, imagined ones anywhere",
     "markets/Population-v0": "how many of each group are out of work or ill",
     "markets/PositionAuction-v0": "nothing: scripts bid what a click is worth to them",
     "tasks/DeepSearch-v0": "names of pages that nobody read",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import networkx as nx
@@ -121,6 +122,18 @@ def test_robots_block_one_another_without_harm() -> None:
 # The city
 
 
+def streets_of(game: Delivery, state: Any) -> nx.Graph[tuple[int, int]]:
+    """The free cells of a city as a graph."""
+    streets = nx.grid_2d_graph(game.rows, game.columns)
+    streets.remove_nodes_from([game.place(cell) for cell in np.flatnonzero(state.walls)])
+    return streets
+
+
+def paths(game: Delivery, state: Any, seat: int) -> dict[tuple[int, int], int]:
+    """The steps from each cell to a robot's address, as the state has them."""
+    return {game.place(c): int(f) for c, f in enumerate(state.far[seat]) if f >= 0}
+
+
 @settings(max_examples=10)
 @given(seed=SEEDS, rows=st.integers(5, 14), columns=st.integers(5, 14), litter=st.floats(0, 1))
 def test_streets_are_connected_and_steps_are_networkxs(
@@ -128,13 +141,11 @@ def test_streets_are_connected_and_steps_are_networkxs(
 ) -> None:
     game = Delivery(rows=rows, columns=columns, litter=litter)
     state = game.initial_state(seed)
-    streets = nx.grid_2d_graph(rows, columns)
-    streets.remove_nodes_from([game.place(cell) for cell in np.flatnonzero(state.walls)])
+    streets = streets_of(game, state)
     assert nx.is_connected(streets)
     for seat in range(2):
         steps = nx.single_source_shortest_path_length(streets, game.place(state.goal[seat]))
-        far = {game.place(c): int(f) for c, f in enumerate(state.far[seat]) if f >= 0}
-        assert far == steps
+        assert paths(game, state, seat) == steps
         assert state.due[seat] == int(1.5 * steps[game.place(state.cell[seat])]) + 2
 
 
@@ -225,3 +236,35 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int) -> Non
 def test_options_that_cannot_be_are_refused_by_name(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         Delivery(**options)
+
+
+def test_the_city_out_of_sight_is_imagined_anew_and_the_way_from_here_is_as_long() -> None:
+    game = Delivery(rows=13, columns=13, litter=0.5)
+    for seed in range(6):
+        state = game.initial_state(seed)
+        seen = game.visible(state, 0)
+        worlds = [game.determinize(state, 0, Rng(n)) for n in range(12)]
+        for world in worlds:
+            walls = world.walls.reshape(13, 13)
+            assert (world.walls == state.walls)[seen].all()
+            assert (world.far[0] == state.far[0])[seen].all()
+            assert not world.walls[world.goal[0]]
+            for row, column in product((1, 5, 9), repeat=2):
+                assert len(set(walls[row : row + 2, column : column + 2].ravel().tolist())) == 1
+            for seat in range(game.num_players):
+                goal = game.place(world.goal[seat])
+                steps = nx.single_source_shortest_path_length(streets_of(game, world), goal)
+                assert paths(game, world, seat) == steps
+        assert (np.std([world.walls for world in worlds], axis=0) > 0).any()
+
+
+@pytest.mark.parametrize("density", [0.0, 0.8, 1.0])
+def test_a_crowded_city_is_imagined_with_room_for_everybody(density: float) -> None:
+    game = Delivery(rows=5, columns=5, num_players=8, pedestrians=40, sight=1, density=density)
+    for seed in range(10):
+        state = game.initial_state(seed)
+        for seat in range(8):
+            world = game.determinize(state, seat, Rng(seed))
+            assert not world.walls[world.walker].any()
+            assert not world.walls[world.cell].any()
+            assert len(set(world.cell.tolist())) == 8

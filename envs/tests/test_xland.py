@@ -213,6 +213,29 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, relati
         assert game.scene(other, seat).grid == game.scene(state, seat).grid
 
 
+def test_an_object_on_the_cell_of_another_is_held_in_some_imagined_worlds_alone() -> None:
+    game, state = world(players=[(0, 0), (3, 3)], objects=[(3, 3), (0, 6)])
+    play(game, state, "stay", "stay")
+    item_held = {int(game.determinize(state, 0, Rng(n)).held_by[0]) for n in range(40)}
+    assert item_held == {-1, 1}
+    play(game, state, "stay", "grab")
+    assert state.held_by[0] == 1
+    for n in range(40):
+        imagined = game.determinize(state, 0, Rng(n))
+        assert imagined.lies[0] == (state.cell[1] if imagined.held_by[0] < 0 else 0)
+        assert game.determinize(state, 1, Rng(n)).held_by[0] == 1
+
+
+def test_flags_are_imagined_on_their_own_floor_until_somebody_can_have_carried_them() -> None:
+    options = {"rows": 5, "columns": 6, "sight": 1, "game": "capture-the-flag"}
+    game = XLand(terrain="maze", num_objects=3, num_players=4, **options)
+    for seed in range(20):
+        state = game.initial_state(seed)
+        imagined = game.determinize(state, seed % 4, Rng(seed))
+        assert [int(imagined.floor[imagined.lies[item]]) for item in range(3)] == [0, 1, 0]
+        assert (imagined.held_by == -1).all()
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

@@ -65,6 +65,7 @@ from palestra_envs.grid.delivery.rules import (
     FLOOR,
     PROPERTY,
     SLOW,
+    block_of,
     build,
     close_order,
     drive,
@@ -80,6 +81,7 @@ ACTIONS = (*MOVES, *(f"fast {way}" for way in MOVES[NORTH:]))
 INJURY_COSTS = (380.0, 8487.0, 60464.0, 261200.0)
 INJURY_CHANCES = {SLOW: (0.1, 0.002, 0.0001, 0.0), FAST: (0.3, 0.02, 0.002, 0.0002)}
 CHARGING, RUNS_A_ROBOT = 0.73, 18250
+CITIES = 50  # that are laid out for what a robot imagines, until one fits
 WINDOW = 6  # where planes start in an observation
 MAX_PRICE = 1e9
 
@@ -394,30 +396,66 @@ class Delivery(Walkers[DeliveryState]):
         state.due[seat] = int(state.turn) + int(self.slack * steps) + 2
 
     def determinize(self, state: DeliveryState, seat: int, rng: Rng) -> DeliveryState:
-        """Move robots and pedestrians that are out of sight, and change others' orders.
+        """Draw the city, robots and pedestrians out of sight anew, and change others' orders.
 
-        The city stays, because the paths to the address depend on it. The others' orders are new,
-        and they have delivered some in time, at most one in ten steps.
+        From the cells in sight the address is as far as it is. The others' orders are new, and they
+        have delivered some in time, at most one in ten steps.
         """
         imagined: DeliveryState = self.clone(state)
         seen = self.visible(state, seat)
-        floor = np.flatnonzero(state.walls == FLOOR).tolist()
-        free = [cell for cell in floor if not seen[cell]]
-        for walker in range(self.pedestrians):
-            if not seen[state.walker[walker]]:
-                imagined.walker[walker] = free.pop(rng.below(len(free)))
+        robots = [other for other in range(self.num_players) if not seen[state.cell[other]]]
+        walkers = [n for n in range(self.pedestrians) if not seen[state.walker[n]]]
+        self._imagine_city(imagined, seat, len(robots) + len(walkers), rng)
+        floor = np.flatnonzero(imagined.walls == FLOOR).tolist()
+        hidden = [cell for cell in floor if not seen[cell]]
+        free = list(hidden)
+        for other in robots:
+            place = free.pop(rng.below(len(free)))
+            imagined.cell[other] = imagined.target[other] = place
+        for walker in walkers:  # of which several stand on a cell only where there is no other
+            place = free.pop(rng.below(len(free))) if free else rng.choice(hidden)
+            imagined.walker[walker] = place
         for other in range(self.num_players):
             if other == seat:
                 continue
-            if not seen[state.cell[other]]:
-                place = free.pop(rng.below(len(free)))
-                imagined.cell[other] = imagined.target[other] = place
             cells = [cell for cell in floor if cell != imagined.cell[other]]
             self.assign(imagined, other, rng.choice(cells))
             imagined.blocked[other] = imagined.damage[other] = imagined.contacts[other] = 0
             imagined.runs[other] = (rng.below(int(state.turn) // 10 + 1), 0, 0)
             imagined.earned[other] = imagined.runs[other, 0] * (self.fare - self.repair)
         return imagined
+
+    def _imagine_city(self, imagined: DeliveryState, seat: int, hidden: int, rng: Rng) -> None:
+        """Lay what is out of sight anew, with room for what is hidden there.
+
+        Of `CITIES` cities the first is taken in which the paths to the address are as long from all
+        cells in sight; if there is none, these lengths are written into the last.
+        """
+        seen, paths = self.visible(imagined, seat), imagined.far[seat].copy()
+        for _ in range(CITIES):
+            self._lay(imagined, seat, self._drawn_city(imagined, rng))
+            room = np.count_nonzero((imagined.walls == FLOOR) & ~seen)
+            if room >= hidden and (imagined.far[seat] == paths)[seen].all():
+                return
+        if room < hidden:
+            self._lay(imagined, seat, np.zeros_like(imagined.walls))
+        imagined.far[seat][seen] = paths[seen]
+
+    def _drawn_city(self, state: DeliveryState, rng: Rng) -> NDArray[np.uint8]:
+        """The walls of another city."""
+        laid = self.clone(state)
+        self.reseed(laid, rng.word())
+        build(self.config, laid)
+        return laid.walls
+
+    def _lay(self, imagined: DeliveryState, seat: int, walls: NDArray[np.uint8]) -> None:
+        """Lay walls that are out of a robot's sight, where its address is floor."""
+        seen, goal = self.visible(imagined, seat), int(imagined.goal[seat])
+        known = {cell: int(imagined.walls[cell]) for cell in np.flatnonzero(seen).tolist()}
+        imagined.walls[:] = walls
+        for cell, wall in {goal: FLOOR, **known}.items():
+            imagined.walls[block_of(self.config, cell)] = wall
+        measure(self.config, imagined, seat, goal)
 
     # Words
 

@@ -137,6 +137,20 @@ def build(config: Delivery, state: DeliveryState) -> None:
             state.walls[cell] = FLOOR
 
 
+def block_of(config: Delivery, cell: int) -> list[int]:
+    """The cells of the block that a cell is part of; the cell alone on a lane."""
+    row, column = cell // config.columns, cell % config.columns
+    if row % 4 not in (1, 2) or column % 4 not in (1, 2):
+        return [cell]
+    rows, columns = ((at - (at % 4 - 1), at - (at % 4 - 1) + 1) for at in (row, column))
+    return [
+        r * config.columns + c
+        for r in rows
+        for c in columns
+        if r < config.rows and c < config.columns
+    ]
+
+
 def place_walkers(config: Delivery, state: DeliveryState) -> None:
     """Put pedestrians on random cells, which are free ones if a few tries find any."""
     for walker in range(config.pedestrians):

@@ -337,41 +337,34 @@ class XLand(XLandOptions):
     def determinize(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
         """Move unseen things to other unseen cells, and give the other players other goals.
 
-        Whether the player's own goal is true now stays the same. Walls and floor outside the window
-        are laid anew.
+        An object on the cell of another player may be held or not, which does not show. Whether
+        the player's own goal is true now stays the same. Walls and floor outside the window are
+        laid anew.
         """
         met = goal_holds(self.config, state, seat)
         for _ in range(IMAGINED):
             imagined = self._imagine(state, seat, rng)
-            if goal_holds(self.config, imagined, seat) == met:
+            if imagined is not None and goal_holds(self.config, imagined, seat) == met:
                 return imagined
         return self.clone(state)
 
-    def _imagine(self, state: XLandState, seat: int, rng: Rng) -> XLandState:
-        """Redraw what is out of sight, whether or not the player's goal stays as it is."""
+    def _imagine(self, state: XLandState, seat: int, rng: Rng) -> XLandState | None:
+        """Redraw what is out of sight, whether or not the player's goal stays as it is.
+
+        None where the floor that was laid has no room for it.
+        """
         config = self.config
         imagined: XLandState = self.clone(state)
         self._imagine_ground(imagined, seat, rng)
-        floor = np.flatnonzero(imagined.walls == 0).tolist()
-        hidden = [cell for cell in floor if not in_view(config, imagined, seat, cell)]
-        free = list(hidden)
         unseen = [
             thing
             for thing in range(self.num_players + self.num_objects)
             if not in_view(config, state, seat, cell_of(config, state, thing))
         ]
-        holders = [FREE] * LYING  # and at the beginning nobody holds anything
-        holders += [thing for thing in unseen if thing < self.num_players and state.turn > 0]
-        for thing in unseen:
-            item = thing - self.num_players
-            if item < 0:
-                cell = free.pop(rng.below(len(free)))
-                imagined.cell[thing] = imagined.target[thing] = cell
-                continue
-            imagined.lies[item] = rng.choice(hidden)
-            imagined.held_by[item] = rng.choice(holders)
-            if imagined.held_by[item] != FREE:
-                holders.remove(imagined.held_by[item])
+        if not self._imagine_places(imagined, seat, unseen, rng):
+            return None
+        if state.turn > 0:  # at the beginning nobody holds anything
+            self._imagine_hands(imagined, seat, unseen, rng)
         for other in range(self.num_players):
             if other != seat:
                 imagined.blocked[other] = 0
@@ -384,6 +377,52 @@ class XLand(XLandOptions):
                     draw_goal(config, imagined, other)
             imagined.rng[:] = kept
         return imagined
+
+    def _imagine_places(
+        self, imagined: XLandState, seat: int, unseen: Sequence[int], rng: Rng
+    ) -> bool:
+        """Put unseen things on unseen floor, flags on that of their side at the beginning.
+
+        Returns whether there is such floor.
+        """
+        floor = np.flatnonzero(imagined.walls == 0).tolist()
+        hidden = [cell for cell in floor if not in_view(self.config, imagined, seat, cell)]
+        free, at_home = list(hidden), self.config.homes and imagined.turn == 0
+        for thing in unseen:
+            item = thing - self.num_players
+            places = free if item < 0 else hidden
+            if at_home and item >= 0:
+                places = [cell for cell in hidden if imagined.floor[cell] == item % 2]
+            if not places:
+                return False
+            cell = rng.choice(places)
+            if item < 0:
+                free.remove(cell)
+                imagined.cell[thing] = imagined.target[thing] = cell
+            else:
+                imagined.lies[item], imagined.held_by[item] = cell, FREE
+        return True
+
+    def _imagine_hands(
+        self, imagined: XLandState, seat: int, unseen: Sequence[int], rng: Rng
+    ) -> None:
+        """Let other players hold an object: any that is unseen as they are, or on their cell."""
+        config, items = self.config, range(self.num_objects)
+        holders = [FREE] * LYING + [thing for thing in unseen if thing < self.num_players]
+        for item in (thing - self.num_players for thing in unseen if thing >= self.num_players):
+            imagined.held_by[item] = rng.choice(holders)
+            if imagined.held_by[item] != FREE:
+                imagined.lies[item] = 0
+                holders.remove(imagined.held_by[item])
+        for other in sorted({*range(self.num_players)} - {seat, *unseen}):
+            cell = imagined.cell[other]
+            here = [
+                item for item in items if cell_of(config, imagined, self.num_players + item) == cell
+            ]
+            for item in here:
+                imagined.held_by[item], imagined.lies[item] = FREE, cell
+            if (held := rng.choice([FREE] * LYING + here)) != FREE:
+                imagined.held_by[held], imagined.lies[held] = other, 0
 
     def _imagine_ground(self, imagined: XLandState, seat: int, rng: Rng) -> None:
         """Lay walls and floor outside the window as at the beginning."""
