@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import sqlite3
 import sys
 import time
 
@@ -15,11 +16,13 @@ from palestra_server.client import Server, ServerRefused
 from palestra_server.limits import Limits
 from palestra_server.logs import JsonLines, _audit_as_json, _audit_as_text
 from palestra_server.messages import OPEN, Create, Join, Move
+from palestra_server.plans import MatchDefaults, plan_for
 from palestra_server.refused import RequestRefused
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
-from palestra_server.store import MatchStore
+from palestra_server.store import MATCHES, MatchStore
 from serving import serving
+from sqlalchemy import update
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -101,6 +104,64 @@ def test_a_log_that_nobody_reads_stops_no_match(written, tmp_path, server):
     assert seat.move(4).turn == 2
     seat.close()
     client.close()
+
+
+def test_old_matches_are_deleted_and_no_others(tmp_path):
+    store = MatchStore(f"sqlite:///{tmp_path}/m.db")
+
+    async def run():
+        server = MatchServer(store, Limits(idle_seconds=0.2, keep_days=2))
+        await server.start()
+        names = {}
+        for name, agents, moves in (
+            ("over", ("first", "first"), 0),
+            ("begun", (OPEN, OPEN), 1),
+            ("waiting", (OPEN, OPEN), 0),
+            ("new", ("first", "first"), 0),
+        ):
+            match = (await server.create(Create(TTT, agents))).match
+            names[name] = match
+            if moves:
+                keys = [
+                    server.seat((await server.join(match, Join(seat))).token) for seat in (0, 1)
+                ]
+                await server.move(keys[0], Move(action=4))
+        age(store, [names[name] for name in ("over", "begun", "waiting")], days=3)
+        until = time.monotonic() + 20
+        while server.metrics.pruned < 2 and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        assert server.metrics.pruned == 2
+        for gone in ("over", "waiting"):
+            with pytest.raises(RequestRefused, match="has no match"):
+                server.match(names[gone])
+        assert server.match(names["new"]).over
+        assert server.match(names["begun"]).episode.steps_played == 1
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def age(store, names, days):
+    """Make matches older than they are."""
+    before = int(time.time() - days * 86_400)
+    store._write(update(MATCHES).where(MATCHES.c.name.in_(names)).values(changed=before))
+
+
+def test_a_database_of_an_earlier_version_is_opened_and_its_matches_count_from_now(tmp_path):
+    file = tmp_path / "m.db"
+    store = MatchStore(f"sqlite:///{file}")
+    store.create("old", plan_for(Create(TTT, ("first", "first")), MatchDefaults()), b"i")
+    store.finish("old", "over", b"{}")
+    store.close()
+    with sqlite3.connect(file) as raw:
+        raw.execute("ALTER TABLE matches DROP COLUMN changed")
+    raw.close()
+    store = MatchStore(f"sqlite:///{file}")
+    assert store.prune(time.time() - 60) == 0
+    assert store.load("old").status == "over"
+    assert store.prune(time.time() + 60) == 1
+    assert store.load("old") is None
+    store.close()
 
 
 def test_metrics_are_prometheus_text(server):

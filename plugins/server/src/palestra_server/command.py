@@ -73,7 +73,7 @@ def serve_command(
         list[str] | None,
         typer.Option(
             help="name=value of matches, sockets, moves, messages, per_address, idle_seconds, "
-            "agent_seconds, agents or programs."
+            "keep_days, agent_seconds, agents or programs."
         ),
     ] = None,
     log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,

@@ -14,7 +14,8 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     matches: played at once. sockets: open at once. moves: answers of one seat in a second.
     messages: of one socket in a second. per_address: connections from one address at once, this
     machine's own apart. idle_seconds: a match that nobody has touched for so long
-    leaves memory; it comes back from the journal when somebody does.
+    leaves memory; it comes back from the journal when somebody does. keep_days: a match that has
+    been over, or open and never begun, for so long is deleted; 0 to keep all.
     agent_seconds: for an answer of a local agent where the match sets no limit. agents: how many
     turns one agent that waits for others, such as a language model, is asked at once. programs: how
     many of the seats' programs run at once; 0 for one fewer than there are processors.
@@ -26,6 +27,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     messages: Annotated[int, Meta(ge=1)] = 100_000
     per_address: Annotated[int, Meta(ge=1)] = 1000
     idle_seconds: Annotated[float, Meta(gt=0)] = 900.0
+    keep_days: Annotated[float, Meta(ge=0)] = 0.0
     agent_seconds: Annotated[float, Meta(gt=0)] = 600.0
     agents: Annotated[int, Meta(ge=1)] = 64
     programs: Annotated[int, Meta(ge=0)] = 0

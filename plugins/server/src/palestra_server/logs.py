@@ -14,7 +14,7 @@ import msgspec
 
 from palestra_server import audit
 
-FIELDS = ("match", "seat", "env", "event", "reason", "peer")  # that a record may carry
+FIELDS = ("match", "seat", "env", "event", "reason", "peer", "count")  # that a record may carry
 
 
 class JsonLines(logging.Formatter):

@@ -24,6 +24,7 @@ from palestra_server.refused import RequestRefused
 from palestra_server.store import MatchStore, StoreError
 
 log = logging.getLogger("palestra.server")
+DAY = 86_400.0  # seconds
 
 
 class Memory:
@@ -62,16 +63,20 @@ class Memory:
     def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        for live in self:
+        for live in self.matches:
             live.halt()
 
-    def __iter__(self) -> Iterator[Live]:
-        return iter(list(self._live.values()))
+    @property
+    def matches(self) -> list[Live]:
+        return list(self._live.values())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._live))
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._live
 
     def add(self, match: Match, invite: bytes) -> Live:
@@ -172,16 +177,30 @@ class Memory:
                     note("adopt", name)
 
     async def _sweep(self) -> None:
-        """Evict idle matches periodically."""
+        """Evict idle matches periodically, and delete old ones."""
         while True:
             await asyncio.sleep(min(30.0, self._limits.idle_seconds / 4))
             now = time.monotonic()
-            for live in self:
+            for live in self.matches:
                 busy = live.asked or live.clocks or live.captured or live.stepping or live.followed
                 idle = now - live.touched > self._limits.idle_seconds
                 if idle and not busy and not self._store.pending:
                     self._evict(live)
                     self._metrics.evicted += 1
+            if days := self._limits.keep_days:
+                self._prune(time.time() - days * DAY)
+
+    def _prune(self, before: float) -> None:
+        """Delete some of the matches that were over by a time; the next sweep goes on."""
+        try:
+            owner = self._peers.name if self._peers else ""
+            pruned = self._store.prune(before, self, owner=owner)
+        except StoreError as error:
+            log.error("%s", error)
+            return
+        self._metrics.pruned += pruned
+        if pruned:
+            note("prune", count=pruned)
 
 
 def versions_of(plan: MatchPlan) -> dict[str, str]:

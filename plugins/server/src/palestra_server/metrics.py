@@ -15,6 +15,7 @@ HELP = {
     "refused": "Requests that were refused.",
     "throttled": "Requests that were refused because a limit was reached.",
     "evicted": "Idle matches that left memory; the journal has them.",
+    "pruned": "Old matches that were deleted.",
     "sockets": "Sockets that are open.",
     "live": "Matches in memory.",
     "seats": "Open seats of matches in memory that are taken.",
@@ -35,6 +36,7 @@ class Metrics:
     refused: int = 0
     throttled: int = 0
     evicted: int = 0
+    pruned: int = 0
     sockets: int = 0
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     waited: float = 0.0

@@ -108,7 +108,7 @@ class MatchServer:
 
     def counts(self) -> Counts:
         """What has happened, and what is there now."""
-        matches = [live.match for live in self._memory]
+        matches = [live.match for live in self._memory.matches]
         now = {
             "live": len(matches),
             "seats": sum(len(match.open_seats) - len(match.free) for match in matches),
@@ -233,7 +233,7 @@ class MatchServer:
                 "free": sorted(live.match.free),
                 "turn": live.match.episode.steps_played,
             }
-            for live in self._memory
+            for live in self._memory.matches
             if live.match.plan.public and not live.match.over
         ]
 

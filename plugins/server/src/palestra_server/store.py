@@ -6,12 +6,15 @@ import hashlib
 import secrets
 import sqlite3
 import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
 from palestra.kernel.errors import InvalidOption, PalestraError
 from sqlalchemy import (
     Column,
+    Connection,
     Integer,
     LargeBinary,
     MetaData,
@@ -22,7 +25,9 @@ from sqlalchemy import (
     delete,
     event,
     insert,
+    inspect,
     select,
+    text,
     update,
 )
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
@@ -40,6 +45,7 @@ MATCHES = Table(
     Column("record", LargeBinary),
     Column("owner", String(32), nullable=False, default=""),  # the server that plays it
     Column("next", String(32), nullable=False, default=""),  # the match that followed it
+    Column("changed", Integer, nullable=False, server_default="0"),  # created or over; Unix seconds
 )
 SEATS = Table(
     "seats",
@@ -148,10 +154,19 @@ class MatchStore:
 
     def _create_tables(self) -> None:
         try:
-            TABLES.create_all(self._engine)
+            self._create_missing()
         except DatabaseError:  # another server has just created them, or it will fail again
             time.sleep(0.2)
-            TABLES.create_all(self._engine)
+            self._create_missing()
+
+    def _create_missing(self) -> None:
+        TABLES.create_all(self._engine)
+        columns = {column["name"] for column in inspect(self._engine).get_columns("matches")}
+        if "changed" not in columns:
+            added = text("ALTER TABLE matches ADD COLUMN changed INTEGER NOT NULL DEFAULT 0")
+            with self._engine.begin() as connection:  # a database of an earlier version
+                connection.execute(added)
+                connection.execute(update(MATCHES).values(changed=int(time.time())))
 
     def close(self) -> None:
         self.flush()
@@ -168,6 +183,7 @@ class MatchStore:
                 status="open",
                 owner=owner,
                 next="",
+                changed=int(time.time()),
             )
         )
 
@@ -235,7 +251,26 @@ class MatchStore:
 
     def finish(self, match: str, status: str, record: bytes) -> None:
         chosen = update(MATCHES).where(MATCHES.c.name == match)
-        self._write(chosen.values(status=status, record=record))
+        self._write(chosen.values(status=status, record=record, changed=int(time.time())))
+
+    def prune(
+        self, before: float, kept: Collection[str] = (), *, owner: str = "", most: int = 50
+    ) -> int:
+        """Delete matches that were over by a time, or the owner's that had not begun.
+
+        before: in seconds since the epoch. kept: names that stay. most: at once. Returns how many
+        are deleted.
+        """
+        begun = select(ANSWERS.c.match).where(ANSWERS.c.match == MATCHES.c.name).exists()
+        idle = (MATCHES.c.status != "open") | ((MATCHES.c.owner == owner) & ~begun)
+        old = select(MATCHES.c.name).where((MATCHES.c.changed < before) & idle)
+        rows = self._read(old.limit(most + len(kept)))
+        names = [row.name for row in rows if row.name not in kept][:most]
+        if names:
+            with self._writing() as connection:
+                for column in (ANSWERS.c.match, SEATS.c.match, MATCHES.c.name):
+                    connection.execute(delete(column.table).where(column.in_(names)))
+        return len(names)
 
     def load(self, match: str) -> Kept | None:
         """A match with its answers in the order they were taken; None if there is none."""
@@ -312,9 +347,15 @@ class MatchStore:
 
     def _write(self, statement: Any, rows: list[dict[str, Any]] | None = None) -> int:
         """Run one statement in a transaction; returns how many rows it changed."""
+        with self._writing() as connection:
+            return int(connection.execute(statement, rows).rowcount)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction."""
         try:
             with self._engine.begin() as connection:
-                return int(connection.execute(statement, rows).rowcount)
+                yield connection
         except IntegrityError as error:
             raise DuplicateWrite(f"it is in the database already: {error}") from error
         except SQLAlchemyError as error:

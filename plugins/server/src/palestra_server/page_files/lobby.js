@@ -2,7 +2,7 @@
 import {gallery, shortName} from "./gallery.js";
 import {$, address, ask, keepServerToken, keepSeat, keepSetting, make, seats, serverToken, setting} from "./dom.js";
 
-const ME = "you", OPEN = "open", OTHER = "other…";
+const ME = "you", OPEN = "open", OTHER = "other…", FIRST = "games/ConnectFour-v0";
 
 export function openLobby() {
   document.title = "Palestra";
@@ -44,7 +44,7 @@ function plays(agent, env) {
 function showForm(choosing, form, {environments, agents}) {
   if (!environments.length) { form.replaceChildren(make("p", {}, "This server offers nothing to play.")); return; }
   const byId = new Map(environments.map(one => [one.id, one]));
-  let chosen = byId.has(setting("env")) ? setting("env") : environments[0].id;
+  let chosen = [setting("env"), FIRST].find(id => byId.has(id)) || environments[0].id;
   const title = make("h2", {id: "chosen"});
   const about = make("p", {class: "soft about"}), many = make("input", {type: "number", id: "many", name: "many"});
   const counting = make("label", {}, ["Seats ", many]), split = make("select", {name: "split", id: "split"});
