@@ -444,6 +444,8 @@ PLACES = {
     ("command.py", "serve_command", "Path"): OPERATOR,
     ("command.py", "serve_command", "open"): "the browser, at this server",
     ("command.py", "tell", "open"): "the browser, at this server",
+    ("store.py", "prune", "exists"): "of rows of the database",
+    ("packaged.py", "prepare", "open_game"): OPERATOR,
     ("packaged.py", "read_package", "read_bytes"): OPERATOR,
     ("packages.py", "package_command", "Path"): OPERATOR,
     ("packages.py", "write_package", "exists"): OPERATOR,

@@ -65,6 +65,21 @@ def run(*command, folder, **environment):
     )
 
 
+@pytest.mark.slow
+def test_an_image_has_the_rules_compiled_before_anybody_plays(tmp_path):
+    folder = package(tmp_path / "p", "games/ConnectFour-v0", "docker", "--option", "rows=5")
+    recipe = (folder / "Dockerfile").read_text()
+    (said,) = (line for line in recipe.splitlines() if line.endswith("--prepare"))
+    command = said.removeprefix("RUN python ").split()
+    done = run(sys.executable, *command, folder=folder, PALESTRA_CACHE=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    made = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*.nbc")}
+    assert made
+    run(sys.executable, *command, folder=folder, PALESTRA_CACHE=str(tmp_path / "cache"))
+    found = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*.nbc")}
+    assert found == made
+
+
 def test_every_hub_gets_the_same_dockerfile_and_pinned_versions(tmp_path):
     recipes = set()
     for hub in HUBS:

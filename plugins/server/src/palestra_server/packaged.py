@@ -14,6 +14,9 @@ from typing import Any
 
 import msgspec
 from palestra import InvalidOption
+from palestra.engine.compiled import compile_ahead
+from palestra.kernel.array_game import ArrayGame
+from palestra.kernel.registry import open_game
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
@@ -56,6 +59,16 @@ def read_package(file: Path) -> Package:
         return msgspec.json.decode(file.read_bytes(), type=Package)
     except (OSError, msgspec.DecodeError) as error:
         raise InvalidOption(f"cannot read the package {file}: {error}") from error
+
+
+def prepare(package: Package) -> int:
+    """Compile the rules of a package, so that nobody's first match waits for it.
+
+    Returns how many functions were compiled; 0 if all were, or there is nothing to compile.
+    """
+    split = {"split": package.split} if package.split else {}
+    _, game = open_game(package.env, package.options | split)
+    return compile_ahead(game)[0] if isinstance(game, ArrayGame) else 0
 
 
 @cache
@@ -116,6 +129,7 @@ def serve(file: Path, host: str = "127.0.0.1", port: int = 8000, token: str | No
     """Serve a package until it is stopped; token as in `create`."""
     import uvicorn
 
+    prepare(read_package(file))
     app = create(file, token)
     uvicorn.run(app, host=host, port=port, access_log=False, ws_max_size=1_000_000, **BOUNDED)
 
@@ -142,7 +156,13 @@ def main() -> None:
     parser.add_argument(
         "--no-token", action="store_true", help="let anybody who reaches the server open matches"
     )
+    parser.add_argument(
+        "--prepare", action="store_true", help="compile the rules and end, for an image"
+    )
     chosen = parser.parse_args()
+    if chosen.prepare:
+        prepare(read_package(chosen.file))
+        return
     serve(chosen.file, chosen.host, chosen.port, "" if chosen.no_token else None)
 
 
