@@ -367,9 +367,10 @@ def test_it_is_started_again_for_the_next_turn(hostile: Path) -> None:
     agent.close()
 
 
-def test_it_keeps_what_it_remembers_by_episode(hostile: Path) -> None:
-    agent = f"{hostile}:Counting,start=7"
-    records = palestra.play("games/TicTacToe-v0", agents=[agent, "random"], episodes=5, seed=3)
+@pytest.mark.parametrize("live", [256, 2])  # with 2, an episode begins beside an older one
+def test_it_keeps_what_it_remembers_by_episode(hostile: Path, live: int) -> None:
+    agents = [f"{hostile}:Counting,start=7", "random"]
+    records = palestra.play("games/TicTacToe-v0", agents=agents, episodes=9, seed=3, live=live)
     for record in records:
         assert not record.error
         facts = [turn.facts for step in record.steps for turn in step.turns if turn.seat == 0]

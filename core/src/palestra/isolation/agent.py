@@ -88,7 +88,7 @@ class IsolatedAgent(Agent):
         self._turns: dict[int, Turn] = {}
         self._latest: dict[tuple[int, int], int] = {}  # the number of a seat's last turn
         self._known_as: dict[int, int] = {}  # what an address is called in the other process
-        self._numbers = 0
+        self._numbers = self._episodes = 0
 
     # Starting and ending
 
@@ -233,7 +233,10 @@ class IsolatedAgent(Agent):
     def _value(self, turn: Turn, name: str) -> Any:
         value = getattr(turn, name)
         if name in ("episode_key", "episode_id"):  # addresses of this process
-            return self._known_as.setdefault(value, len(self._known_as) + 1)
+            if value not in self._known_as:
+                self._episodes += 1  # a name for good: the agent keeps what it knows by it
+                self._known_as[value] = self._episodes
+            return self._known_as[value]
         return value
 
     def _open_model(self, uri: str, options: dict[str, Any]) -> Any:
