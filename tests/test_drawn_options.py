@@ -33,7 +33,6 @@ STUDIES = {  # options that fix what the players of a study believe to be drawn
     "games/Werewolf-v0": ("shuffle",),
 }
 OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, under some options
-    "markets/PositionAuction-v0": "nothing: scripts bid what a click is worth to them",
     "tasks/DeepSearch-v0": "names of pages that nobody read",
     "web/Shelf-v0": "products of later pages",
 }
