@@ -34,7 +34,6 @@ STUDIES = {  # options that fix what the players of a study believe to be drawn
 }
 OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, under some options
     "tasks/DeepSearch-v0": "names of pages that nobody read",
-    "web/Shelf-v0": "products of later pages",
 }
 MOST_SEATS = 12
 DRAWS, TRIES = 6, 12
