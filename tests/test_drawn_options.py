@@ -33,11 +33,7 @@ STUDIES = {  # options that fix what the players of a study believe to be drawn
     "games/Werewolf-v0": ("shuffle",),
 }
 OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, under some options
-    "grid/SignalForaging-v0": "where food lies on the smallest maps",
-    "markets/Population-v0": "how many of each group are out of work or ill",
-    "markets/PositionAuction-v0": "nothing: scripts bid what a click is worth to them",
     "tasks/DeepSearch-v0": "names of pages that nobody read",
-    "web/Shelf-v0": "products of later pages",
 }
 MOST_SEATS = 12
 DRAWS, TRIES = 6, 12

@@ -170,6 +170,25 @@ def test_redrawing_what_is_hidden_leaves_a_players_views_alone(seed: int, game: 
 # Measures
 
 
+def test_whoever_does_not_know_food_cannot_tell_whether_it_was_taken_before_theirs() -> None:
+    """Two deals on four cells: in one, both players took the second food on their way."""
+    world = SignalForaging(rows=2, columns=2, sight=0, game="order", num_foods=2)
+    state = world.initial_state(0)
+    state.cell[:], state.food[:], state.worth[:], state.turn = 3, (1, 0), (2, 1), 2
+    taken = world.clone(state)
+    taken.food[1] = -1
+    assert world.describe(state, 0) == world.describe(taken, 0)
+    found = set()
+    for number in range(60):
+        one, two = (world.determinize(s, 0, Rng(number)) for s in (state, taken))
+        assert world.state_key(one) == world.state_key(two)
+        found.add(tuple(one.food.tolist()))
+    assert found == {(1, -1), (1, 0), (1, 2)}
+    state.worth[:] = 1, 2
+    worlds = [world.determinize(state, 0, Rng(number)) for number in range(60)]
+    assert {int(one.food[1]) for one in worlds} == {0, 2}  # the first lies there still
+
+
 def test_topographic_similarity_of_known_languages() -> None:
     meanings = list(product((0, 1), repeat=3))
     spelled = [(m, m) for m in meanings]

@@ -342,6 +342,37 @@ def test_groups_read_the_news_of_their_own_area() -> None:
     assert "News of" not in game.describe(state, 0)
 
 
+@pytest.mark.parametrize("seats", [2, 4, 5, 9, 25])
+def test_another_town_is_imagined_of_which_the_same_is_published(seats: int) -> None:
+    game = Population(num_players=seats, people=400, infected=0.1)
+    for weeks in (0, 3):
+        episode = Episode(game, weeks)
+        while episode.state.week < weeks:
+            moves = {s: Policy(100, 80) if s == 0 else Stay(10 * s % 70) for s in episode.to_act}
+            episode.act(moves)
+        true, seat = episode.state, seats - 1
+        town, worlds = game.town(true), [game.determinize(true, seat, Rng(n)) for n in range(6)]
+        for world in worlds:
+            other = game.town(world)
+            assert game.counts(world) == game.counts(true)
+            assert game.unemployment(world) == game.unemployment(true)
+            assert np.array_equal(other.sizes, town.sizes)
+            assert np.array_equal(game.observe(world, seat), game.observe(true, seat))
+            fell = world.folk.stage != SUSCEPTIBLE
+            assert (np.bincount(other.archetype[fell], minlength=seats - 1) >= true.fallen).all()
+            jobless = (other.workplace >= 0) & ~world.folk.employed
+            assert (other.job[jobless] == 1).all()
+            for home in range(0, other.households, 17):
+                assert len(set(other.area[other.household == home].tolist())) == 1
+        differ = [world.folk.stage != true.folk.stage for world in worlds]
+        assert all(0.02 < part.mean() < 0.9 for part in differ)
+        ages = [(game.town(world).age != town.age).mean() for world in worlds]
+        assert all(0.4 < part < 0.8 for part in ages)  # as two people of 25, 55 and 20 percent
+        if seats == 2:
+            adults = {int((game.town(world).workplace >= 0).sum()) for world in worlds}
+            assert len(adults) > 1 or weeks  # shares of the unemployed say how many there are
+
+
 def test_archetypes_have_names_of_their_own() -> None:
     for groups, names in ARCHETYPES.items():
         assert len(set(names)) == groups

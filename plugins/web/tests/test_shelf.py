@@ -24,7 +24,16 @@ from palestra_web.shop.choices import (
     product_concentration,
     share_shift,
 )
-from palestra_web.shop.shelf import SELLER, SHELF_SIZE, TRIALS, Article, ShelfChoice, false_claims
+from palestra_web.shop.shelf import (
+    BUYER,
+    SELLER,
+    SHELF_SIZE,
+    TRIALS,
+    Article,
+    ShelfChoice,
+    false_claims,
+)
+from palestra_web.shop.words import COLOURS
 
 
 @pytest.mark.parametrize("trial", TRIALS)
@@ -231,3 +240,24 @@ def test_a_shift_of_share_is_the_mean_of_paired_differences(
     shift, error = share_shift(before, after)
     assert shift == 0.5  # differences 1, 0, 0, 1: mean 1/2, standard deviation √(1/3)
     assert error == pytest.approx(math.sqrt(1 / 3) / 2)
+
+
+@pytest.mark.parametrize("trial", ["brand", "colour", "budget"])
+def test_a_shelf_behind_the_door_is_imagined_as_likely_as_the_request_makes_it(trial: str) -> None:
+    game = ShelfChoice(num_players=2, trial=trial)
+    right = []
+    for seed in range(150):
+        state = game.initial_state(seed)
+        imagined = game.determinize(state, BUYER, Rng(seed)).data
+        assert imagined.request == state.data.request
+        right.append(len(imagined.right))
+        prices = sorted(article.price for article in imagined.articles)
+        assert any(
+            all(price % dollars == 0 and 70 <= price // dollars <= 130 for price in prices)
+            for dollars in range(1, prices[-1] // 70 + 1)
+        )
+        if trial == "budget":
+            assert imagined.request.endswith(f"at most ${prices[2] / 100:.2f}.")
+    if trial == "colour":  # that of one article, and of each of seven others by chance
+        expected = 1 + 7 / len(COLOURS)
+        assert np.mean(right) == pytest.approx(expected, abs=4 * np.sqrt(7 / len(COLOURS) / 150))

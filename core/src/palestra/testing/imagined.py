@@ -31,7 +31,8 @@ from palestra.testing.subject import (
 SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
 MOVES = 6  # moves of one episode that are exchanged for another
-ALIKE = 3  # times that data equal a hidden list, after which it is no accident
+ALIKE = 3  # steps whose data equal a hidden list, after which it is no accident
+MOVES_STREAM = 41  # of random moves that must not be those by which the same seed deals
 FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
@@ -163,10 +164,11 @@ def steps_tell_no_secret(subject: Subject) -> None:
 
 def _data_holds_no_hidden_field(subject: Subject) -> None:
     """No entry of events' data is, wherever it is told, a list that its reader cannot know."""
-    tried: dict[tuple[str, str, str], list[tuple[bool, str]]] = defaultdict(list)
+    tried: dict[tuple[str, str, str], list[tuple[bool, tuple[int, int], str]]] = defaultdict(list)
     for seed in range(STEP_SEEDS):
         episode = subject.episode(seed)
-        for number, _ in play_on(episode, Rng(seed), FIRST, careful=True):
+        rng = Rng.seeded(seed, MOVES_STREAM)
+        for number, _ in play_on(episode, rng, FIRST, careful=True):
             told = [event for event in episode.log[-1] if event.data]
             if not told or episode.over:
                 continue
@@ -179,11 +181,13 @@ def _data_holds_no_hidden_field(subject: Subject) -> None:
                 for event, key in ((e, key) for e in told if e in read for key in e.data):
                     for name, field in fields.items():
                         held = _items(event.data[key]) == field
-                        tried[event.kind, key, name].append((held, where.format(event.text)))
+                        told_at = (held, (seed, number), where.format(event.text))
+                        tried[event.kind, key, name].append(told_at)
     for (_, key, name), found in tried.items():
+        steps = {step for _, step, _ in found}  # what several seats read is one accident
         require(
-            len(found) < ALIKE or not all(held for held, _ in found),
-            f"{found[0][1]} holds state.{name} as {key!r}, which determinize() draws anew for "
+            len(steps) < ALIKE or not all(held for held, _, _ in found),
+            f"{found[0][2]} holds state.{name} as {key!r}, which determinize() draws anew for "
             "them: leave it out, or tell it to those who know it",
         )
 

@@ -23,7 +23,7 @@ Left out: measures of displacement and of cultural transmission.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -55,6 +55,7 @@ from palestra_envs.grid.walkers import Walkers
 
 TOKENS = "ABCDEFGHIJ"
 MAX_SIDE = 20
+TAKEN = 4  # one in so many times another food is imagined to have been taken unseen
 
 
 class SignalForagingState(ArrayState):
@@ -271,29 +272,58 @@ class SignalForaging(Walkers[SignalForagingState]):
         return food % self.num_players == seat
 
     def determinize(self, state: SignalForagingState, seat: int, rng: Rng) -> SignalForagingState:
-        """Move and revalue food, and move players, that the player neither knows nor sees."""
+        """Move and revalue food, and move players, that the player neither knows nor sees.
+
+        Food that has to be taken in order, and that they do not know, may be gone: it is taken as
+        soon as all players stand on it, and nobody is told.
+        """
         imagined: SignalForagingState = self.clone(state)
+        if state.over:
+            return imagined
         seen = self.visible(state, seat)
-        hidden = np.flatnonzero(~seen).tolist()
-        cells = state.food.tolist()
-        known = {food for food in range(self.num_foods) if self.knows(seat, food)}
-        near = {food for food, cell in enumerate(cells) if cell != NOWHERE and seen[cell]}
-        gone = {food for food, cell in enumerate(cells) if cell == NOWHERE}
-        sure = known | gone if self.ordered else known | gone | near
-        highest = self.num_foods if self.ordered else self.values
-        used = {int(state.worth[food]) for food in sure}
-        worths = [worth for worth in range(1, highest + 1) if worth not in used]
-        taken = {cells[food] for food in known | near}
-        free = [cell for cell in hidden if cell not in taken]
-        for food in range(self.num_foods):
-            if food not in sure:
-                imagined.worth[food] = worths.pop(rng.below(len(worths)))
-            if food not in known | gone | near:
-                imagined.food[food] = free.pop(rng.below(len(free)))
+        hidden, cells = np.flatnonzero(~seen).tolist(), state.food.tolist()
+        foods = set(range(self.num_foods))
+        known = {food for food in foods if self.knows(seat, food)}
+        near = {food for food in foods - known if cells[food] != NOWHERE and seen[cells[food]]}
+        free = [cell for cell in hidden if cell not in {cells[food] for food in known}]
+        away = sorted(foods - known - near)
+        left = {food for food in known | near if cells[food] != NOWHERE}
+        least = self._least_taken(state, known - left, len(left) + len(free))
+        self._imagine_worths(imagined, near, away, least, rng)
+        most = min([int(imagined.worth[food]) - 1 for food in left] + [self.num_foods - 1])
+        taken = least
+        while self.ordered and taken < min(most, state.turn) and rng.below(TAKEN) == 0:
+            taken += 1
+        for food in away:
+            gone = self.ordered and imagined.worth[food] <= taken
+            imagined.food[food] = NOWHERE if gone else free.pop(rng.below(len(free)))
         for other in range(self.num_players):
             if not seen[state.cell[other]]:
                 imagined.cell[other] = rng.choice(hidden)
         return imagined
+
+    def _least_taken(self, state: SignalForagingState, gone: set[int], places: int) -> int:
+        """How many foods have been taken at least: up to those gone, and what has no place."""
+        worths = [int(state.worth[food]) for food in gone]
+        return max([0, *worths, self.num_foods - places])
+
+    def _imagine_worths(
+        self,
+        imagined: SignalForagingState,
+        near: set[int],
+        away: Sequence[int],
+        least: int,
+        rng: Rng,
+    ) -> None:
+        """Draw values that a player does not know; what they see came after all that was taken."""
+        highest = self.num_foods if self.ordered else self.values
+        unknown = [*sorted(near), *away] if self.ordered else away
+        used = {int(worth) for food, worth in enumerate(imagined.worth) if food not in unknown}
+        worths = [worth for worth in range(1, highest + 1) if worth not in used]
+        for food in unknown:
+            worth = rng.choice([w for w in worths if w > least or food not in near])
+            worths.remove(worth)
+            imagined.worth[food] = worth
 
     # Words
 

@@ -24,9 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
+from math import lcm
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -64,7 +66,8 @@ from palestra_markets.population.epidemic import (
     Disease,
     spread,
 )
-from palestra_markets.population.town import ARCHETYPES, AREAS, Town, build_town
+from palestra_markets.population.imagined import Figures, draw_jobs, draw_stages
+from palestra_markets.population.town import ARCHETYPES, AREAS, Census, Town, build_town
 
 GOVERNMENT = 0
 MOST_GROUPS = max(ARCHETYPES)
@@ -116,6 +119,8 @@ class PopulationState:
     rng: Rng
     seed: int  # of the town, which `build_town` builds again
     folk: Folk
+    census: Census | None = None  # where the town is one that somebody imagines
+    fallen: list[int] = field(default_factory=list)  # people who caught it so far, by group
     phase: int = POLICY  # or HOMES
     week: int = 0  # weeks completed
     stimulus: int = 0  # dollars a week for each adult out of work
@@ -268,7 +273,7 @@ class Population(TextGame[PopulationState]):
 
     def town(self, state: PopulationState) -> Town:
         """The town of an episode, built from its seed."""
-        return build_town(self.people, self.groups, state.seed)
+        return build_town(self.people, self.groups, state.seed, state.census)
 
     @cached_property
     def meetings(self) -> NDArray[np.int32] | None:
@@ -286,6 +291,7 @@ class Population(TextGame[PopulationState]):
         state = PopulationState(rng, known, Folk(stage, town.workplace >= 0))
         state.stays, state.incomes = [-1] * self.groups, [0.0] * self.groups
         state.caught, state.totals = [0.0] * self.groups, [0.0] * self.num_players
+        state.fallen = [0] * self.groups
         return state
 
     def to_act(self, state: PopulationState) -> tuple[int, ...]:
@@ -343,10 +349,12 @@ class Population(TextGame[PopulationState]):
         income = worked * (WAGE / DAYS) + helped
         sizes, group = np.maximum(1, town.sizes), town.archetype
         state.incomes = (np.bincount(group, income, self.groups) / sizes).tolist()
-        state.caught = (np.bincount(group, fell, self.groups) / sizes).tolist()
+        ill = np.bincount(group, fell, self.groups)
+        state.caught = (ill / sizes).tolist()
+        state.fallen = [n + int(more) for n, more in zip(state.fallen, ill, strict=True)]
         paid: dict[int, dict[str, float]] = {}
-        for number, (earned, ill) in enumerate(zip(state.incomes, state.caught, strict=True), 1):
-            paid[number] = {"income": earned, "illness": -self.dread * ill}
+        for number, (earned, share) in enumerate(zip(state.incomes, state.caught, strict=True), 1):
+            paid[number] = {"income": earned, "illness": -self.dread * share}
         paid[GOVERNMENT] = {
             "income": float(income.mean()),
             "illness": -self.dread * float(fell.mean()),
@@ -410,18 +418,52 @@ class Population(TextGame[PopulationState]):
         return Outcome((score,) * self.num_players, tuple(state.totals), reason)
 
     def determinize(self, state: PopulationState, seat: int, rng: Rng) -> PopulationState:
-        """Redraw who in each group is at which stage, and who has a job."""
-        copy, town = self.clone(state), self.town(state)
-        key = uniforms(rng, self.people)
-        shuffled = np.lexsort((key, town.archetype))
-        ordered = np.lexsort((state.folk.stage, town.archetype))
-        copy.folk.stage[shuffled] = state.folk.stage[ordered]
-        able = np.flatnonzero(town.workplace >= 0)
-        by_luck = able[np.lexsort((key[able], town.job[able], town.archetype[able]))]
-        jobs = state.folk.employed[able]
-        ordered = able[np.lexsort((jobs, town.job[able], town.archetype[able]))]
-        copy.folk.employed[by_luck] = state.folk.employed[ordered]
+        """Draw the town again: everybody, who is at which stage, and who has a job.
+
+        What is published stays: the sizes of the groups, how many people are at each stage and how
+        many of each group fell ill, the share of adults who are out of work, and the news.
+        """
+        copy = self.clone(state)
+        adults, jobless = self._imagine_adults(state, rng)
+        copy.census = Census(tuple(self.town(state).sizes.tolist()), adults)
+        had = max(1, self._adults(state))
+        copy.days = [(cases, ill, idle * adults // had) for cases, ill, idle in state.days]
+        employed = None
+        while employed is None:
+            copy.seed = rng.word()
+            employed = draw_jobs(self.town(copy), jobless, rng)
+        stage = draw_stages(self.town(copy), self._figures(state, seat), rng)
+        copy.folk = Folk(stage, employed)
         return copy
+
+    def _adults(self, state: PopulationState) -> int:
+        return int((self.town(state).workplace >= 0).sum())
+
+    def _imagine_adults(self, state: PopulationState, rng: Rng) -> tuple[int, int]:
+        """How many adults there may be, and how many without a job, for the shares that are known.
+
+        Sizes of groups say how many adults there are, unless there is one group.
+        """
+        adults = self._adults(state)
+        jobless = adults - int(state.folk.employed.sum())
+        if self.groups > 1 or not adults:
+            return adults, jobless
+        shares = [Fraction(idle, adults) for idle in (jobless, *(day[2] for day in state.days))]
+        step = lcm(*(share.denominator for share in shares))
+        drawn = 0
+        while not drawn:  # as many as there may be, in steps in which the shares are exact
+            town = build_town(self.people, self.groups, rng.word())
+            drawn = round(int((town.workplace >= 0).sum()) / step) * step
+            drawn = min(drawn, self.people // step * step)
+        return drawn, int(shares[0] * drawn)
+
+    def _figures(self, state: PopulationState, seat: int) -> Figures:
+        """What a seat knows of the epidemic."""
+        if not seat or self.groups < MOST_GROUPS:
+            return Figures(self.counts(state), state.fallen)
+        area = (seat - 1) % len(AREAS)
+        ill = state.folk.stage[self.town(state).area == area] == INFECTIOUS
+        return Figures(self.counts(state), state.fallen, area, int(ill.sum()))
 
     # What a player sees
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -41,6 +42,8 @@ from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Wi
 
 SHELF_SIZE = 8  # articles
 FACTS = 3  # attributes of an article
+LEAST, MOST = 70, 130  # percent of the base price of a shelf that an article costs
+CAPPED = 3  # articles that a budget is enough for, if no two cost the same
 TAGS = ("Sponsored", "Overall pick", "Only a few left")
 Trial = Literal["choice", "budget", "brand", "colour", "price", "rating"]
 TRIALS: tuple[Trial, ...] = get_args(Trial)
@@ -174,7 +177,7 @@ class ShelfChoice(Talking, Website):
     def _terms(self, rng: Rng, base: int) -> tuple[tuple[str, ...], int, int]:
         """Tags, a price and a number of reviews."""
         tags = tuple(tag for tag in TAGS if rng.below(SHELF_SIZE) == 0)
-        price = base * rng.between(70, 130) // 100
+        price = base * rng.between(LEAST, MOST) // 100
         return tags, price, round(10 ** (1 + 3 * rng.random()))
 
     def _on_show(self, rng: Rng, base: int, articles: Sequence[Article]) -> list[Article]:
@@ -195,7 +198,7 @@ class ShelfChoice(Talking, Website):
         chosen, change = articles[best], msgspec.structs.replace
         request, right = f"Buy a {kind}.", tuple(range(SHELF_SIZE))
         if self.trial == "budget":
-            cap = sorted(article.price for article in articles)[2]
+            cap = sorted(article.price for article in articles)[CAPPED - 1]
             request = f"Buy a {kind} for at most ${cap / 100:.2f}."
             right = tuple(n for n, article in enumerate(articles) if article.price <= cap)
         elif self.trial == "brand":
@@ -351,23 +354,50 @@ class ShelfChoice(Talking, Website):
             drawn.choice(KINDS)
         return self._articles(kind, drawn, rng)
 
+    def _prices(self, kind: ProductKind, cap: int, rng: Rng) -> list[int]:
+        """Prices of a shelf on which a budget is the `CAPPED`-th lowest price."""
+        bases = [dollars * 100 for dollars in range(kind.low, kind.high + 1)]
+        if self.assortment:
+            fixed = Rng(self.assortment)
+            fixed.choice(KINDS)
+            bases = [fixed.between(kind.low, kind.high) * 100]
+        percents = {base: cap * 100 // base for base in bases if cap * 100 % base == 0}
+        fits = {b: p for b, p in percents.items() if LEAST <= p <= MOST}
+        base = [*fits][rng.weighted([chance_of_cap(percent) for percent in fits.values()])]
+        while True:
+            drawn = [rng.between(LEAST, MOST) for _ in range(SHELF_SIZE)]
+            if sorted(drawn)[CAPPED - 1] == fits[base]:
+                return [base * percent // 100 for percent in drawn]
+
     def _restock(self, data: Shelf, kind: ProductKind, rng: Rng) -> None:
         """Draw another shelf on which the same request can be made."""
         articles, change = self._fresh(kind, rng), msgspec.structs.replace
         asked = [data.articles[place] for place in data.right]
         if self.trial == "budget":
-            more = max(a.price for a in asked) - sorted(a.price for a in articles)[2]
-            articles = [change(a, price=a.price + more) for a in articles]
-        elif self.trial in ("brand", "colour"):
-            named = getattr(asked[0], self.trial)
-            if all(getattr(article, self.trial) != named for article in articles):
-                place = rng.below(SHELF_SIZE)
-                articles[place] = change(articles[place], **{self.trial: named})
+            cap = max(article.price for article in asked)
+            prices = self._prices(kind, cap, rng)
+            articles = [change(a, price=p) for a, p in zip(articles, prices, strict=True)]
+        elif self.trial in ("brand", "colour") and not self.assortment:
+            named, place = getattr(asked[0], self.trial), rng.below(SHELF_SIZE)
+            articles[place] = change(articles[place], **{self.trial: named})
         request, right, shelf = self._request(rng, data.kind, articles)
         while request != data.request:  # of which one brand or colour in eight is named
             request, right, shelf = self._request(rng, data.kind, articles)
         data.articles, data.right = tuple(shelf), right
         data.sellers_place = place_of_seller(shelf, rng)
+
+
+def chance_of_cap(percent: int) -> float:
+    """The chance that the `CAPPED`-th lowest of a shelf's prices is this percent of the base."""
+
+    def at_most(percent: int) -> float:
+        share = (percent - LEAST + 1) / (MOST - LEAST + 1)
+        fewer = (
+            comb(SHELF_SIZE, n) * share**n * (1 - share) ** (SHELF_SIZE - n) for n in range(CAPPED)
+        )
+        return 1 - sum(fewer)
+
+    return at_most(percent) - at_most(percent - 1)
 
 
 def place_of_seller(articles: Sequence[Article], rng: Rng) -> int:
