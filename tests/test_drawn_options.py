@@ -32,9 +32,6 @@ STUDIES = {  # options that fix what the players of a study believe to be drawn
     "games/Avalon-v0": ("shuffle",),
     "games/Werewolf-v0": ("shuffle",),
 }
-OPEN = {  # whose imagined worlds keep more of the true one than a seat knows, under some options
-    "tasks/DeepSearch-v0": "names of pages that nobody read",
-}
 MOST_SEATS = 12
 DRAWS, TRIES = 6, 12
 
@@ -78,11 +75,7 @@ def drawn_subject(env: str, draw: int) -> Subject:
 @pytest.mark.parametrize(
     "env", [spec.id for spec in palestra.specs() if spec.options and not spec.runs_programs]
 )
-def test_secrets_are_kept_with_drawn_options(
-    env: str, draw: int, request: pytest.FixtureRequest
-) -> None:
-    if env in OPEN:
-        request.applymarker(pytest.mark.xfail(reason=OPEN[env], strict=False))
+def test_secrets_are_kept_with_drawn_options(env: str, draw: int) -> None:
     subject = drawn_subject(env, draw)
     verdicts = [run_check(subject, check) for check in CHECKS]
     failed = [f"{v.check}: {v.detail}" for v in verdicts if v.status == "failed"]

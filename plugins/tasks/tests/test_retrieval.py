@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
+from typing import Any
 
 import numpy as np
 import palestra
@@ -14,7 +15,6 @@ from palestra.records.metrics import measure
 from palestra_tasks.retrieval.library import (
     REGISTER,
     RELATIONS,
-    Library,
     Page,
     draw_entities,
     draw_library,
@@ -193,13 +193,44 @@ def test_pages_that_were_seen_keep_what_they_say() -> None:
     state = episode.state
     copies = [game.determinize(state, 0, Rng.seeded(n)) for n in range(6)]
     again = [game.determinize(copy, 0, Rng.seeded(n)) for n, copy in enumerate(copies)]
-    number = library.number(start)
 
-    def told(found: Library) -> tuple[str, ...]:
-        return found.facts(number, old=False)
+    def told(copy: Any) -> tuple[str, ...]:
+        found = game.library(copy)
+        return found.facts(found.number(start), old=False)
 
-    assert {told(game.library(copy)) for copy in copies + again} == {told(library)}
-    assert len({game.library(copy).chain(state.question)[-1] for copy in copies}) > 1
+    assert {told(copy) for copy in copies + again} == {told(state)}
+    assert all(game.library(c).find(start) == library.find(start) for c in copies + again)
+    assert len({game.library(copy).chain(copy.question)[-1] for copy in copies}) > 1
+
+
+def test_names_that_nobody_read_are_drawn_anew() -> None:
+    game = DeepSearch(hops=3, size=40)
+    episode = palestra.Episode(game, 4)
+    asked = episode.state.question
+    episode.act({0: Search(asked.text)})
+    (event,) = [e for e in episode.log[-1] if "titles" in e.data]
+    true, state = game.library(episode.state), episode.state
+    shown = {title.removesuffix(REGISTER) for title in event.data["titles"]}
+    assert 1 <= len(shown) <= 5
+    starts = set()
+    for number in range(20):
+        copy = game.determinize(state, 0, Rng(number))
+        library = game.library(copy)
+        names = {thing.name for thing in library.entities}
+        assert len(names) == 40
+        assert len({thing.description for thing in library.entities}) == 40
+        assert [thing.kind for thing in library.entities] == [t.kind for t in true.entities]
+        assert shown <= names
+        assert names != {thing.name for thing in true.entities}
+        for line in event.text.split("\n"):
+            title, text = line.removesuffix("…").split(": ", 1)
+            page = library.find(title)
+            assert page is not None
+            assert page.text.startswith(text)
+        first = library.entities[copy.question.start]
+        assert first.description == true.entities[asked.start].description
+        starts.add(copy.question.start)
+    assert len(starts) > 3  # numbers of things say nothing
 
 
 def test_what_is_not_there_is_said() -> None:

@@ -102,8 +102,24 @@ class Entity:
 
     name: str
     kind: str
-    opening: str  # the first sentence of its page
     description: str  # what a question calls it that does not name it
+
+    @property
+    def opening(self) -> str:
+        """The first sentence of its page."""
+        return f"{self.name} is a {self.description.removeprefix('the ')}."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What somebody knows of a library: things and facts have their numbers in it."""
+
+    names: tuple[tuple[int, str], ...] = ()
+    descriptions: tuple[tuple[int, str], ...] = ()
+    facts: tuple[tuple[int, int, str], ...] = ()  # page, relation and the name that it leads to
+
+
+NOTHING = Known()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +144,27 @@ class Question:
 
 
 @lru_cache(maxsize=256)
-def draw_entities(seed: int, size: int) -> tuple[Entity, ...]:
+def draw_entities(seed: int, size: int, known: Known = NOTHING) -> tuple[Entity, ...]:
     """The entities of a library, of all kinds in turn; nobody changes them."""
     rng = Rng.seeded(seed, 61)
+    names, descriptions = dict(known.names), dict(known.descriptions)
     stems = {}
-    for kind in KINDS:
-        names = [first + middle for first in _STARTS for middle in _MIDDLES]
-        stems[kind] = _some(rng, names, -(-size // len(KINDS)))
-    years = _some(rng, list(range(1500, 1950)), size)
+    for place, kind in enumerate(KINDS):
+        taken = [names[number] for number in range(place, size, len(KINDS)) if number in names]
+        free = [
+            stem
+            for stem in (first + middle for first in _STARTS for middle in _MIDDLES)
+            if not any(name.startswith(stem) for name in taken)
+        ]
+        stems[kind] = iter(_some(rng, free, -(-size // len(KINDS)) - len(taken)))
+    used = {int(found[0]) for text in descriptions.values() if (found := re.findall(r"\d+", text))}
+    years = iter(_some(rng, [y for y in range(1500, 1950) if y not in used], size - len(used)))
     made = []
     for number in range(size):
         kind = KINDS[number % len(KINDS)]
-        stem, ending = stems[kind][number // len(KINDS)], rng.choice(_ENDS[kind])
-        made.append(_entity(kind, stem + ending, years[number], rng))
+        name = names.get(number) or next(stems[kind]) + rng.choice(_ENDS[kind])
+        text = descriptions.get(number) or _description(kind, next(years), rng)
+        made.append(Entity(name, kind, text))
     return tuple(made)
 
 
@@ -152,36 +176,16 @@ def _some(rng: Rng, items: list[T], count: int) -> list[T]:
     return items[:count]
 
 
-def _entity(kind: str, name: str, year: int, rng: Rng) -> Entity:
+def _description(kind: str, year: int, rng: Rng) -> str:
     if kind == "person":
-        trade = rng.choice(_TRADES)
-        return Entity(
-            name, kind, f"{name} is a {trade} who was baptised in {year}.",
-            f"the {trade} who was baptised in {year}",
-        )  # fmt: skip
+        return f"the {rng.choice(_TRADES)} who was baptised in {year}"
     if kind == "firm":
-        goods = rng.choice(_GOODS)
-        return Entity(
-            name, kind, f"{name} is a firm that has made {goods} since {year}.",
-            f"the firm that has made {goods} since {year}",
-        )  # fmt: skip
+        return f"the firm that has made {rng.choice(_GOODS)} since {year}"
     if kind == "town":
-        pride = rng.choice(_PRIDES)
-        return Entity(
-            name, kind, f"{name} is a town that is known for {pride} and had a market in {year}.",
-            f"the town that is known for {pride} and had a market in {year}",
-        )  # fmt: skip
+        return f"the town that is known for {rng.choice(_PRIDES)} and had a market in {year}"
     if kind == "river":
-        water = rng.choice(_WATERS)
-        return Entity(
-            name, kind, f"{name} is a river that is known for {water} and was mapped in {year}.",
-            f"the river that is known for {water} and was mapped in {year}",
-        )  # fmt: skip
-    subject = rng.choice(_SUBJECTS)
-    return Entity(
-        name, kind, f"{name} is a book about {subject} that was printed in {year}.",
-        f"the book about {subject} that was printed in {year}",
-    )  # fmt: skip
+        return f"the river that is known for {rng.choice(_WATERS)} and was mapped in {year}"
+    return f"the book about {rng.choice(_SUBJECTS)} that was printed in {year}"
 
 
 @lru_cache(maxsize=256)
@@ -208,13 +212,13 @@ def draw_facts(entities: tuple[Entity, ...], seed: int, number: int, old: bool) 
 class Library:
     """Entities, and what is true of them now and was in the old register.
 
-    Facts are drawn when they are asked for: those of the entities in `kept` from the seed that is
-    given there, all others from the seed `facts`.
+    Facts that are not known are drawn from the seed `facts` when they are asked for.
     """
 
-    def __init__(self, entities: tuple[Entity, ...], facts: int, kept: dict[int, int]) -> None:
+    def __init__(self, entities: tuple[Entity, ...], facts: int, known: Known = NOTHING) -> None:
         self.entities = entities
-        self._seed, self._kept = facts, kept
+        self._seed = facts
+        self._known = {(page, relation): name for page, relation, name in known.facts}
         self._numbers = {entity.name: number for number, entity in enumerate(entities)}
         self._drawn: dict[tuple[int, bool], tuple[str, ...]] = {}
 
@@ -222,8 +226,10 @@ class Library:
         """By relation of its kind, the name of the entity that an entity is related to."""
         found = self._drawn.get((number, old))
         if found is None:
-            seed = self._kept.get(number, self._seed)
-            found = self._drawn[number, old] = draw_facts(self.entities, seed, number, old)
+            drawn = draw_facts(self.entities, self._seed, number, old)
+            known, page = self._known, 2 * number + old
+            found = tuple(known.get((page, place), name) for place, name in enumerate(drawn))
+            self._drawn[number, old] = found
         return found
 
     def number(self, name: str) -> int:
@@ -266,15 +272,9 @@ class Library:
 
 
 @lru_cache(maxsize=256)
-def draw_library(
-    seed: int, size: int, facts: int, kept: frozenset[tuple[int, int]] = frozenset()
-) -> Library:
-    """A library whose facts are drawn from the seed `facts`.
-
-    Those of the entities in `kept`, pairs of a number and a seed, are drawn from the seed given
-    there.
-    """
-    return Library(draw_entities(seed, size), facts, dict(kept))
+def draw_library(seed: int, size: int, facts: int, known: Known = NOTHING) -> Library:
+    """A library whose facts are drawn from the seed `facts`, around what is known."""
+    return Library(draw_entities(seed, size, known), facts, known)
 
 
 def draw_question(library: Library, rng: Rng, hops: int, *, described: bool) -> Question:

@@ -106,7 +106,7 @@ def read_answer(text: str, passages: Sequence[str]) -> str:
 
 def draw_query(rng: Rng, hops: int, candidates: int, stale: float) -> Query:
     """A query: passages it rests on, old ones that contradict them, others, in BM25's order."""
-    library = draw_library(seed := rng.word(), THINGS, seed, frozenset())
+    library = draw_library(seed := rng.word(), THINGS, seed)
     question = draw_question(library, rng, hops, described=False)
     chain = library.chain(question)
     texts = dict[str, bool]()

@@ -18,7 +18,7 @@ Left out: the open web, answers judged by a model, and training that runs beside
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -40,7 +40,9 @@ from palestra.scene import Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, solo
 from palestra_tasks.retrieval.library import (
+    NOTHING,
     REGISTER,
+    Known,
     Library,
     Page,
     Question,
@@ -48,6 +50,7 @@ from palestra_tasks.retrieval.library import (
     draw_question,
     read_question,
 )
+from palestra_tasks.retrieval.reading import renumbered
 from palestra_tasks.retrieval.scoring import Index, exact, f1, words_of
 
 RESULTS = 5
@@ -86,7 +89,8 @@ class SearchState(TaskState):
     seed: int  # of the library's things
     facts: int  # the seed of what its pages say
     question: Question
-    known: frozenset[tuple[int, int]] = frozenset()  # things that were shown, each with its seed
+    known: Known = NOTHING  # of the things and facts, where the library is one that is imagined
+    seen: dict[int, int] = field(default_factory=dict)  # characters shown, by number of the page
     opened: tuple[str, ...] = ()  # titles in order
     answer: str = ""
 
@@ -132,18 +136,18 @@ class DeepSearch(TaskGame[SearchState]):
     def initial_state(self, seed: int | None = None) -> SearchState:
         rng = Rng.seeded(check_seed(seed))
         seed = rng.word()
-        library = draw_library(seed, self.size, seed, frozenset())
+        library = draw_library(seed, self.size, seed)
         question = draw_question(library, rng, self.hops, described=self.described)
         return SearchState(rng=rng, seed=seed, facts=seed, question=question)
 
     def library(self, state: SearchState) -> Library:
-        kept = frozenset(pair for pair in state.known if pair[1] != state.facts)
-        return draw_library(state.seed, self.size, state.facts, kept)
+        return draw_library(state.seed, self.size, state.facts, state.known)
 
-    def show(self, state: SearchState, numbers: list[int]) -> None:
-        """Note that pages of these things were shown."""
-        fixed = dict(state.known)
-        state.known |= {(n, fixed.get(n, state.facts)) for n in numbers}
+    def show(self, state: SearchState, pages: dict[int, int]) -> None:
+        """Note that so many characters of these pages were shown."""
+        seen = state.seen
+        longer = {page: max(length, seen.get(page, 0)) for page, length in pages.items()}
+        state.seen = dict(sorted({**seen, **longer}.items()))
 
     def statement(self, state: SearchState, seat: int) -> str:
         return f"Question: {state.question.text}"
@@ -152,7 +156,10 @@ class DeepSearch(TaskGame[SearchState]):
         return (f"Pages read: {'; '.join(state.opened[-12:]) or 'none'}.",)
 
     def options(self, state: SearchState, seat: int) -> tuple[Option, ...]:
-        start = self.library(state).entities[0].name
+        start = read_question(state.question.text)[0]
+        if state.seen:
+            things = self.library(state).entities
+            start = min(things[page // 2].name for page in state.seen)
         return (
             Option(Search, {"query": Text(400, (state.question.text, start))}),
             Option(Open, {"title": Text(200, (start, start + REGISTER))}),
@@ -167,14 +174,15 @@ class DeepSearch(TaskGame[SearchState]):
         if isinstance(action, Search):
             pages, index = pages_of(library)
             best = index.best(action.query, RESULTS)
-            self.show(state, [n // 2 for n in best])
+            self.show(state, dict.fromkeys(best, SNIPPET))
             shown = [f"{pages[n].title}: {pages[n].text[:SNIPPET]}…" for n in best]
             text = "\n".join(shown) or "No page has any of these words."
             return Reply(text, {"titles": [pages[n].title for n in best]})
         page = library.find(action.title)
         if page is None:
             return Reply("There is no page of this title; search for it first.", {"title": ""})
-        self.show(state, [library.number(action.title.removesuffix(REGISTER))])
+        number = 2 * library.number(action.title.removesuffix(REGISTER))
+        self.show(state, {number + action.title.endswith(REGISTER): len(page.text)})
         state.opened = (*state.opened, action.title)
         return Reply(f"{page.title}: {page.text}", {"title": page.title, "text": page.text})
 
@@ -190,9 +198,11 @@ class DeepSearch(TaskGame[SearchState]):
         return solo(score, f"The answer is {chain[-1]}.", won=bool(facts["exact"]), **facts)
 
     def determinize(self, state: SearchState, seat: int, rng: Rng) -> SearchState:
-        """Draw what is on every page that was neither found nor opened."""
-        copy = self.copy_for(state, seat)
-        copy.facts = rng.word()
+        """Draw all of the library that neither the question nor pages shown say."""
+        copy, library = self.copy_for(state, seat), self.library(state)
+        read = renumbered(library, state.question, state.seen, rng, described=self.described)
+        copy.question, copy.seen, copy.known = read.question, dict(read.seen), read.known
+        copy.seed, copy.facts = rng.word(), rng.word()
         return copy
 
     def picture(self, state: SearchState, seat: int | None) -> tuple[Part, ...]:
