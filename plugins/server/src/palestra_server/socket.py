@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
-from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
+from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.relay import Relay
@@ -63,7 +63,8 @@ class SocketSession:
         self._sitting: dict[int, Sitting] = {}
         self._due: dict[int, bool] = {}  # handles with something to say; whether asked for
         self._said: list[Any] = []
-        self._relay = Relay(self._pass_on, self._sit_down, self._gone)
+        told = forwarded(scope)
+        self._relay = Relay(self._pass_on, self._sit_down, self._gone, client=told)
         self._hop = HOP in Headers(scope=scope)  # whether another server speaks here for its client
         self._ready = asyncio.Event()
         self._lost: asyncio.Task[None] | None = None
