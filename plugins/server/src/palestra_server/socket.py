@@ -26,6 +26,7 @@ from palestra_server.refused import RequestRefused
 from palestra_server.relay import Relay
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
+from palestra_server.store import StoreError
 from palestra_server.table import WATCHER
 
 log = logging.getLogger("palestra.server")
@@ -197,17 +198,19 @@ class SocketSession:
             )
 
     async def _find_seat(self, message: SocketMessage) -> None:
-        """Sit down; waits until a match is taken over whose server is gone."""
+        """Sit down; waits until a match is taken over, or its database has started again."""
         loop = asyncio.get_running_loop()
         until = loop.time() + TAKEN_OVER
         while True:
             try:
                 await self._sit_down(message)
-            except OSError:
-                if loop.time() > until:
-                    raise RequestRefused(
-                        "the server of this match is gone; try again", 503
-                    ) from None
+            except (OSError, StoreError) as error:
+                late = loop.time() > until
+                if late and isinstance(error, OSError):
+                    gone = "the server of this match is gone; try again"
+                    raise RequestRefused(gone, 503) from None
+                if late:
+                    raise
                 await asyncio.sleep(0.25)
             else:
                 return
