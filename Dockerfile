@@ -17,14 +17,17 @@ RUN python3 -m venv /build && /build/bin/pip install --quiet "uv>=0.9" \
 
 FROM ${BASE}
 ARG EXTRA=
+# environments whose rules the image holds compiled; all if empty
+ARG COMPILE="games/ConnectFour-v0 games/TicTacToe-v0"
 ENV PALESTRA_CACHE=/opt/palestra/cache SDL_VIDEODRIVER=dummy
 RUN command -v python3 && python3 -m venv --help > /dev/null \
     || (apt-get update -qq && apt-get install -y -qq python3 python3-venv && rm -rf /var/lib/apt/lists/*)
 COPY --from=build /wheels /wheels
 RUN python3 -m venv /opt/palestra/venv \
     && /opt/palestra/venv/bin/pip install --quiet --find-links /wheels "palestra[all${EXTRA}]" \
+        "palestra-server[postgresql]" \
     && rm -rf /wheels \
-    && /opt/palestra/venv/bin/palestra compile games/ConnectFour-v0 games/TicTacToe-v0 \
+    && /opt/palestra/venv/bin/palestra compile ${COMPILE} \
     && useradd --create-home --home-dir /games player && chown -R player /opt/palestra/cache
 USER player
 WORKDIR /games

@@ -42,6 +42,7 @@ MORE = {
     "verl": LEARNING,
     "skyrl": LEARNING,
     "ray_serve": ("agents", "plugins/server"),
+    "deployed": ("agents", "plugins/server[postgresql]"),
 }
 
 

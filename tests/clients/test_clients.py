@@ -24,7 +24,15 @@ OWN_ENVIRONMENT = (
 # then the Python that it prints, -m pytest tests/clients/with_skyrl.py
 BY_HAND = ("skyrl",)
 # clients of the server: plugins/server/tests
-REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server", "inspector", "ray_serve")
+REMOTE = (
+    "openenv",
+    "openenv_core",
+    "nemo_gym",
+    "verifiers_server",
+    "inspector",
+    "ray_serve",
+    "deployed",
+)
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 
 

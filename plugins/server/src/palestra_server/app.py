@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from palestra_server.dialects import Dialect
 from palestra_server.messages import Again, Create, Failure, HandOver, Join, Move, NewMatch
@@ -26,6 +27,7 @@ from palestra_server.openapi import openapi
 from palestra_server.page import page_routes, record_response
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.pictures import Pictures
+from palestra_server.proxies import TRUSTED, PerAddress
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.seats import SeatKey
@@ -58,12 +60,14 @@ def create_app(
     tell: Callable[[NewMatch], None] | None = None,
     more: Sequence[BaseRoute] = (),
     dialects: Sequence[Dialect] = (),
+    proxies: Sequence[str] = TRUSTED,
 ) -> Starlette:
     """The application over one server.
 
     hosts: host names and addresses that requests may use; others are refused. token: the bearer
     token required to create a match; empty for none. first: a match to open at the start, whose
-    names `tell` gets. more: further routes. dialects: other protocols to support.
+    names `tell` gets. more: further routes. dialects: other protocols to support. proxies:
+    addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.
     """
 
     @asynccontextmanager
@@ -102,7 +106,11 @@ def create_app(
     ]
     return Starlette(
         routes=[*routes, *(route for dialect in dialects for route in dialect.routes), *more],
-        middleware=[Middleware(Guard, hosts=hosts)],
+        middleware=[
+            Middleware(ProxyHeadersMiddleware, trusted_hosts=list(proxies)),
+            Middleware(PerAddress, server=server),
+            Middleware(Guard, hosts=hosts),
+        ],
         lifespan=lifespan,
     )
 

@@ -45,7 +45,7 @@ def serve_command(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     store: Annotated[
-        str, typer.Option(help="A file for SQLite, or an SQLAlchemy URL.")
+        str, typer.Option(envvar="PALESTRA_STORE", help="A file for SQLite, or an SQLAlchemy URL.")
     ] = "matches.db",
     name: Annotated[
         list[str] | None, typer.Option(help="A further host name that requests may use.")
@@ -53,6 +53,13 @@ def serve_command(
     token: Annotated[
         str, typer.Option(envvar="PALESTRA_SERVER_TOKEN", help="Token required to create a match.")
     ] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Address or network of a trusted proxy, whose X-Forwarded-For tells the client's "
+            "address. This machine's own are trusted."
+        ),
+    ] = None,
     dialects: Annotated[
         str, typer.Option(help="Further protocols, comma-separated: mcp, nemo-gym, openenv.")
     ] = "",
@@ -113,6 +120,7 @@ def serve_command(
     from palestra_server.logs import write_logs
     from palestra_server.messages import PERSON, Create
     from palestra_server.plans import MatchDefaults
+    from palestra_server.proxies import read_proxies
     from palestra_server.security import LOOPBACK
     from palestra_server.server import MatchServer
     from palestra_server.store import MatchStore
@@ -120,6 +128,7 @@ def serve_command(
     from palestra_server.workers import MOST_OF_A_FRAME, Settings, serve_workers
 
     console, tls = Console(), tls_options(certificate, key)
+    proxies = read_proxies(proxy or ())
     allowed = read_allowed(allow_agent or (), allow_env or (), allow)
     if not _is_loopback(host) and not token:
         token = secrets.token_urlsafe(16)
@@ -161,7 +170,8 @@ def serve_command(
             raise InvalidOption("with --workers or --inside, open matches once it serves")
         settings = Settings(
             *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
-            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed, usual),
+            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed),
+            *(usual, proxies),
         )
         port_socket = listen(host, port)
         write_logs(log_json)
@@ -169,7 +179,7 @@ def serve_command(
         with held:
             serve_workers(settings, workers, port_socket, **tls)
         return
-    connections.per_address = limits.per_address
+    connections.set_bounds(limits.per_address, proxies)
     server = MatchServer(
         *(MatchStore(url), limits),
         allowed=allowed,
@@ -191,7 +201,15 @@ def serve_command(
         if browser:
             webbrowser.open(play)
 
-    app = create_app(server, hosts=hosts, token=token, first=first, tell=tell, dialects=spoken)
+    app = create_app(
+        server,
+        hosts=hosts,
+        token=token,
+        first=first,
+        tell=tell,
+        dialects=spoken,
+        proxies=proxies,
+    )
     console.print(f"serving {home}", soft_wrap=True, highlight=False)
     if browser and first is None:
         webbrowser.open(home)

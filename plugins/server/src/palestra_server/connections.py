@@ -4,7 +4,8 @@ uvicorn bounds how long a connection may idle between two requests, and nothing 
 connections and sent their headers byte by byte held a descriptor each until there were none left.
 Here a request's headers have `HEADER_SECONDS` to arrive and its body `BODY_SECONDS`, whatever pace
 it is sent at; beyond `most_waiting` connections without a whole request the oldest of them is
-closed for a new one; and an address other than this machine's has `per_address` connections.
+closed for a new one; and an address other than this machine's has `per_address` connections. Those
+of a trusted proxy are not counted here: `proxies.PerAddress` counts its clients.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.config import HTTP_PROTOCOLS, WS_PROTOCOLS
@@ -21,7 +23,14 @@ HEADER_SECONDS, BODY_SECONDS = 10.0, 60.0
 MOST_WAITING = 4096
 SPARED = 4  # of the process's descriptors one in so many may wait for a request
 
-per_address = 1000  # connections of one address at once; `Limits.per_address` of a server sets it
+per_address = 1000  # connections of one address at once
+trusted: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = ()  # networks of proxies
+
+
+def set_bounds(most: int, proxies: Sequence[str]) -> None:
+    """Set how many connections an address has, and the addresses and networks of proxies."""
+    global per_address, trusted
+    per_address, trusted = most, tuple(map(ipaddress.ip_network, proxies))
 
 
 def most_waiting() -> int:
@@ -100,15 +109,16 @@ class _Bounded(_Counted):
 
 
 def _address(transport: Any) -> str:
-    """The address at the other end; empty for this machine's own and for what has none."""
+    """The address at the other end; empty for this machine's own, a proxy's, and none at all."""
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
         return ""
     try:
-        own = ipaddress.ip_address(peer[0].partition("%")[0]).is_loopback
+        address = ipaddress.ip_address(peer[0].partition("%")[0])
     except ValueError:
         return ""
-    return "" if own else peer[0]
+    exempt = address.is_loopback or any(address in network for network in trusted)
+    return "" if exempt else peer[0]
 
 
 def _crowded(address: str, connections: set[Any]) -> bool:
@@ -135,5 +145,6 @@ SETTINGS: dict[str, Any] = {
     "log_level": "warning",
     "log_config": None,  # its own would close the handlers that the process has
     "access_log": False,
+    "proxy_headers": False,  # the application reads them, of the proxies that the operator names
     "timeout_graceful_shutdown": 3,  # seconds; requests that wait for a turn would last a minute
 }

@@ -12,13 +12,14 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True):
     """What one process takes on; beyond it requests are refused, with status 429 or 503.
 
     matches: played at once. sockets: open at once. moves: answers of one seat in a second.
-    messages: of one socket in a second. per_address: connections from one address at once, this
-    machine's own apart. idle_seconds: a match that nobody has touched for so long
-    leaves memory; it comes back from the journal when somebody does. keep_days: a match that has
-    been over, or open and never begun, for so long is deleted; 0 to keep all.
-    agent_seconds: for an answer of a local agent where the match sets no limit. agents: how many
-    turns one agent that waits for others, such as a language model, is asked at once. programs: how
-    many of the seats' programs run at once; 0 for one fewer than there are processors.
+    messages: of one socket in a second. per_address: connections from one address at once, or
+    behind a trusted proxy its requests and sockets, this machine's own apart. idle_seconds: a
+    match that nobody has touched for so long leaves memory; it comes back from the journal when
+    somebody does. keep_days: a match that has been over, or open and never begun, for so long is
+    deleted; 0 to keep all. agent_seconds: for an answer of a local agent where the match sets no
+    limit. agents: how many turns one agent that waits for others, such as a language model, is
+    asked at once. programs: how many of the seats' programs run at once; 0 for one fewer than there
+    are processors.
     """
 
     matches: Annotated[int, Meta(ge=1)] = 10_000

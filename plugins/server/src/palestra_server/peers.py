@@ -17,6 +17,7 @@ import httpx
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Scope
 
 from palestra_server.refused import RequestRefused
 from palestra_server.store import MatchStore
@@ -170,7 +171,20 @@ class Peers:
         return {n: said for n, said in zip(names, told, strict=True) if isinstance(said, bytes)}
 
 
+def forwarded(scope: Scope) -> dict[str, str]:
+    """Headers that tell another server which client a request comes from.
+
+    They replace what the client itself sent under these names: servers trust each other's.
+    """
+    told = {"x-forwarded-proto": scope["scheme"].replace("ws", "http")}
+    if scope.get("client"):
+        told["x-forwarded-for"] = scope["client"][0]
+    return told
+
+
 def _passed(request: Request) -> list[tuple[str, str]]:
-    """A request's headers without those that belong to its connection."""
-    own = ("host", "content-length", "connection", "origin")
-    return [(name, value) for name, value in request.headers.items() if name not in own]
+    """A request's headers without those that belong to its connection, and whose request it is."""
+    told = forwarded(request.scope)
+    own = {"host", "content-length", "connection", "origin", "x-forwarded-for", *told}
+    kept = [(name, value) for name, value in request.headers.items() if name not in own]
+    return [*kept, *told.items()]

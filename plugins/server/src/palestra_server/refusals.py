@@ -7,12 +7,16 @@ from palestra.kernel.errors import PalestraError, UnknownName, cause
 
 from palestra_server.messages import Failure
 from palestra_server.refused import RequestRefused
+from palestra_server.store import OwnershipLost, StoreError
 
 
 def refusal(error: Exception) -> tuple[Failure, int]:
     """What a client hears of an error, and HTTP's number for it."""
     if isinstance(error, RequestRefused):
         return Failure(str(error), "Refused"), error.status
+    if isinstance(error, StoreError) and not isinstance(error, OwnershipLost):
+        problem = "the database cannot be used now, as the server's log says; ask again soon"
+        return Failure(problem, "StoreError"), 503
     if isinstance(error, UnknownName):
         return Failure(str(error), "UnknownName"), 404
     if isinstance(error, PalestraError):

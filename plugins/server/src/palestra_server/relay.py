@@ -35,6 +35,7 @@ class Relay:
 
     say: what takes a view or failure for the client. sit: sits a client down again, wherever the
     match is played by then. gone: what ends the client's connection, which then connects anew.
+    client: headers that say whose connection it is.
     """
 
     def __init__(
@@ -42,7 +43,10 @@ class Relay:
         say: Callable[[Any], None],
         sit: Callable[[SocketMessage], Awaitable[None]],
         gone: Callable[[], Awaitable[None]],
+        *,
+        client: dict[str, str],
     ) -> None:
+        self._client = client
         self._say, self._sit, self._gone = say, sit, gone
         self._seats: dict[int, RelayedSeat] = {}
         self._open: dict[str, ClientConnection] = {}
@@ -58,7 +62,10 @@ class Relay:
             url = address.replace("http", "ws", 1) + "/ws"
             try:
                 socket = await connect(
-                    url, max_size=MOST_BYTES, proxy=None, additional_headers={HOP: "1"}
+                    url,
+                    max_size=MOST_BYTES,
+                    proxy=None,
+                    additional_headers={HOP: "1", **self._client},
                 )
             except WebSocketException as error:
                 raise OSError(str(error)) from error

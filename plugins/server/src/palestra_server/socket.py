@@ -20,12 +20,13 @@ from starlette.types import Receive, Scope, Send
 
 from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
-from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
+from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
 from palestra_server.refusals import refusal
 from palestra_server.refused import RequestRefused
 from palestra_server.relay import Relay
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
+from palestra_server.store import StoreError
 from palestra_server.table import WATCHER
 
 log = logging.getLogger("palestra.server")
@@ -63,7 +64,8 @@ class SocketSession:
         self._sitting: dict[int, Sitting] = {}
         self._due: dict[int, bool] = {}  # handles with something to say; whether asked for
         self._said: list[Any] = []
-        self._relay = Relay(self._pass_on, self._sit_down, self._gone)
+        told = forwarded(scope)
+        self._relay = Relay(self._pass_on, self._sit_down, self._gone, client=told)
         self._hop = HOP in Headers(scope=scope)  # whether another server speaks here for its client
         self._ready = asyncio.Event()
         self._lost: asyncio.Task[None] | None = None
@@ -196,17 +198,19 @@ class SocketSession:
             )
 
     async def _find_seat(self, message: SocketMessage) -> None:
-        """Sit down; waits until a match is taken over whose server is gone."""
+        """Sit down; waits until a match is taken over, or its database has started again."""
         loop = asyncio.get_running_loop()
         until = loop.time() + TAKEN_OVER
         while True:
             try:
                 await self._sit_down(message)
-            except OSError:
-                if loop.time() > until:
-                    raise RequestRefused(
-                        "the server of this match is gone; try again", 503
-                    ) from None
+            except (OSError, StoreError) as error:
+                late = loop.time() > until
+                if late and isinstance(error, OSError):
+                    gone = "the server of this match is gone; try again"
+                    raise RequestRefused(gone, 503) from None
+                if late:
+                    raise
                 await asyncio.sleep(0.25)
             else:
                 return

@@ -26,6 +26,7 @@ from sqlalchemy import (
     event,
     insert,
     inspect,
+    make_url,
     select,
     text,
     update,
@@ -141,16 +142,17 @@ class MatchStore:
     """
 
     def __init__(self, url: str) -> None:
-        self.url, self._pending = url, list[Row]()
+        self.url, self._pending = _shown(url), list[Row]()
         self._journal: Any = None  # a connection for answers alone, past SQLAlchemy: 15 µs, not 95
         self.is_local = url.startswith("sqlite")
         try:
-            self._engine = create_engine(url)
+            # a connection from before the database was restarted is replaced, not used
+            self._engine = create_engine(url, pool_pre_ping=not self.is_local, hide_parameters=True)
             if self.is_local:
                 event.listen(self._engine, "connect", _write_ahead)
             self._create_tables()
-        except (SQLAlchemyError, ImportError) as error:
-            raise StoreError(f"cannot open the database {url}: {error}") from error
+        except (SQLAlchemyError, ImportError, ValueError) as error:
+            raise StoreError(f"cannot open the database {self.url}: {error}") from error
 
     def _create_tables(self) -> None:
         try:
@@ -365,6 +367,14 @@ class MatchStore:
         return StoreError(
             f"cannot write the database {self.url}: {error}; no move is taken until it can be"
         )
+
+
+def _shown(url: str) -> str:
+    """A database's URL without its password."""
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except (SQLAlchemyError, ValueError):
+        return f"{url.partition('://')[0]}://…"
 
 
 def _write_ahead(connection: Any, _: Any) -> None:

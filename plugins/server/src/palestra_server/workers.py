@@ -33,6 +33,7 @@ from palestra_server.listening import listen
 from palestra_server.logs import write_logs
 from palestra_server.peers import Peers
 from palestra_server.plans import MatchDefaults
+from palestra_server.proxies import TRUSTED
 from palestra_server.security import LOOPBACK
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
@@ -46,7 +47,8 @@ class Settings(msgspec.Struct):
 
     store: the database's URL. hosts: host names that requests may use. inside: the address on
     which the processes reach each other. upstream: a model server, and its key. allowed: what
-    clients may name. usual: what matches get whose creator does not say.
+    clients may name. usual: what matches get whose creator does not say. proxies: addresses
+    and networks of trusted proxies.
     """
 
     store: str
@@ -62,6 +64,7 @@ class Settings(msgspec.Struct):
     other_versions: bool = False
     allowed: Allowed = EVERYWHERE
     usual: MatchDefaults = MatchDefaults()
+    proxies: tuple[str, ...] = TRUSTED
 
 
 def serve_workers(settings: Settings, count: int, listening: socket, **more: Any) -> None:
@@ -81,7 +84,7 @@ def serve_workers(settings: Settings, count: int, listening: socket, **more: Any
 def create() -> Starlette:
     """The application of one process, with the settings of its environment."""
     settings = msgspec.json.decode(os.environ[SETTINGS], type=Settings)
-    connections.per_address = settings.limits.per_address
+    connections.set_bounds(settings.limits.per_address, settings.proxies)
     _end_with_parent()
     write_logs(settings.log_json)
     return peer_app(settings)
@@ -124,7 +127,9 @@ def peer_app(settings: Settings) -> Starlette:
             )
         )
     hosts = [*LOOPBACK, host, *settings.hosts]
-    app = create_app(server, hosts=hosts, token=settings.token, dialects=dialects)
+    app = create_app(
+        server, hosts=hosts, token=settings.token, dialects=dialects, proxies=settings.proxies
+    )
     return _reachable(app, inside)
 
 
