@@ -4,13 +4,16 @@ import ipaddress
 import re
 import shlex
 
+import msgspec
 import pytest
 import typer
 from deployment import FOLDER, VARIABLE, compose, manifests
 from palestra.cli import add_commands
 from palestra.cli.app import BUILT_IN, app
+from palestra.cli.arguments import read_options
 from palestra.kernel.registry import registry
 from palestra_server.app import create_app
+from palestra_server.limits import Limits
 from palestra_server.proxies import read_proxies
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
@@ -42,6 +45,11 @@ def commands_of_pod():
     words = [shlex.split(part.removeprefix(" exec ")) for part in line.split("&&")]
     assert {command[0] for command in words} == {"/opt/palestra/venv/bin/palestra"}
     return [options_of(command[1:]) for command in words]
+
+
+def both_served():
+    """The options of the server in each of the two files."""
+    return served(), commands_of_pod()[1]
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +106,8 @@ def test_the_server_of_compose_answers_to_its_name_and_stops_in_time(paths):
     server, options = compose()["services"]["server"], served()
     assert (options["host"], options["name"]) == ("0.0.0.0", ["play.example.org"])
     assert (options["workers"], options["log_json"]) == (2, True)
+    limits = [msgspec.convert(read_options(one["limit"]), Limits) for one in both_served()]
+    assert [one.per_address for one in limits] == [100, 100]
     assert f"http://127.0.0.1:{options['port']}/ready" in server["healthcheck"]["test"][-1]
     assert "/ready" in paths
     assert server["environment"]["PALESTRA_STORE"].startswith("postgresql+psycopg://palestra:")
