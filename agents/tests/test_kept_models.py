@@ -62,6 +62,7 @@ def test_runs_and_seats_share_the_weights_of_a_folder(folders: list[str], loads:
             assert turn.usage.tokens_cached == same.usage.tokens_cached
 
 
+@pytest.mark.slow
 def test_the_two_that_were_used_last_stay(folders: list[str], loads: list[str]) -> None:
     a, b, c = (f"llm:local:{folder},mode=choice" for folder in folders)
     for agent in (a, b, a, c, a, c):

@@ -311,9 +311,11 @@ class Referential(ArrayGame[ReferentialState]):
         seats = list(range(self.num_players))
         rng.shuffle(seats)
         copy.seated[:] = seats  # who sat where does not change the next pairs
+        if not state.over:
+            self._pair_others(copy, seat, rng)
         for listener in range(self.num_players) if not state.over else ():
-            speaker = int(state.partner[listener])
-            if state.role[listener] != LISTEN:
+            speaker = int(copy.partner[listener])
+            if copy.role[listener] != LISTEN:
                 continue
             pair = (speaker, listener)
             if seat == listener:
@@ -331,6 +333,15 @@ class Referential(ArrayGame[ReferentialState]):
                 copy.open_to[listener] = 0
                 copy.open_to[listener, [meant, *others[: self.num_candidates - 1]]] = 1
         return copy
+
+    def _pair_others(self, copy: ReferentialState, seat: int, rng: Rng) -> None:
+        """Pair the others anew; who of them speaks shows in whose turn it is."""
+        others = set(range(self.num_players)) - {seat, int(copy.partner[seat])}
+        speakers = [other for other in others if copy.role[other] == SPEAK]
+        listeners = [other for other in others if copy.role[other] == LISTEN]
+        rng.shuffle(listeners)
+        for speaker, listener in zip(speakers, listeners, strict=True):
+            copy.partner[[speaker, listener]] = listener, speaker
 
     # Words
 
