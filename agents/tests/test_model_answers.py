@@ -58,11 +58,15 @@ class Server:
         with peer, peer.makefile("rb") as request:
             try:
                 while whole_request(request):
+                    self._asked()
                     peer.sendall(self.raw)
                     if self.hangs_up:
                         return
             except OSError:
                 return
+
+    def _asked(self) -> None:
+        """Called before each answer."""
 
     def stop(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -201,12 +205,11 @@ class Speaking(Server):
         super().__init__()
         self.next = 0
 
-    def _asked(self, peer: socket.socket) -> bool:
+    def _asked(self) -> None:
         said = SAID[self.next % len(SAID)]
         self.next += 1
         message = {"content": said, "reasoning_content": said}
         self.says(json.dumps({"model": "served", "choices": [{"message": message}]}).encode())
-        return super()._asked(peer)
 
 
 @pytest.mark.filterwarnings("ignore:mode=choice:RuntimeWarning")
