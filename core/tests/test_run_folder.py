@@ -119,6 +119,7 @@ def test_a_stream_keeps_no_records() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.slow
 def test_memory_does_not_grow_with_finished_episodes() -> None:
     def held_after(episodes: int) -> int:
         gc.collect()
