@@ -100,6 +100,14 @@ def open_match(person: Person, env: str, *seats: str, name: str = "Ada") -> None
     person.page.locator("#people").wait_for()
 
 
+def sit_down_by_link(friend: Person, host: Person, name: str = "") -> None:
+    """Open the invitation of whoever waits for players, and take a seat."""
+    friend.open(host.link("invite"))
+    if name:
+        friend.page.fill("#name", name)
+    friend.page.click("#join")
+
+
 def choose(person: Person, env: str) -> None:
     """Choose an environment in the lobby by its picture."""
     person.page.fill("#search", env)
@@ -214,9 +222,7 @@ def test_two_people_play_by_a_link_and_a_third_watches(people: Any) -> None:
     ada.wait("Waiting for players")
     ada.shot("invite")
     eve.open(ada.link("watch"))
-    bob.open(ada.link("invite"))
-    bob.page.fill("#name", "Bob <b>")
-    bob.page.click("#join")
+    sit_down_by_link(bob, ada, "Bob <b>")
     ada.wait("Your turn")
     bob.wait("Waiting for the others")
     for mine, theirs in ("12", "12", "12"):
@@ -296,9 +302,7 @@ def test_people_are_called_by_name_and_sit_at_the_lower_end_of_their_own_board(
     ada, bob, eve = people(), people(), people()
     open_match(ada, "games/KuhnPoker-v0", "open")
     eve.open(ada.link("watch"))
-    bob.open(ada.link("invite"))
-    bob.page.fill("#name", "Bob <i>")
-    bob.page.click("#join")
+    sit_down_by_link(bob, ada, "Bob <i>")
     ada.wait("Your turn")
     ada.press("pass")
     bob.wait("Your turn")
@@ -332,8 +336,7 @@ def test_a_board_with_sides_is_turned_to_whoever_plays(
 ) -> None:
     ada, bob = people(), people()
     open_match(ada, env, "open")
-    bob.open(ada.link("invite"))
-    bob.page.click("#join")
+    sit_down_by_link(bob, ada)
     ada.wait("Your turn")
     assert seats_at(ada, "1", "8") == ["8", "1"]
     assert seats_at(bob, "1", "8") == ["1", "8"]
@@ -472,8 +475,7 @@ def names(person: Person, places: str) -> set[str]:
 def test_negotiation_is_played_by_typing_and_by_fields(people: Any) -> None:
     ada, bob = people(), people()
     open_match(ada, "text/Negotiation-v0", "open")
-    bob.open(ada.link("invite"))
-    bob.page.click("#join")
+    sit_down_by_link(bob, ada)
     ada.wait("Your turn")
     ada.type("propose 9 9 9")
     ada.page.locator("#note", has_text="books").wait_for()

@@ -311,9 +311,10 @@ class Referential(ArrayGame[ReferentialState]):
         seats = list(range(self.num_players))
         rng.shuffle(seats)
         copy.seated[:] = seats  # who sat where does not change the next pairs
-        if not state.over:
-            self._pair_others(copy, seat, rng)
-        for listener in range(self.num_players) if not state.over else ():
+        if state.over:
+            return copy
+        self._pair_others(copy, seat, rng)
+        for listener in range(self.num_players):
             speaker = int(copy.partner[listener])
             if copy.role[listener] != LISTEN:
                 continue
