@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-import re
+import random
 from typing import Any
 
 import palestra
 import pytest
 from palestra.kernel.errors import PalestraError
+from palestra.kernel.options import option_hints
 from palestra.kernel.registry import registry
-from palestra.kernel.rng import Rng
-from palestra.kernel.specs import OptionSpec
+from palestra.kernel.specs import load_entry_point
+from palestra.testing.fuzzing.values import good_values, value_of
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 
@@ -31,34 +32,38 @@ CHECKS = (
 STUDIES = {  # options that fix what the players of a study believe to be drawn
     "games/Avalon-v0": ("shuffle",),
     "games/Werewolf-v0": ("shuffle",),
+    "markets/Bargaining-v0": ("discount_0", "discount_1"),
+    "markets/PriceNegotiation-v0": ("seller_value", "buyer_value"),
 }
+FOUND = (  # drawn once, and what a seat imagined told what was hidden from it
+    ("games/DonorGame-v0", {"num_players": 2, "rounds": 2, "strategies": "newcomers"}),
+    ("grid/Fruit-v0", {"rows": 16, "sight": 2, "num_players": 3, "num_fruits": 9}),
+    ("grid/Pursuit-v0", {"columns": 1, "num_players": 1, "num_evaders": 8}),
+    ("markets/Magentic-v0", {"search": "cheapest", "results": 7, "latency": 8}),
+    ("markets/Magentic-v0", {"trade": "contractors", "customers": 1}),
+)
 MOST_SEATS = 12
-DRAWS, TRIES = 6, 12
+LARGEST = 64
+DRAWS, TRIES = 6, 30
 
 
-def _value(option: OptionSpec, rng: Rng) -> Any:
-    """A value that an option accepts, near the least for a number; None where it is not known."""
-    if option.accepts == "True or False":
-        return bool(rng.below(2))
-    if found := re.fullmatch(r"an integer from (-?\d+) to (-?\d+)", option.accepts):
-        least, most = map(int, found.groups())
-        return rng.between(least, min(most, least + rng.choice((1, 3, 8, 15))))
-    if found := re.fullmatch(r"a number from (-?[\d.]+) to (-?[\d.]+)", option.accepts):
-        low, high = map(float, found.groups())
-        return round(low + (min(high, low + 5) - low) * rng.random(), 2)
-    words = re.findall(r"'([^']*)'", option.accepts)
-    return rng.choice(words) if words and "text" not in option.accepts else None
+def _is_small(value: Any) -> bool:
+    """Whether numbers in a value are small enough for a game that is soon played."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_small, value))
+    return not isinstance(value, int | float) or abs(value) <= LARGEST
 
 
 def drawn_subject(env: str, draw: int) -> Subject:
     """An environment with about half of its options drawn, such that it can be made."""
     spec = registry().environment(env)
-    kept = (*STUDIES.get(env, ()), "quoting")
-    free = [option for option in spec.options if option.name not in kept]
+    hints = option_hints(load_entry_point(spec.entry_point))
+    free = [name for name in hints if name not in (*STUDIES.get(env, ()), "quoting")]
     for number in range(TRIES):
-        rng = Rng.seeded(TRIES * draw + number)
-        values = {option.name: _value(option, rng) for option in free if rng.below(2)}
-        chosen = {name: value for name, value in values.items() if value is not None}
+        rng = random.Random(f"{env} {draw} {number}")
+        known = {name: good_values(hints[name], rng) for name in free if rng.random() < 0.5}
+        drawn = {name: value_of(rng.choice(values)) for name, values in known.items() if values}
+        chosen = {name: value for name, value in drawn.items() if _is_small(value)}
         try:
             subject = Subject(spec, chosen)
             seats = subject.game.num_players
@@ -76,7 +81,15 @@ def drawn_subject(env: str, draw: int) -> Subject:
     "env", [spec.id for spec in palestra.specs() if spec.options and not spec.runs_programs]
 )
 def test_secrets_are_kept_with_drawn_options(env: str, draw: int) -> None:
-    subject = drawn_subject(env, draw)
+    _keeps_secrets(drawn_subject(env, draw))
+
+
+@pytest.mark.parametrize(("env", "options"), FOUND)
+def test_secrets_are_kept_where_they_once_were_not(env: str, options: dict[str, Any]) -> None:
+    _keeps_secrets(Subject(registry().environment(env), options))
+
+
+def _keeps_secrets(subject: Subject) -> None:
     verdicts = [run_check(subject, check) for check in CHECKS]
     failed = [f"{v.check}: {v.detail}" for v in verdicts if v.status == "failed"]
-    assert not failed, (env, subject.options, failed)
+    assert not failed, (subject.spec.id, subject.options, failed)

@@ -37,7 +37,7 @@ DEFECTS = (
         "out.rewards[seat, 0] = stake if seat == winner else -stake",
         "out.rewards[seat, 0] = stake if seat == winner else 0",
         "terms_are_declared",
-        "declared zero-sum, but returns are [1.0, 0.0]",
+        "declared zero-sum, but returns are [",
     ),
     Defect(
         KUHN,
@@ -58,7 +58,7 @@ DEFECTS = (
         "state.result[seat] = WIN if seat == winner else LOSS",
         "state.result[seat] = LOSS if seat == winner else WIN",
         "ends_are_told",
-        "a loser has 1, a winner -1",
+        "contradict the returns",
     ),
     Defect(
         KUHN,
@@ -121,14 +121,14 @@ DEFECTS = (
         "seen = seat in (None, owner) or is_shown(state)",
         "seen = seat in (None, owner) or state.stage == 1",
         "secrets_stay_hidden",
-        "in scene(): seed 0, step 2: scene of player 0 betrays a secret",
+        "in scene(): ",
     ),
     Defect(
         LEDUC,
         "own, public = CARDS[state.deck[seat]], CARDS[state.deck[PUBLIC]]",
         "own, public = CARDS[state.deck[0]], CARDS[state.deck[PUBLIC]]",
         "secrets_stay_hidden",
-        "in describe(): seed 0, step 2: describe of player 1",
+        "in describe(): ",
     ),
     Defect(
         LEDUC,

@@ -46,8 +46,8 @@ DEFECTS = (
     ),
     Defect(
         DONOR,
-        "if other in hidden else paid",
-        "if other > 0 and other in hidden else paid",
+        "if other in known and generation >= state.born[seat]",
+        "if generation >= state.born[seat]",
         "imagined_worlds_keep_secrets",
         "imagines betrays what is hidden from them",
     ),
@@ -82,8 +82,8 @@ DEFECTS = (
     ),
     Defect(
         DONOR,
-        "(result,) * self.num_players, state.paid, reason",
-        "(result,) * self.num_players, state.paid[1:], reason",
+        "(result,) * self.num_players, totals, reason",
+        "(result,) * self.num_players, totals[1:], reason",
         "ends_are_told",
         "not one result a seat",
     ),
@@ -92,7 +92,7 @@ DEFECTS = (
         "perfect_information = False",
         "perfect_information = True",
         "information_is_declared",
-        "player 1 sees state.strategies[1], which player 0 does not",
+        "sees state.strategies",
     ),
     Defect(
         COMMONS,

@@ -63,7 +63,7 @@ DEFECTS = (
         'payoffs = "general"',
         'payoffs = "common"',
         "terms_are_declared",
-        "declared common payoffs, but returns are [40.0, 10.0]",
+        "declared common payoffs, but returns are [",
     ),
     Defect(
         SEALED,

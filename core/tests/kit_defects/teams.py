@@ -35,7 +35,7 @@ DEFECTS = (
         "enumerate(self._scores(state))}",
         "enumerate(self._scores(state)) if score > 0}",
         "terms_are_declared",
-        "declared zero-sum, but returns are [1.0, 1.0, 0.0, 0.0]",
+        "declared zero-sum, but returns are [",
     ),
     Defect(
         CODENAMES,
@@ -71,7 +71,7 @@ DEFECTS = (
         'tuple("win" if score > 0 else "loss" for score in scores)',
         'tuple("win" if score < 0 else "loss" for score in scores)',
         "ends_are_told",
-        "a loser has 1, a winner -1",
+        "contradict the returns",
     ),
     Defect(
         CODENAMES,
@@ -99,14 +99,14 @@ DEFECTS = (
         "redraw(copy, seat, rng)",
         "redraw(copy, 0, rng)",
         "secrets_stay_hidden",
-        "describe, scene, anchor, observation of player 3 betrays a secret",
+        "describe, scene, anchor, observation of player ",
     ),
     Defect(
         AVALON,
         'own = " You played a fail." if seat in state.quests[number].failing else ""',
         'own = f" Fails by {state.quests[number].failing}."',
         "secrets_stay_hidden",
-        "describe of player 0 betrays a secret",
+        "betrays a secret",
     ),
     Defect(
         AVALON,
@@ -127,7 +127,7 @@ DEFECTS = (
         'if state.roles[seat] == WEREWOLF:\n            text += f" The pack',
         'if state.roles[seat] >= 0:\n            text += f" The pack',
         "secrets_stay_hidden",
-        "describe of player 0 betrays a secret",
+        "betrays a secret",
     ),
     Defect(
         WEREWOLF,

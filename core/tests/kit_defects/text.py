@@ -34,7 +34,7 @@ DEFECTS = (
         "return grammar(state.counts, state.offer is not None, self.message_limit)",
         "return grammar(state.counts, True, self.message_limit)",
         "masks_agree",
-        "mask and check disagree about Accept()",
+        "state.offer is not None",
     ),
     Defect(
         NEGOTIATION,
@@ -46,9 +46,9 @@ DEFECTS = (
     Defect(
         NEGOTIATION,
         "worth[1 - proposer] = value_of(rest, state.values[1 - proposer])",
-        "worth[1 - proposer] = value_of(rest, state.values[1 - proposer]) + 1",
+        "worth[1 - proposer] = value_of(rest, state.values[1 - proposer]) + 10",
         "ends_are_told",
-        "returns [11.0, 2.0] leave the declared payoff_bounds",
+        "leave the declared payoff_bounds",
     ),
     Defect(
         NEGOTIATION,

@@ -10,7 +10,7 @@ import numpy as np
 
 from palestra.kernel.episode import Episode
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import Skipped, Subject, random_actions, require
+from palestra.testing.subject import Skipped, Subject, require
 
 MAX_TURNS = 30
 
@@ -27,7 +27,7 @@ def play_through(subject: Subject, seed: int = 0) -> str:
         lines += ["", f"== turn {episode.steps_played}"]
         for seat in range(game.num_players):
             lines += _seat(subject, episode, seat)
-        actions = random_actions(episode, rng)
+        actions = {seat: episode.sample(seat, rng) for seat in episode.to_act}
         state = episode.state
         for seat, action in actions.items():
             written = game.action_text(state, seat, action)

@@ -20,6 +20,7 @@ from palestra.kernel.specs import EnvSpec
 MAX_STEPS = 150  # of an episode that a check looks at
 LONGEST = 2_000  # steps of an episode that is played to its end
 CAREFUL = 60  # steps for which a careful player puts the end off
+MOVES = 13  # the stream of random moves, which no game draws from
 
 
 class Failed(AssertionError):
@@ -66,7 +67,10 @@ class Subject:
 
 
 def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
-    """A random legal action for everybody who is to act; fails where somebody has none."""
+    """A random legal action for everybody who is to act; fails where somebody has none.
+
+    They are drawn apart from what the game draws, where the episode's seed is that of `rng` too.
+    """
     for seat in episode.to_act if isinstance(episode.game, ArrayGame) else ():
         require(
             bool(episode.action_mask(seat).any()),
@@ -74,7 +78,8 @@ def random_actions(episode: Episode, rng: Rng) -> dict[int, Any]:
             "legal move",
             "somebody is to act and has no legal move",
         )
-    return {seat: episode.sample(seat, rng) for seat in episode.to_act}
+    apart = Rng.seeded(rng.word(), stream=MOVES)
+    return {seat: episode.sample(seat, apart) for seat in episode.to_act}
 
 
 def play_on(

@@ -22,7 +22,7 @@ ACTS = frozenset(
 FIELDS = frozenset(("textbox", "checkbox", "radio", "combobox"))  # roles that a form sends
 LONGEST_LINE = 400  # characters of a name that a reader sees
 
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\s]+")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\s]+")
 
 
 class Element(msgspec.Struct, frozen=True):
@@ -56,7 +56,8 @@ class Element(msgspec.Struct, frozen=True):
 
 
 def clean(text: str) -> str:
-    """Text as a browser shows it: one space for white space and control characters."""
+    """Text as a browser shows it: one space for white space, and for control characters and those
+    that turn the direction of text."""
     if text.isprintable() and "  " not in text:  # a shortcut, three times faster
         return text.strip()
     return _UNSEEN.sub(" ", text).strip()

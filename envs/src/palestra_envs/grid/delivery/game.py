@@ -404,7 +404,7 @@ class Delivery(Walkers[DeliveryState]):
         imagined: DeliveryState = self.clone(state)
         seen = self.visible(state, seat)
         robots = [other for other in range(self.num_players) if not seen[state.cell[other]]]
-        walkers = [n for n in range(self.pedestrians) if not seen[state.walker[n]]]
+        walkers = self._exchange_walkers(imagined, seen, rng)
         self._imagine_city(imagined, seat, len(robots) + len(walkers), rng)
         floor = np.flatnonzero(imagined.walls == FLOOR).tolist()
         hidden = [cell for cell in floor if not seen[cell]]
@@ -424,6 +424,17 @@ class Delivery(Walkers[DeliveryState]):
             imagined.runs[other] = (rng.below(int(state.turn) // 10 + 1), 0, 0)
             imagined.earned[other] = imagined.runs[other, 0] * (self.fare - self.repair)
         return imagined
+
+    def _exchange_walkers(
+        self, imagined: DeliveryState, seen: NDArray[np.bool_], rng: Rng
+    ) -> list[int]:
+        """Put any pedestrians, as they look alike, where some are in sight; returns the rest."""
+        places = sorted(cell for cell in imagined.walker[: self.pedestrians].tolist() if seen[cell])
+        walkers = list(range(self.pedestrians))
+        rng.shuffle(walkers)
+        for walker, place in zip(walkers, places, strict=False):
+            imagined.walker[walker] = place
+        return walkers[len(places) :]
 
     def _imagine_city(self, imagined: DeliveryState, seat: int, hidden: int, rng: Rng) -> None:
         """Lay what is out of sight anew, with room for what is hidden there.

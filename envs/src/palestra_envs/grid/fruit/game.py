@@ -57,6 +57,7 @@ class FruitState(ArrayState):
     blocked: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if a collision stopped it
     earned: Annotated[NDArray[np.float64], Shape("num_players")]  # what each has been paid so far
     fruit: Annotated[NDArray[np.int32], Shape("num_fruits")]  # where it lies, NOWHERE once eaten
+    eater: Annotated[NDArray[np.int32], Shape("num_fruits")]  # the seat that ate it; -1 for none
 
 
 @environment(
@@ -151,6 +152,7 @@ class Fruit(Walkers[FruitState]):
             state.cell[seat] = NOWHERE
         for fruit in range(config.num_fruits):
             state.fruit[fruit] = NOWHERE
+            state.eater[fruit] = -1
         for thing in range(config.num_players + config.num_fruits):
             cell = randint(state, config.rows * config.columns)
             while holder(config, state, cell) >= 0 or fruit_on(config, state, cell) >= 0:
@@ -174,6 +176,7 @@ class Fruit(Walkers[FruitState]):
             eaten = fruit_on(config, state, state.cell[seat])
             if eaten >= 0:
                 state.fruit[eaten] = NOWHERE
+                state.eater[eaten] = seat
                 out.rewards[seat, eaten] = 1.0
                 state.earned[seat] += 1.0
         for fruit in range(config.num_fruits):
@@ -254,18 +257,38 @@ class Fruit(Walkers[FruitState]):
         return state
 
     def determinize(self, state: FruitState, seat: int, rng: Rng) -> FruitState:
-        """Move fruit and players that are out of sight to other cells out of sight."""
+        """Move players and fruit that are out of sight; others may have eaten such fruit by then.
+
+        What the seat has eaten and sees stays. Of the rest, any number may be eaten for which
+        others had the time, and at least one fruit of all is left.
+        """
         imagined: FruitState = self.clone(state)
         seen = self.visible(state, seat)
         free = np.flatnonzero(~seen).tolist()
-        for other in range(self.num_players):
+        others = [other for other in range(self.num_players) if other != seat]
+        for other in others:
             if not seen[state.cell[other]]:
                 place = free.pop(rng.below(len(free)))
                 imagined.cell[other] = imagined.target[other] = place
-                imagined.blocked[other] = 0
-        for fruit, cell in enumerate(state.fruit.tolist()):
-            if cell != NOWHERE and not seen[cell]:
-                imagined.fruit[fruit] = free.pop(rng.below(len(free)))
+            imagined.blocked[other] = 0
+        unknown = [
+            fruit
+            for fruit, cell in enumerate(state.fruit.tolist())
+            if (not seen[cell] if cell != NOWHERE else state.eater[fruit] not in (seat, -1))
+        ]
+        in_sight = np.any((state.fruit != NOWHERE) & seen[state.fruit])
+        eaters = others * min(int(state.turn), len(unknown))
+        most = min(len(eaters), len(unknown) - (not in_sight))
+        rng.shuffle(eaters)
+        rng.shuffle(unknown)
+        eaten = rng.below(most + 1)
+        for place, fruit in enumerate(unknown):
+            eater = eaters[place] if place < eaten else -1
+            imagined.eater[fruit] = eater
+            imagined.fruit[fruit] = NOWHERE if eater >= 0 else free.pop(rng.below(len(free)))
+        for other in others:
+            time = self.step_cost * int(state.turn)
+            imagined.earned[other] = np.count_nonzero(imagined.eater == other) - time
         return imagined
 
     # Words

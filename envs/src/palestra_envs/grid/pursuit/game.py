@@ -436,11 +436,12 @@ class Pursuit(ArrayGame[PursuitState]):
         """Put every pursuer and evader out of sight on another cell out of sight.
 
         The result fits what the player sees now and how many evaders are left, as if they
-        remembered nothing else. Random obstacles out of sight are redrawn.
+        remembered nothing else. Random obstacles out of sight are redrawn. Evaders look alike: any
+        that are left may be those in sight.
         """
         imagined: PursuitState = self.clone(state)
         hidden = unseen_mask(self, state, seat)
-        others = self._hidden(state, seat)
+        others = self._exchange_evaders(imagined, self._hidden(state, seat), rng)
         if self.random:
             self._redraw(imagined, seat, hidden, len(others) > 0, rng)
         free = [cell for cell in cells_in(hidden) if is_open(self.config, imagined, *cell)]
@@ -449,6 +450,16 @@ class Pursuit(ArrayGame[PursuitState]):
             imagined.row[other], imagined.column[other] = rng.choice(cells)
         recount(self.config, imagined)
         return imagined
+
+    def _exchange_evaders(self, imagined: PursuitState, others: list[int], rng: Rng) -> list[int]:
+        """Put other evaders on the places of those in sight; returns who is out of sight then."""
+        evaders = [self.num_players + evader for evader in self.evaders(imagined)]
+        places = [(imagined.row[who], imagined.column[who]) for who in evaders if who not in others]
+        rng.shuffle(evaders)
+        for who, place in zip(evaders, sorted(places), strict=False):
+            imagined.row[who], imagined.column[who] = place
+        pursuers = [who for who in others if who < self.num_players]
+        return pursuers + sorted(evaders[len(places) :])
 
     def _redraw(
         self,

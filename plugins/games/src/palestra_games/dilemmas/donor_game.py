@@ -114,7 +114,7 @@ class DonorState:
     acts: tuple[Act, ...] = ()
     round: int = 0
     generation: int = 0
-    paid: tuple[float, ...] = ()  # in earlier generations, by seat
+    paid: tuple[tuple[float, ...], ...] = ()  # of each earlier generation, by seat
     born: tuple[int, ...] = ()  # the generation in which each seat's player came
 
 
@@ -216,7 +216,6 @@ class DonorGame(Talking, TextGame[DonorState]):
             rich,
             ("",) * seats,
             tuple(range(seats)),
-            paid=(0.0,) * seats,
             born=(0,) * seats,
         )
 
@@ -302,7 +301,7 @@ class DonorGame(Talking, TextGame[DonorState]):
         has = state.resources
         ranked = sorted(range(self.num_players), key=lambda seat: (-has[seat], seat))
         half = self.num_players // 2
-        state.paid = tuple(a + b for a, b in zip(state.paid, has, strict=True))
+        state.paid += (has,)
         state.generation += 1
         mean = sum(has) / len(has)
         over = f"Generation {state.generation} is over"
@@ -330,9 +329,10 @@ class DonorGame(Talking, TextGame[DonorState]):
         if self.to_act(state):
             return None
         result: Result = "score"
-        mean = sum(state.paid) / self.num_players / self.generations
+        totals = tuple(map(sum, zip(*state.paid, strict=True)))
+        mean = sum(totals) / self.num_players / self.generations
         reason = f"{mean:.4g} units on average over {self.generations} generations"
-        return Outcome((result,) * self.num_players, state.paid, reason)
+        return Outcome((result,) * self.num_players, totals, reason)
 
     def determinize(self, state: DonorState, seat: int, rng: Rng) -> DonorState:
         """Redraw others' acts, what they have, their strategies, and payments of other lives.
@@ -344,7 +344,6 @@ class DonorGame(Talking, TextGame[DonorState]):
         if not self.to_act(state):
             return copy
         self._redraw_pairs(copy, seat, rng)
-        new = state.generation > 0 and state.born[seat] == state.generation
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":
             written = list(state.strategies)
@@ -352,13 +351,16 @@ class DonorGame(Talking, TextGame[DonorState]):
                 if not self._has_read(state, seat, other):
                     written[other] = rng.choice(LINES).strategy
             copy.strategies = tuple(written)
-        if new or self.acts != "everybody":
-            hidden = seats if new else others
-            most = 2 * self.endowment * state.generation
-            copy.paid = tuple(
-                rng.between(0, 1000) * most / 1000 if other in hidden else paid
-                for other, paid in enumerate(state.paid)
+        known = seats if self.acts == "everybody" else (seat,)  # since the seat's player came
+        copy.paid = tuple(
+            tuple(
+                units
+                if other in known and generation >= state.born[seat]
+                else rng.between(0, 1000) * 2 * self.endowment / 1000
+                for other, units in enumerate(paid)
             )
+            for generation, paid in enumerate(state.paid)
+        )
         if self.acts != "everybody" and state.round:
             self._redraw_acts(copy, seat, rng)
         return copy

@@ -397,7 +397,7 @@ class Magentic(Talking, TextGame[MagenticState]):
             elif isinstance(action, Write):
                 self._send(state, seat, action.to, action.text)
             elif isinstance(action, Propose):
-                self._propose(state, seat, action)
+                events.append(self._propose(state, seat, action))
             elif isinstance(action, Read):
                 events += self._read(state, seat)
             elif isinstance(action, Pay):
@@ -473,7 +473,8 @@ class Magentic(Talking, TextGame[MagenticState]):
         reader = self.players.index(to)
         state.mail[reader].append(Letter(sender, text, state.tick + 1 + slow, proposal))
 
-    def _propose(self, state: MagenticState, seat: int, action: Propose) -> None:
+    def _propose(self, state: MagenticState, seat: int, action: Propose) -> Event:
+        """Send a proposal; its business learns the number, which a payment names."""
         customer = self.players.index(action.to)
         number = len(state.proposals)
         price = self._business(state, seat).price(split_items(action.items), action.percent)
@@ -481,6 +482,14 @@ class Magentic(Talking, TextGame[MagenticState]):
         offer = Proposal(number, seat, customer, action.items, price)
         state.proposals.append(offer)
         self._send(state, seat, action.to, "", number)
+        return self._proposal_event("reveal", offer, seat)
+
+    def _proposal_event(self, kind: str, offer: Proposal, reader: int) -> Event:
+        sender = self.players[offer.business]
+        text = f"{sender} sends proposal {offer.number} to {self.players[offer.customer]}: "
+        text += f"{offer.items} for {offer.price}."
+        data = {"sender": sender, "proposal": offer.number}
+        return Event(kind, text, {**data, "items": offer.items, "price": offer.price}, only(reader))
 
     def _read(self, state: MagenticState, seat: int) -> list[Event]:
         mail = state.mail[seat]
@@ -497,11 +506,7 @@ class Magentic(Talking, TextGame[MagenticState]):
                 continue
             offer = state.proposals[letter.proposal]
             state.open[seat].append(offer.number)
-            text = f"{sender} sends proposal {offer.number} to {self.players[seat]}: "
-            text += f"{offer.items} for {offer.price}."
-            data = {"sender": sender, "proposal": offer.number}
-            data |= {"items": offer.items, "price": offer.price}
-            events.append(Event("proposal", text, data, only(seat)))
+            events.append(self._proposal_event("proposal", offer, seat))
         return events
 
     def _pay(
@@ -622,9 +627,9 @@ class Magentic(Talking, TextGame[MagenticState]):
         ]
 
     def _draw_proposal(self, state: MagenticState, seat: int, number: int, rng: Rng) -> Proposal:
-        """One item at its list price, from one other seat to another."""
+        """One item at its list price, between others; to the seat if it is the only customer."""
         business = rng.choice([s for s in range(self.num_customers, self.num_players) if s != seat])
-        customer = rng.choice([s for s in range(self.num_customers) if s != seat])
+        customer = rng.choice([s for s in range(self.num_customers) if s != seat] or [seat])
         shop = self._business(state, business)
         item = rng.choice(shop.items)
         price = shop.price([item], 100)
