@@ -11,6 +11,7 @@ wheels alone, and play a game there. Nothing is uploaded.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def main() -> None:
 
 def run(*command: str) -> None:
     program, *arguments = command
-    own = Path(sys.executable).with_name(program)
+    own = Path(sys.executable).parent / program
     print(">", program, *arguments[:4], flush=True)
     subprocess.run([str(own) if own.exists() else program, *arguments], cwd=ROOT, check=True)
 
@@ -72,23 +73,20 @@ def installs(version: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "venv" / "bin" / "python"
         run("uv", "venv", "--quiet", "--python", version, str(python.parents[1]))
-        only = ("--only-binary", ":all:", "--find-links", str(DIST))
-        run("uv", "pip", "install", "--quiet", *only, "--python", str(python), "palestra[standard]")
-        play = (
-            "games/TicTacToe-v0",
-            "--agents",
-            "random",
-            "--no-replays",
-            "--out",
-            f"{folder}/run",
-        )
-        subprocess.run(
-            [str(python), "-m", "palestra", "play", *play],
-            cwd=folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        subprocess.run([str(python), "-m", "palestra", "plugins"], cwd=folder, check=True)
+        only = ("--only-binary", ":all:", "--find-links", str(DIST), "--python", str(python))
+        run("uv", "pip", "install", "--quiet", *only, "palestra[all]")
+        # without PyTorch, which it needs and which takes gigabytes
+        run("uv", "pip", "install", "--quiet", *only, "--no-deps", "palestra-training")
+        palestra = (str(python), "-m", "palestra")
+        game = ("play", "games/TicTacToe-v0", "--agents", "random", "--pause", "0")
+        for command in ((*game, "--out", f"{folder}/run"), ("plugins",)):
+            subprocess.run(
+                [*palestra, *command],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PALESTRA_STRICT": "1"},
+            )
 
 
 if __name__ == "__main__":
