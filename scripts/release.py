@@ -2,6 +2,7 @@
 
     python scripts/release.py                 # build, check, install, play
     python scripts/release.py --python 3.13   # install under that Python, repeatable
+    python scripts/release.py --tag v0.2.0    # also compare the tag with version and changelog
 
 Each wheel and source distribution must satisfy twine, carry its licence and its type marker,
 and nothing of tests. All wheels together must install into an empty environment from
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,13 +29,15 @@ DIST = ROOT / "dist"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", action="append", default=[], help="for example 3.13")
+    parser.add_argument("--tag", help="for example v0.2.0")
     asked = parser.parse_args()
+    if asked.tag and (why := unreleased(asked.tag)):
+        sys.exit(why)
     shutil.rmtree(DIST, ignore_errors=True)
     run("uv", "build", "--all-packages", "--out-dir", str(DIST))
     files = sorted(map(str, [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]))
     run(sys.executable, "-m", "twine", "check", "--strict", *files)
     problems = [problem for wheel in sorted(DIST.glob("*.whl")) for problem in contents(wheel)]
-    problems += versions()
     if problems:
         sys.exit("\n".join(problems))
     for version in asked.python or [sys.executable]:
@@ -58,14 +62,17 @@ def contents(wheel: Path) -> list[str]:
     return [*said, *(f"{wheel.name} carries {name}" for name in strays)]
 
 
-def versions() -> list[str]:
-    """Distributions whose version is not that of the core."""
-    found = {}
-    for path in [*ROOT.glob("*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]:
-        project = tomllib.loads(path.read_text("utf-8"))["project"]
-        found[project["name"]] = project["version"]
-    core = found["palestra"]
-    return [f"{name} is {v}, the core {core}" for name, v in found.items() if v != core]
+def unreleased(tag: str) -> str:
+    """Why a tag is not what this commit releases; empty if it is."""
+    project = tomllib.loads((ROOT / "core" / "pyproject.toml").read_text("utf-8"))["project"]
+    version = project["version"]
+    if tag != f"v{version}":
+        return f"the tag is {tag}, the version {version}; see scripts/set_version.py"
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    (first, *_) = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+    if not re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", first):
+        return f"CHANGELOG.md begins with {first!r}, not with '{version} - YEAR-MONTH-DAY'"
+    return ""
 
 
 def installs(version: str) -> None:
