@@ -95,10 +95,10 @@ fuzz: $(BIN)/uv
 	$(EVERYTHING)
 	$(BIN)/python scripts/fuzz_all.py --minutes 1 --shard $(SHARD)
 
-# every wheel, checked and installed from wheels alone
+# every wheel, checked and installed from wheels alone; TAG=v0.2.0 must be what is released
 release: $(BIN)/uv
 	$(EVERYTHING) --group release
-	$(BIN)/python scripts/release.py
+	$(BIN)/python scripts/release.py $(addprefix --tag ,$(TAG))
 
 $(BIN)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,6 +1,6 @@
 """Install the core, the reference environments and the games for other Pythons, and play there.
 
-    python scripts/other_pythons.py                  every other one from 3.11 to 3.13 found here
+    python scripts/other_pythons.py                  every other one from 3.11 to 3.14 found here
     python scripts/other_pythons.py 3.12 3.13        these, or an error
 
 Prints a line for each; those that the machine does not have are named, not passed over.
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 PROJECTS = ("core[numba]", "envs", "plugins/games")
 PLAYED = "tests/clients/on_any_python.py"
 
@@ -37,12 +37,21 @@ def tested(name: str) -> tuple[str, ...]:
 
 def play(version: str, interpreter: str) -> None:
     folder = ROOT / ".venv-pythons" / version
-    python = folder / "bin" / "python"
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     run("-m", "uv", "venv", "--quiet", "--clear", "--python", interpreter, str(folder))
     ours = [part for project in PROJECTS for part in ("--editable", str(ROOT / project))]
     where = ("--quiet", "--python", str(python))
     run("-m", "uv", "pip", "install", *where, *tested("development"), "pytest", *ours)
-    options = ("-q", "-p", "no:cacheprovider", "-W", "error", "-W", "ignore::UserWarning")
+    options = (
+        "-q",
+        "--noconftest",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "error",
+        "-W",
+        "ignore::UserWarning",
+    )
     run("-m", "pytest", *options, PLAYED, python=str(python))
     print(f"{version}: passed ({interpreter})")
 

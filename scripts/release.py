@@ -2,6 +2,7 @@
 
     python scripts/release.py                 # build, check, install, play
     python scripts/release.py --python 3.13   # install under that Python, repeatable
+    python scripts/release.py --tag v0.2.0    # also compare the tag with version and changelog
 
 Each wheel and source distribution must satisfy twine, carry its licence and its type marker,
 and nothing of tests. All wheels together must install into an empty environment from
@@ -11,6 +12,8 @@ wheels alone, and play a game there. Nothing is uploaded.
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,13 +29,15 @@ DIST = ROOT / "dist"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", action="append", default=[], help="for example 3.13")
+    parser.add_argument("--tag", help="for example v0.2.0")
     asked = parser.parse_args()
+    if asked.tag and (why := unreleased(asked.tag)):
+        sys.exit(why)
     shutil.rmtree(DIST, ignore_errors=True)
     run("uv", "build", "--all-packages", "--out-dir", str(DIST))
     files = sorted(map(str, [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]))
     run(sys.executable, "-m", "twine", "check", "--strict", *files)
     problems = [problem for wheel in sorted(DIST.glob("*.whl")) for problem in contents(wheel)]
-    problems += versions()
     if problems:
         sys.exit("\n".join(problems))
     for version in asked.python or [sys.executable]:
@@ -42,7 +47,7 @@ def main() -> None:
 
 def run(*command: str) -> None:
     program, *arguments = command
-    own = Path(sys.executable).with_name(program)
+    own = Path(sys.executable).parent / program
     print(">", program, *arguments[:4], flush=True)
     subprocess.run([str(own) if own.exists() else program, *arguments], cwd=ROOT, check=True)
 
@@ -57,14 +62,17 @@ def contents(wheel: Path) -> list[str]:
     return [*said, *(f"{wheel.name} carries {name}" for name in strays)]
 
 
-def versions() -> list[str]:
-    """Distributions whose version is not that of the core."""
-    found = {}
-    for path in [*ROOT.glob("*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]:
-        project = tomllib.loads(path.read_text("utf-8"))["project"]
-        found[project["name"]] = project["version"]
-    core = found["palestra"]
-    return [f"{name} is {v}, the core {core}" for name, v in found.items() if v != core]
+def unreleased(tag: str) -> str:
+    """Why a tag is not what this commit releases; empty if it is."""
+    project = tomllib.loads((ROOT / "core" / "pyproject.toml").read_text("utf-8"))["project"]
+    version = project["version"]
+    if tag != f"v{version}":
+        return f"the tag is {tag}, the version {version}; see scripts/set_version.py"
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    (first, *_) = re.findall(r"^## (.+)$", changelog, re.MULTILINE)
+    if not re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", first):
+        return f"CHANGELOG.md begins with {first!r}, not with '{version} - YEAR-MONTH-DAY'"
+    return ""
 
 
 def installs(version: str) -> None:
@@ -72,23 +80,20 @@ def installs(version: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "venv" / "bin" / "python"
         run("uv", "venv", "--quiet", "--python", version, str(python.parents[1]))
-        only = ("--only-binary", ":all:", "--find-links", str(DIST))
-        run("uv", "pip", "install", "--quiet", *only, "--python", str(python), "palestra[standard]")
-        play = (
-            "games/TicTacToe-v0",
-            "--agents",
-            "random",
-            "--no-replays",
-            "--out",
-            f"{folder}/run",
-        )
-        subprocess.run(
-            [str(python), "-m", "palestra", "play", *play],
-            cwd=folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        subprocess.run([str(python), "-m", "palestra", "plugins"], cwd=folder, check=True)
+        only = ("--only-binary", ":all:", "--find-links", str(DIST), "--python", str(python))
+        run("uv", "pip", "install", "--quiet", *only, "palestra[all]")
+        # without PyTorch, which it needs and which takes gigabytes
+        run("uv", "pip", "install", "--quiet", *only, "--no-deps", "palestra-training")
+        palestra = (str(python), "-m", "palestra")
+        game = ("play", "games/TicTacToe-v0", "--agents", "random", "--pause", "0")
+        for command in ((*game, "--out", f"{folder}/run"), ("plugins",)):
+            subprocess.run(
+                [*palestra, *command],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PALESTRA_STRICT": "1"},
+            )
 
 
 if __name__ == "__main__":

@@ -113,6 +113,32 @@ def test_every_kind_of_plugin_installs_works_and_passes_its_tests(
     assert " passed" in done.stdout
 
 
+def test_a_game_an_agent_and_a_reward_in_one_distribution_pass_their_tests(
+    clean: CleanEnvironment, official: Path, tmp_path: Path
+) -> None:
+    clean.run("-m", "palestra", "new", "plugin", "atoll-games", "--folder", str(tmp_path))
+    source, installed = tmp_path / "palestra-atoll-games", tmp_path / "installed"
+    for kind, name in (("agent", "atoll-careful"), ("reward", "atoll-mobility")):
+        clean.run("-m", "palestra", "new", kind, name, "--into", str(source))
+    clean.install(str(source), target=installed)
+    both = (installed, official)
+    listed = clean.run("-m", "palestra", "plugins", extra=both)
+    assert "1 agents, 1 environments, 1 rewards" in " ".join(listed.split())
+    assert "conforms" in clean.run("-m", "palestra", "check", "atoll/Subtraction-v0", extra=both)
+    clean.run(
+        *("-m", "palestra", "play", "atoll/Subtraction-v0", "--agents", "atoll-careful,random"),
+        *("--rewards", "env,atoll-mobility", "--out", str(tmp_path / "run"), "--pause", "0"),
+        extra=both,
+    )
+    done = clean.attempt(
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "tests")),
+        extra=both,
+        cwd=source,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\d+ passed", done.stdout)
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

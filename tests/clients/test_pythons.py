@@ -1,4 +1,4 @@
-"""Python 3.12 and 3.13, where the machine has them: scripts/other_pythons.py."""
+"""Python 3.12 to 3.14, where the machine has them: scripts/other_pythons.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def script() -> Any:
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_the_core_plays_on_another_python(version: str) -> None:
     if sys.version.startswith(f"{version}."):
         pytest.skip(f"this is Python {version}: all other tests run on it")

@@ -32,7 +32,12 @@ def read_catalogue(package: str) -> Catalogue:
 
     Raises `PluginError` if the file is missing or cannot be read.
     """
-    path = folder_of(package) / FILE
+    return catalogue_in(folder_of(package))
+
+
+def catalogue_in(folder: Path) -> Catalogue:
+    """Read the catalogue in the folder of a package, as `read_catalogue` does."""
+    path, package = folder / FILE, folder.name
     try:
         catalogue = msgspec.json.decode(path.read_bytes(), type=Catalogue)
     except FileNotFoundError:

@@ -265,7 +265,7 @@ def list_plugins() -> None:
     rows = table("plugin", "distribution", "status", "gives")
     plugins = registry().plugins.plugins
     for name, plugin in sorted(plugins.items()):
-        gives = [f"{len(items)} {hook[9:]}" for hook, items in plugin.gives.items()]
+        gives = [f"{len(items)} {hook[9:]}" for hook, items in plugin.gives.items() if items]
         gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
         status = f"{plugin.status}, contested" if plugin.contested else plugin.status
         rows.add_row(name.strip(), plugin.distribution, status, ", ".join(gives))

@@ -1,10 +1,12 @@
-"""Writing a new plugin from the plain files in `templates`."""
+"""Writing a new plugin, or a part of one, from the plain files in `templates`."""
 
 from __future__ import annotations
 
+import keyword
 import re
 import shutil
-from collections.abc import Collection
+import tomllib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.resources import files
@@ -12,6 +14,11 @@ from pathlib import Path
 from string import Template
 from tempfile import mkdtemp
 
+import msgspec
+
+from palestra.catalogue.build import catalogue_text
+from palestra.catalogue.read import Catalogue, catalogue_in
+from palestra.files import write_text
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.plugins import OFFICIAL
 from palestra.kernel.registry import homes, registry
@@ -21,20 +28,21 @@ from palestra.version import __version__
 # which template in `common` becomes which file of every new distribution
 COMMON = {
     "pyproject.toml": "pyproject.toml",
+    "README.md": "README.md",
     "LICENSE": "LICENSE",
     "gitignore": ".gitignore",
     "ci.yml": ".github/workflows/tests.yml",
     "init.py": "src/{package}/__init__.py",
-}
-# and which of its own
-OWN_FILES = {
-    "README.md": "README.md",
     "plugin.py": "src/{package}/plugin.py",
-    "catalogue": "src/{package}/catalogue.json",
-    "test_conformance.py": "tests/test_conformance.py",
 }
+CONFORMANCE = "tests/test_{kind}_conformance.py"  # one file for all agents of a plugin
+CATALOGUE = "src/{package}/catalogue.json"
+SORTED_BY = {"environments": "id", "agents": "name", "rewards": "name", "renderers": "mode"}
 _NAME = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 MODES = ("human", "rgb_array", "ansi", "terminal", "gif", "mp4", "strip", "html", "browser", "none")
+
+
+MODULE, MODULE_TEST = "src/{package}/{module}.py", "tests/test_{module}.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +51,20 @@ class Kind:
 
     folder: str
     title: str
+    hook: str  # the function of plugin.py that gives it
     files: dict[str, str]
     dependencies: tuple[str, ...] = ("palestra",)  # our own; the version is added
-    dev: tuple[str, ...] = ("palestra[testing]",)
     has_namespace: bool = False  # of ids; otherwise the whole name is the name of what it provides
     example: str = "careful"
     reserved: Collection[str] = field(default=())
 
 
-PLAYED = ("palestra[numba,testing]", "palestra-games")  # what plugins without a game are tested on
+PLAYED = "palestra-games"  # what is tested on the games of another plugin
 KINDS = {
     "plugin": Kind(
         "plugin",
         "A game",
+        "palestra_environments",
         {
             "subtraction.py": "src/{package}/subtraction.py",
             "test_rules.py": "tests/test_rules.py",
@@ -68,29 +77,30 @@ KINDS = {
     "agent": Kind(
         "agent",
         "An agent",
-        {"agent.py": "src/{package}/agent.py", "test_agent.py": "tests/test_agent.py"},
-        dev=PLAYED,
+        "palestra_agents",
+        {"agent.py": MODULE, "test_agent.py": MODULE_TEST},
         reserved=("random", "first", "scripted", *homes("agents")),
     ),
     "reward": Kind(
         "reward",
         "A step shaper",
-        {"reward.py": "src/{package}/reward.py", "test_reward.py": "tests/test_reward.py"},
-        dev=PLAYED,
+        "palestra_rewards",
+        {"reward.py": MODULE, "test_reward.py": MODULE_TEST},
         example="mobility",
         reserved=(OWN, *homes("rewards")),
     ),
     "renderer": Kind(
         "renderer",
         "A renderer",
-        {"renderer.py": "src/{package}/renderer.py", "test_renderer.py": "tests/test_renderer.py"},
-        dev=PLAYED,
+        "palestra_renderers",
+        {"renderer.py": MODULE, "test_renderer.py": MODULE_TEST},
         example="markdown",
         reserved=MODES,
     ),
     "site": Kind(
         "site",
         "A website",
+        "palestra_environments",
         {
             "site.py": "src/{package}/site.py",
             "test_site.py": "tests/test_site.py",
@@ -112,20 +122,24 @@ def create_plugin(
     it must not take, besides those reserved or in use. Either all files are written or none; an
     existing folder is never touched.
     """
-    made = KINDS[kind]
-    name = name.removeprefix("palestra-")
-    if not _NAME.match(name):
-        raise InvalidOption(
-            f"the name {name!r} must be lower-case words joined by hyphens, as in {made.example}"
-        )
+    made, name = KINDS[kind], name.removeprefix("palestra-")
+    _refuse_name(name, made)
+    if f"palestra-{name}" in OFFICIAL:
+        raise InvalidOption(f"palestra-{name} is a distribution of Palestra's own")
     _refuse_taken(name, made, reserved)
     target = Path(folder) / f"palestra-{name}"
     if target.exists():
         raise InvalidOption(f"{target} exists already; choose another name or --folder")
+    words = _words(name, made, f"palestra_{name.replace('-', '_')}")
+    common = {
+        place.format(**words): _filled("common", template, words)
+        for template, place in COMMON.items()
+    }
+    texts = _with_part(common, Catalogue(), words, made)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(mkdtemp(prefix=".palestra-", dir=target.parent))
     try:
-        _write(draft, name, made)
+        _write(draft, texts)
         draft.chmod(0o755)  # mkdtemp's own mode keeps others out
         draft.rename(target)
     except BaseException:
@@ -134,37 +148,163 @@ def create_plugin(
     return target
 
 
-def _write(draft: Path, name: str, kind: Kind) -> None:
-    words = _words(name, kind)
-    folders = dict.fromkeys(COMMON, "common") | dict.fromkeys(OWN_FILES | kind.files, kind.folder)
-    for template, place in (COMMON | OWN_FILES | kind.files).items():
-        path = draft / place.format(package=words["package"])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        source = files("palestra.cli").joinpath("templates", folders[template], f"{template}.txt")
-        path.write_text(Template(source.read_text("utf-8")).substitute(words), "utf-8")
+def add_to_plugin(
+    name: str, folder: Path, kind: str, reserved: Collection[str] = ()
+) -> dict[str, str]:
+    """Add an agent, a reward or a renderer to the plugin in `folder`; return texts by file written.
+
+    kind, reserved: as of `create_plugin`. The package's catalogue, pyproject.toml and README get
+    their entries; no other existing file changes. Either everything is written or nothing.
+    """
+    made = KINDS[kind]
+    _refuse_name(name, made)
+    _refuse_taken(name, made, reserved)
+    package = _package_in(folder)
+    words = _words(name, made, package)
+    _refuse_missing_hook(folder / f"src/{package}/plugin.py", made)
+    places = [place.format(**words) for place in (*COMMON.values(), *_own_files(made).values())]
+    known = {
+        place: (folder / place).read_text("utf-8") for place in places if (folder / place).exists()
+    }
+    catalogue = catalogue_in(folder / "src" / package)
+    texts = _with_part(known, catalogue, words, made)
+    changed = {place: text for place, text in texts.items() if known.get(place) != text}
+    _write(folder, changed, known)
+    return changed
 
 
-def _words(name: str, kind: Kind) -> dict[str, str]:
+def _with_part(
+    known: Mapping[str, str], catalogue: Catalogue, words: Mapping[str, str], kind: Kind
+) -> dict[str, str]:
+    """The texts of a distribution's files, by place, with one more game, agent, … in them."""
+    conformance = CONFORMANCE.format(kind=kind.folder)
+    own = {
+        place.format(**words): _filled(kind.folder, template, words)
+        for template, place in _own_files(kind).items()
+    }
+    if taken := sorted(own.keys() & known.keys() - {conformance}):
+        raise InvalidOption(f"{taken[0]} exists already; nothing was written: choose another name")
+    more = msgspec.json.decode(_filled(kind.folder, "catalogue", words), type=Catalogue)
+    readme = known.get("README.md", "") + _filled(kind.folder, "section.md", words)
+    return {
+        **known,
+        **own,
+        conformance: known.get(conformance, own[conformance]),
+        "README.md": readme,
+        "pyproject.toml": _with_games(known["pyproject.toml"], kind),
+        CATALOGUE.format(**words): catalogue_text(_merged(catalogue, more)),
+    }
+
+
+def _own_files(kind: Kind) -> dict[str, str]:
+    return {**kind.files, "test_conformance.py": CONFORMANCE.format(kind=kind.folder)}
+
+
+def _merged(catalogue: Catalogue, more: Catalogue) -> Catalogue:
+    """Both catalogues in one, in the order of `palestra catalogue`."""
+    for hook, name in SORTED_BY.items():
+        specs = [*getattr(catalogue, hook), *getattr(more, hook)]
+        names = [getattr(spec, name) for spec in specs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InvalidOption(f"the plugin declares {twice[0]!r} already; choose another name")
+        setattr(catalogue, hook, sorted(specs, key=lambda spec: getattr(spec, name)))
+    return catalogue
+
+
+def _with_games(pyproject: str, kind: Kind) -> str:
+    """pyproject.toml with the games that the tests of this kind play, in the extra `dev`."""
+    if kind.has_namespace or PLAYED in pyproject:
+        return pyproject
+    text, found = re.subn(r"^dev = \[", f'dev = ["{PLAYED}", ', pyproject, count=1, flags=re.M)
+    if not found:
+        raise InvalidOption(
+            f"the tests of {kind.title.lower()} play {PLAYED}, and pyproject.toml has no extra for "
+            f'tests; add under [project.optional-dependencies]: dev = ["{PLAYED}"]'
+        )
+    return text
+
+
+def _filled(folder: str, template: str, words: Mapping[str, str]) -> str:
+    source = files("palestra.cli").joinpath("templates", folder, f"{template}.txt")
+    return Template(source.read_text("utf-8")).substitute(words)
+
+
+def _write(folder: Path, texts: Mapping[str, str], known: Mapping[str, str] | None = None) -> None:
+    """Write files; if one cannot be written, put back what was `known` and delete the others."""
+    written: list[str] = []
+    try:
+        for place, text in texts.items():
+            path = folder / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, text)
+            written.append(place)
+    except BaseException:
+        for place in written:
+            if known and place in known:
+                write_text(folder / place, known[place])
+            else:
+                (folder / place).unlink()
+        raise
+
+
+def _words(name: str, kind: Kind, package: str) -> dict[str, str]:
     """The values of the placeholders in the templates."""
     versions = f">={__version__},<{_next_minor(__version__)}"
     namespace = name.split("-", 1)[0]
     return {
         "name": name,
+        "module": name.replace("-", "_"),
         "title": kind.title,
         "distribution": f"palestra-{name}",
-        "package": f"palestra_{name.replace('-', '_')}",
+        "package": package,
         "namespace": namespace,
         "entry": namespace if kind.has_namespace else name,
         "dependencies": ", ".join(f'"{wanted}{versions}"' for wanted in kind.dependencies),
-        "dev": ", ".join(f'"{wanted}"' for wanted in kind.dev),
         "year": str(date.today().year),
     }
 
 
+def _package_in(folder: Path) -> str:
+    """The package of the plugin in a folder, as its entry point names it."""
+    said = "as a plugin written by palestra new has it; nothing was written"
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+        (module, *_) = project["entry-points"]["palestra"].values()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, LookupError, ValueError) as error:
+        raise InvalidOption(
+            f"{folder} has no pyproject.toml with an entry point in the group palestra, {said} "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    package: str = module.partition(".")[0]
+    for file in ("plugin.py", "catalogue.json"):
+        if not (folder / "src" / package / file).exists():
+            raise InvalidOption(f"{folder} has no src/{package}/{file}, {said}")
+    return package
+
+
+def _refuse_missing_hook(plugin: Path, kind: Kind) -> None:
+    if f"def {kind.hook}(" not in plugin.read_text("utf-8"):
+        given = kind.hook.removeprefix("palestra_")
+        raise InvalidOption(
+            f"{plugin} has no hook {kind.hook}; nothing was written. Add to it:\n\n@hookimpl\n"
+            f"def {kind.hook}():\n    return read_catalogue({plugin.parent.name!r}).{given}"
+        )
+
+
+def _refuse_name(name: str, kind: Kind) -> None:
+    if not _NAME.match(name):
+        raise InvalidOption(
+            f"the name {name!r} must be lower-case words joined by hyphens, as in {kind.example}"
+        )
+    if MODULE in kind.files.values() and keyword.iskeyword(name):
+        raise InvalidOption(
+            f"the name {name!r} is a word of Python's own, which cannot name a module; choose "
+            f"another, as {kind.example}"
+        )
+
+
 def _refuse_taken(name: str, kind: Kind, reserved: Collection[str]) -> None:
     """Raise `InvalidOption` for a name that Palestra or an installed plugin uses."""
-    if f"palestra-{name}" in OFFICIAL:
-        raise InvalidOption(f"palestra-{name} is a distribution of Palestra's own")
     given = name.split("-", 1)[0] if kind.has_namespace else name
     what = "namespace" if kind.has_namespace else kind.folder
     taken = {*_taken_names(kind), *reserved}
