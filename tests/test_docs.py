@@ -24,10 +24,27 @@ def test_every_catalogue_says_what_its_package_declares(package: str) -> None:
     assert not stale(package)
 
 
-@pytest.mark.parametrize("page", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"])
+LINK = re.compile(r"\]\((?!http)([^)#\s]*)(?:#([^)\s]+))?\)")
+LINKING = [
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+]
+
+
+def places(page: Path) -> set[str]:
+    """The anchors that the headings of a page define."""
+    found = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text("utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, place in LINK.findall(page.read_text("utf-8")):
+        path = (page.parent / target) if target else page
+        assert path.exists(), f"{page.name} links to {target}"
+        if place and path.suffix == ".md":
+            assert place in places(path), f"{page.name} links to {target}#{place}"
 
 
 @pytest.mark.parametrize("page", ["attacks.md", "faults.md"])

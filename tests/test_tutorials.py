@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from page_exceptions import EVERYWHERE, LATER, PAGE_EXCEPTIONS, exceptions_of
+from page_exceptions import EVERYWHERE, PAGE_EXCEPTIONS, exceptions_of
 from page_output import Block, agrees, blocks, check_data, check_page
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ def test_every_tutorial_is_listed() -> None:
     assert all(f"({page.name})" in listed for page in PAGES)
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(ROOT / page for page in OTHERS if page not in LATER)])
+@pytest.mark.parametrize("page", [*PAGES, *(ROOT / page for page in OTHERS)])
 def test_every_block_is_run_or_shows_output_or_data(page: Path) -> None:
     for block in blocks(page):
         if block.language in DATA:
@@ -98,7 +98,7 @@ def test_it_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.late
 @pytest.mark.exhaustive(sample=2)
-@pytest.mark.parametrize("page", [page for page in OTHERS if page not in LATER])
+@pytest.mark.parametrize("page", OTHERS)
 def test_a_page_with_code_runs(page: str, tmp_path: Path) -> None:
     check_page(ROOT / page, tmp_path, exceptions_of(page))
 

@@ -1,9 +1,9 @@
-"""What docs/server.md shows."""
+"""The Python of docs/server-clients.md."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "server.md"
+PAGE = Path(__file__).parents[3] / "docs" / "server-clients.md"
 
 
 def snippet(word):

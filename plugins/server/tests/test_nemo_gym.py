@@ -10,7 +10,6 @@ import httpx
 import pytest
 from clients import python_of, run
 from in_process import last_legal, play_in_process, same, unseen
-from pages import snippet
 from palestra_server.app import create_app
 from palestra_server.client import Server
 from palestra_server.dialects.nemo_gym import NeMoGymDialect, aggregate_metrics
@@ -316,13 +315,3 @@ def test_its_own_agent_servers_play(tmp_path):
     ):
         assert group == pytest.approx({name: wanted[name] for name in group})
         assert {name for name in wanted if "/" in name} <= set(group)
-
-
-def test_the_session_of_the_page(served):
-    url, _ = served
-    found = {}
-    exec(
-        compile(snippet("/seed_session").replace("http://127.0.0.1:8000", url), "page", "exec"),
-        found,
-    )
-    assert found["rollout"]["info"]["result"] in ("win", "loss", "draw")
