@@ -177,7 +177,8 @@ def test_everything_installs_from_wheels_and_plays(
 ) -> None:
     everything = tmp_path / "all"
     clean.install(*map(str, sorted(wheels.glob("palestra_*.whl"))), target=everything)
-    clean.install("pygame", "pillow", "lazy-loader", target=everything)
+    pygame = "pygame" if sys.version_info < (3, 14) else "pygame-ce"
+    clean.install(pygame, "pillow", "lazy-loader", target=everything)
     listed = clean.run("-m", "palestra", "list", extra=(everything,))
     assert "games/ConnectFour-v0" in listed
     out = tmp_path / "run"
