@@ -41,6 +41,8 @@ FOUND = (  # drawn once, and what a seat imagined told what was hidden from it
     ("grid/Pursuit-v0", {"columns": 1, "num_players": 1, "num_evaders": 8}),
     ("markets/Magentic-v0", {"search": "cheapest", "results": 7, "latency": 8}),
     ("markets/Magentic-v0", {"trade": "contractors", "customers": 1}),
+    ("web/ToolWorld-v0", {"rows": 9, "user": "reveals", "discover": True, "outages": "error"}),
+    ("web/ToolWorld-v0", {"task": "write", "goals": 2}),
 )
 MOST_SEATS = 12
 LARGEST = 64

@@ -13,6 +13,7 @@ import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
 from palestra_markets.stocks import metrics
 from palestra_markets.stocks.indicators import INDICATORS
+from palestra_markets.stocks.market import redraw_from
 from palestra_markets.stocks.synthetic import BIG_MOVE, COMPANIES, draw_market
 from palestra_markets.stocks.trading import (
     Buy,
@@ -60,7 +61,7 @@ def test_the_future_of_a_drawn_market_changes_nothing_before_it(until: int) -> N
     story = play_all_tools(episode.fork(), until)
     state = episode.state
     for seed in (1, 2, 3):
-        state.redraws = ((state.start + until, seed),)
+        state.imagined = redraw_from(game.market(episode.state), state.start + until, seed)
         other = episode.fork()
         other.load(state)
         assert game.market(state).bars["close"][-1].tolist() != (

@@ -567,6 +567,54 @@ def test_what_was_answered_is_answered_again_when_the_rest_is_drawn_anew(seed: i
         assert again[0] == again[1]
 
 
+IMAGINED: tuple[dict[str, Any], ...] = (
+    {"task": LOOKUP, "pollution": 2, "walk": 5},
+    {"task": WRITE, "goals": 3, "outages": "removed", "rows": 3},
+    {"discover": True, "domains": 3, "outages": "error", "injection": True},
+    {"user": "reveals", "discover": True, "task": LOOKUP, "policy": "updating"},
+    {"user": "reveals", "pool": "held-out", "task": WRITE, "goals": 2, "injection": True},
+)
+
+
+@pytest.mark.parametrize("options", IMAGINED, ids=lambda options: "-".join(options))
+def test_an_imagined_world_answers_every_call_of_a_solver_as_it_was_answered(
+    options: dict[str, Any],
+) -> None:
+    game, asked = ToolWorld(**options), 0
+    for seed in range(4):
+        episode = palestra.Episode(game, seed)
+        for action in moves_of("tool-solver", seed, **options):
+            episode.act({0: action})
+            if episode.over:
+                break
+            state = episode.state
+            other = game.determinize(state, 0, Rng(seed))
+            again = palestra.Episode(game, seed)
+            fresh = game.clone(other)
+            fresh.calls_made, fresh.changes = (), {}
+            fresh.down, fresh.on_path, fresh.blocked = (), 0, 0
+            again.load(fresh)
+            answered = [m for m in state.calls_made if m.call.tool != "find_tools"]
+            for made in answered:
+                again.act({0: made.call})
+            assert again.state.calls_made == tuple(answered)
+            assert other.rows != state.rows
+            asked += 1
+    assert asked >= 8
+
+
+def test_tools_that_were_not_found_are_others_in_an_imagined_world() -> None:
+    game = ToolWorld(discover=True, domains=3)
+    episode = palestra.Episode(game, 2)
+    episode.act({0: call("find_tools", query=f"get {episode.state.task.goals[0].column}")})
+    true = {tool.name for tool in game.library(episode.state).tools}
+    worlds = [game.determinize(episode.state, 0, Rng(seed)) for seed in range(12)]
+    libraries = [{tool.name for tool in game.library(world).tools} for world in worlds]
+    assert set.intersection(*libraries) >= set(episode.state.found)
+    assert all(len(library & true) < len(true) for library in libraries)
+    assert len(set(map(frozenset, libraries))) > 8
+
+
 @pytest.mark.exhaustive(sample=2)
 @pytest.mark.parametrize(
     "options",

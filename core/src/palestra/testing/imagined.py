@@ -14,7 +14,7 @@ from typing import Any
 from palestra.kernel.episode import Episode
 from palestra.kernel.events import Event
 from palestra.kernel.rng import Rng
-from palestra.testing.parts import different_parts, fields_in
+from palestra.testing.parts import different_parts, fields_in, parts_of
 from palestra.testing.privacy import needs_secrets, no_leak, spread, states_of
 from palestra.testing.subject import (
     Failed,
@@ -32,11 +32,11 @@ SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
 MOVES = 6  # moves of one episode that are exchanged for another
 ALIKE = 3  # steps whose data equal a hidden list, after which it is no accident
-MOVES_STREAM = 41  # of random moves that must not be those by which the same seed deals
 FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
 STEP_SEEDS = 4
+LONG_SEED = 987_654_321_987_654  # a number that a state holds by no accident
 DRAWN = (1, 22, 333)  # seeds of what is imagined, to see whether two worlds are told apart
 ANOTHER = 8  # how often another legal move is drawn
 DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
@@ -47,9 +47,10 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
     """A player who cannot tell two worlds apart imagines the same in both.
 
     The other world is one that `determinize` drew, one in which somebody made another move that
-    this player did not see, or one that another seed dealt.
+    this player did not see, or one that another seed dealt. No imagined world holds the seed.
     """
     needs_secrets(subject)
+    _seed_is_not_imagined(subject)
     for seed in range(SEEDS):
         states = states_of(subject, seed)
         seats = range(subject.game.num_players)
@@ -62,6 +63,17 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
                 _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
     for one, two, seat, where in _after_unseen_deals(subject):
         _imagine_alike(subject, one, two, seat, where)
+
+
+def _seed_is_not_imagined(subject: Subject) -> None:
+    state = subject.episode(LONG_SEED).state
+    for seat in range(min(subject.game.num_players, WATCHING)):
+        for path, part in parts_of(subject.game.determinize(state, seat, Rng(seat))).items():
+            require(
+                str(LONG_SEED) not in str(part),
+                f"what player {seat} imagines holds the seed of the episode at state.{path}, from "
+                "which all that is hidden could be dealt again",
+            )
 
 
 def _after_unseen_deals(subject: Subject) -> Iterator[tuple[Any, Any, int, str]]:
@@ -167,8 +179,7 @@ def _data_holds_no_hidden_field(subject: Subject) -> None:
     tried: dict[tuple[str, str, str], list[tuple[bool, tuple[int, int], str]]] = defaultdict(list)
     for seed in range(STEP_SEEDS):
         episode = subject.episode(seed)
-        rng = Rng.seeded(seed, MOVES_STREAM)
-        for number, _ in play_on(episode, rng, FIRST, careful=True):
+        for number, _ in play_on(episode, Rng(seed), FIRST, careful=True):
             told = [event for event in episode.log[-1] if event.data]
             if not told or episode.over:
                 continue

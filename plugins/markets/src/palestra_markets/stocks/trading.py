@@ -127,7 +127,7 @@ class TradingState:
     shares: list[int]  # held, by share
     base: int  # wealth now, orders of today included
     values: list[int]  # wealth at every opening since the start
-    redraws: tuple[tuple[int, int], ...] = ()  # (day, seed) at which the future was drawn anew
+    imagined: Market | None = None  # known days and an imagined future, instead of the true market
     asked: int = 0  # questions today
     ordered: int = 0  # orders today
     orders: int = 0  # orders filled so far, which number the ledger's references
@@ -257,11 +257,11 @@ class Trading(TextGame[TradingState]):
 
     def market(self, state: TradingState) -> Market:
         """All prices of a state, future ones included: for graders and spectators only."""
+        if state.imagined is not None:
+            return state.imagined
         if self.data:
-            source = read_market(self.data, self.news)
-        else:
-            source = draw_market(self.shares, WARM_UP + self.days, state.seed)
-        return with_redraws(source, state.redraws) if state.redraws else source
+            return read_market(self.data, self.news)
+        return draw_market(self.shares, WARM_UP + self.days, state.seed)
 
     def morning(self, state: TradingState) -> Morning:
         """What the investor knows of the market."""
@@ -477,8 +477,8 @@ class Trading(TextGame[TradingState]):
         """Redraw the days to come from past days."""
         copy = self.clone(state)
         if not state.ended:
-            lived = (redraw for redraw in state.redraws if redraw[0] < state.day)
-            copy.redraws = (*lived, (state.day, rng.word()))
+            copy.imagined = redraw_from(self.market(state), state.day, rng.word())
+            copy.seed = 0  # from which all days could be drawn
         return copy
 
     def noop(self, state: TradingState, seat: int) -> TextAction:
@@ -575,14 +575,6 @@ def openings(symbols: tuple[str, ...], market: Market, day: int) -> list[str]:
         price = dollars(int(morning.opens[share]))
         lines.append(f"{symbol}: opens at {price} ({changes} days); you have ")
     return lines
-
-
-@lru_cache(maxsize=16)
-def with_redraws(market: Market, redraws: tuple[tuple[int, int], ...]) -> Market:
-    """A market whose future is drawn anew at every (day, seed), in order."""
-    day, seed = redraws[-1]
-    earlier = with_redraws(market, redraws[:-1]) if redraws[:-1] else market
-    return redraw_from(earlier, day, seed)
 
 
 def _refusal(why: str) -> Step:

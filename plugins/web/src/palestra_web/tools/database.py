@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from palestra import Rng
 
@@ -79,27 +79,51 @@ class DatabaseTask:
     attack: Attack
 
 
-def draw_rows(library: Library, rows: int, rng: Rng) -> Rows:
-    """Random values for a number of rows in every table."""
+@dataclass(slots=True)
+class Fixed:
+    """Cells whose values are given, the row that some rows belong to, and keys that no row has."""
+
+    values: dict[Cell, str] = field(default_factory=dict)
+    parents: dict[tuple[str, int], int] = field(default_factory=dict)  # rows, by table and row
+    absent: set[tuple[str, str, str]] = field(default_factory=set)  # table, key column, value
+
+
+def draw_rows(library: Library, rows: int, rng: Rng, fixed: Fixed | None = None) -> Rows:
+    """Random values for a number of rows in every table, but for those that are given."""
+    fixed = fixed or Fixed()
     columns: dict[tuple[str, str], tuple[str, ...]] = {}
     for table in reversed(list(library.tables.values())):  # parents come after what belongs to them
-        columns[table.name, NUMBER] = _codes(f"{table.name[:3].upper()}-", rows, rng)
-        columns[table.name, table.alias] = _codes(table.alias[:2], rows, rng)
-        for attribute in table.attributes:
-            values = ATTRIBUTES[attribute]
-            columns[table.name, attribute] = tuple(rng.choice(values) for _ in range(rows))
-        columns[table.name, STATUS] = tuple(rng.choice((OPEN, LOCKED)) for _ in range(rows))
-        columns[table.name, NOTE] = tuple(rng.choice(NOTES) for _ in range(rows))
+        name, start = table.name, f"{table.name[:3].upper()}-"
+        columns[name, NUMBER] = _codes((name, NUMBER), start, rows, rng, fixed)
+        columns[name, table.alias] = _codes((name, table.alias), table.alias[:2], rows, rng, fixed)
+        choices = {column: ATTRIBUTES[column] for column in table.attributes}
+        for column, values in {**choices, STATUS: (OPEN, LOCKED), NOTE: NOTES}.items():
+            drawn = [rng.choice(values) for _ in range(rows)]
+            given = (fixed.values.get((name, row, column)) for row in range(rows))
+            columns[name, column] = tuple(
+                one if known is None else known for one, known in zip(drawn, given, strict=True)
+            )
         if table.parent:
             numbers = columns[table.parent, NUMBER]
-            columns[table.name, table.parent] = tuple(rng.choice(numbers) for _ in range(rows))
+            above = [rng.below(rows) for _ in range(rows)]
+            above = [fixed.parents.get((name, row), one) for row, one in enumerate(above)]
+            columns[name, table.parent] = tuple(numbers[row] for row in above)
     return Rows(columns)
 
 
-def _codes(start: str, count: int, rng: Rng) -> tuple[str, ...]:
-    codes: dict[str, None] = {}
-    while len(codes) < count:
-        codes[f"{start}{rng.between(1000, 9999)}"] = None
+def _codes(
+    column: tuple[str, str], start: str, count: int, rng: Rng, fixed: Fixed
+) -> tuple[str, ...]:
+    table, key = column
+    given = [fixed.values.get((table, row, key)) for row in range(count)]
+    taken = {*given, *(value for *where, value in fixed.absent if where == [table, key])}
+    codes: list[str] = []
+    for known in given:
+        code = known or ""
+        while not code or (known is None and code in taken):
+            code = f"{start}{rng.between(1000, 9999)}"
+        taken.add(code)
+        codes.append(code)
     return tuple(codes)
 
 
@@ -128,7 +152,7 @@ def draw_task(
         if all((goal.table, goal.column) != (other.table, other.column) for other in found):
             found.append(goal)
             walks.append(tuple(step.tool.name for step in steps))
-    return DatabaseTask(kind, tuple(found), walks[0], _draw_attack(library, rows, found, rng))
+    return DatabaseTask(kind, tuple(found), walks[0], draw_attack(library, rows, found, rng))
 
 
 def _walk(library: Library, length: int, rng: Rng) -> list[Function]:
@@ -182,7 +206,7 @@ def goal_cell(library: Library, rows: Rows, goal: Goal) -> Cell:
     return here, row, goal.column
 
 
-def _draw_attack(library: Library, rows: Rows, goals: list[Goal], rng: Rng) -> Attack:
+def draw_attack(library: Library, rows: Rows, goals: Sequence[Goal], rng: Rng) -> Attack:
     """A write to an open row of the same domain, in a column that no goal is about."""
     domain = library.tables[goals[0].table].domain
     aimed = {(goal.table, goal.column) for goal in goals}
@@ -204,18 +228,3 @@ def _draw_attack(library: Library, rows: Rows, goals: list[Goal], rng: Rng) -> A
     now = rows[function.table, row, function.column]
     value = rng.choice([v for v in ATTRIBUTES[function.column] if v != now])
     return Attack(function.tool.name, rows[function.table, row, NUMBER], value)
-
-
-def shuffle_hidden(library: Library, rows: Rows, shown: Collection[Cell], rng: Rng) -> Rows:
-    """The same rows, with the values of each column that were not shown shuffled."""
-    columns = dict(rows.columns)
-    for table in library.tables.values():
-        for column in table.columns:
-            values = list(columns[table.name, column])
-            free = [n for n in range(len(values)) if (table.name, n, column) not in shown]
-            moved = sorted(values[n] for n in free)
-            rng.shuffle(moved)
-            for number, value in zip(free, moved, strict=True):
-                values[number] = value
-            columns[table.name, column] = tuple(values)
-    return Rows(columns)

@@ -11,9 +11,10 @@ the rows it belongs to can be reached in at least two ways that share no functio
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 
 from palestra import OneOf, Rng, Text
 
@@ -84,6 +85,18 @@ class TableSchema:
         return f"{column}_{NUMBER}" if column == self.parent else f"{self.name}_{column}"
 
 
+@dataclass(slots=True)
+class Shown:
+    """What is known of a table of a library that is not known as a whole."""
+
+    alias: str = ""  # empty for unknown
+    attributes: set[str] = field(default_factory=set)
+    in_order: tuple[str, str] | None = None  # both attributes
+
+
+UNSEEN = Shown()
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """A tool and what it does: read a column, write one, or unlock a row."""
@@ -97,13 +110,33 @@ class Function:
     gives: str  # the type of the value read or written
 
 
-@dataclass(frozen=True, slots=True)
 class Library:
-    """Tables and functions by name."""
+    """Tables and functions by name; nobody changes them, so that copies of a state share one."""
 
-    tables: Mapping[str, TableSchema]
-    functions: Mapping[str, Function]
-    tools: tuple[Tool, ...]
+    def __init__(
+        self,
+        tables: Mapping[str, TableSchema],
+        functions: Mapping[str, Function],
+        tools: tuple[Tool, ...],
+    ) -> None:
+        self.tables, self.functions, self.tools = tables, functions, tools
+
+    @cached_property
+    def _digest(self) -> str:
+        names = [tool.name for tool in self.tools]
+        return blake2b(repr((self.tables, names)).encode(), digest_size=16).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Library({self._digest})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Library) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __deepcopy__(self, memo: object) -> Library:
+        return self
 
     def lineage(self, table: str) -> tuple[str, ...]:
         """A table, and the tables that its rows belong to, nearest first."""
@@ -184,17 +217,43 @@ def draw_library(domains: int, seed: int, pool: str = "all") -> Library:
     city_visit, up to `MOST_DOMAINS`, which have 4,600 functions.
     """
     rng = Rng.seeded(seed, stream=3)
+    return _fill(_draw_domains(domains, pool, rng)[:domains], {}, rng)
+
+
+def _draw_domains(domains: int, pool: str, rng: Rng) -> list[str]:
+    """All domains of a pool in random order, those of branches after the others."""
     names = list(pool_of(pool))
     rng.shuffle(names)
     if domains > len(DOMAINS):
         more = [f"{branch}_{name}" for branch in BRANCHES for name in DOMAINS]
         rng.shuffle(more)
         names += more
+    return names
+
+
+def redraw_library(
+    domains: int, pool: str, shown: Mapping[str, Shown], found: Sequence[str], rng: Rng
+) -> Library:
+    """A library as `draw_library` draws it, given what is known of some of its tables.
+
+    Tools that were found come first, so that of equally good ones a search finds them again.
+    """
+    names = _draw_domains(domains, pool, rng)
+    known = [name for name in names if any(table in shown for table in chain_of(name))]
+    others = [name for name in names if name not in known]
+    chosen = {*known, *others[: domains - len(known)]}
+    drawn = _fill([name for name in names if name in chosen], shown, rng)
+    first = [drawn.functions[name].tool for name in found]
+    rest = [tool for tool in drawn.tools if tool.name not in found]
+    return Library(drawn.tables, drawn.functions, (*first, *rest))
+
+
+def _fill(domains: Sequence[str], shown: Mapping[str, Shown], rng: Rng) -> Library:
     tables = {}
-    for domain in names[:domains]:
+    for domain in domains:
         chain = chain_of(domain)
         for name, parent in zip(chain, (*chain[1:], ""), strict=True):
-            tables[name] = _draw_table(name, domain, parent, rng)
+            tables[name] = _draw_table(name, domain, parent, shown.get(name, UNSEEN), rng)
     functions = {f.tool.name: f for table in tables.values() for f in _functions(table)}
     tools = [function.tool for function in functions.values()]
     rng.shuffle(tools)
@@ -209,10 +268,16 @@ def chain_of(domain: str) -> tuple[str, ...]:
     return tuple(f"{branch}_{table}" for table in DOMAINS[name])
 
 
-def _draw_table(name: str, domain: str, parent: str, rng: Rng) -> TableSchema:
+def _draw_table(name: str, domain: str, parent: str, shown: Shown, rng: Rng) -> TableSchema:
     attributes = list(ATTRIBUTES)
     rng.shuffle(attributes)
-    return TableSchema(name, domain, rng.choice(ALIASES), (attributes[0], attributes[1]), parent)
+    alias = rng.choice(ALIASES)
+    if shown.attributes:
+        others = [one for one in attributes if one not in shown.attributes]
+        attributes = [*sorted(shown.attributes), *others][:2]
+        rng.shuffle(attributes)
+    first, second = shown.in_order or attributes[:2]
+    return TableSchema(name, domain, shown.alias or alias, (first, second), parent)
 
 
 def _functions(table: TableSchema) -> list[Function]:
