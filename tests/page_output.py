@@ -96,7 +96,8 @@ def _block(found: re.Match[str], text: str) -> Block:
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether a program printed what a page shows."""
+    """Whether a program printed what a page shows; no reader sees which spaces do not break."""
+    shown, printed = (text.replace("\u00a0", " ") for text in (shown, printed))
     lines = [
         r"(?:.*\n)*" if line.strip() == PART else _pattern(line)
         for line in shown.strip("\n").splitlines()

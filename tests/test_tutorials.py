@@ -88,6 +88,9 @@ def test_every_exception_is_of_something_on_its_page(page: str) -> None:
         ("took …s, 3 games\n", "took 1.5s, 3 games\n", True),
         ("took …s, 3 games\n", "took 1.5s, 4 games\n", False),
         ("a.c\n", "abc\n", False),
+        ("1.0 %\n", "1.0\u00a0%\n", True),
+        ("", "", True),
+        ("", "one\n", False),
     ],
 )
 def test_shown_output_is_compared_line_by_line(shown: str, printed: str, equal: bool) -> None:
