@@ -45,6 +45,16 @@ class Block:
         lines = self.code.replace("\\\n", "").splitlines()
         return [line for line in lines if line.strip() and not line.startswith("#")]
 
+    def prints(self) -> bool:
+        """Whether the code alone says that it prints something."""
+        if self.language == "shell":
+            return any(re.match(r"([A-Z_]+=\S+ )*palestra ", line) for line in self.commands())
+        return self.language == "python" and not self.file and "print(" in self.code
+
+    def shows(self) -> bool:
+        """Whether the page shows some of the output."""
+        return any(line.strip() not in ("", PART) for line in (self.shown or "").splitlines())
+
 
 @dataclass(frozen=True)
 class Exceptions:
@@ -79,19 +89,20 @@ def _block(found: re.Match[str], text: str) -> Block:
     block = Block(**found.groupdict())
     before = text[: found.start()]
     section = before[before.rfind("\n## ") :]
-    named = FILE.search(before)
+    named = FILE.search(before) if block.language != "shell" else None
     if named is None and block.language == "python":
         named = SECTION.search(section)
     return replace(block, file=named[1]) if named else block
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether a program printed what a page shows."""
+    """Whether a program printed what a page shows; no reader sees which spaces do not break."""
+    shown, printed = (text.replace("\u00a0", " ") for text in (shown, printed))
     lines = [
         r"(?:.*\n)*" if line.strip() == PART else _pattern(line)
         for line in shown.strip("\n").splitlines()
     ]
-    ended = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines()) + "\n"
+    ended = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
     return re.fullmatch("".join(lines), ended) is not None
 
 
@@ -107,29 +118,37 @@ def check_page(page: Path, folder: Path, exceptions: Exceptions = NO_EXCEPTIONS)
     is a server on a free port instead of 8000. It runs until the next one starts there, or the page
     ends.
 
-    Fails where a command fails, prints something else than is shown, or a player forfeits.
+    Fails where a command fails, prints something else than the page shows, or prints something of
+    which the page shows nothing; and where a player forfeits.
     """
-    found = [_as_run(block, exceptions) for block in blocks(page)]
+    found = blocks_as_run(page, exceptions)
     script = [block for block in found if block.language == "python" and not block.file]
     last = found.index(script[-1]) if script else len(found)
     port = f":{_free_port()}"
     code = f'print("{BETWEEN}")\n'.join(block.code for block in script)
     (folder / "mine.py").write_text(code.replace(PORT, port), "utf-8")
     written: set[str] = set()
+    printed: list[tuple[Block, str]] = []
     with ExitStack() as servers:
         for number, block in enumerate(found):
             if block.file:
                 _write(block, folder, written)
             elif block.language == "shell":
-                _run_commands(block, folder, port, servers)
+                printed.append((block, _run_commands(block, folder, port, servers)))
             elif number == last:
-                _run_script(script, folder, port)
+                printed += zip(script, _run_script(folder), strict=True)
+    complaints = [_complaint(block, text.replace(port, PORT)) for block, text in printed]
+    assert not any(complaints), "\n\n".join(filter(None, complaints))
     for record in folder.rglob("episode*.jsonl"):
         _refuse_forfeits(record.read_text("utf-8").replace(POLICY, ""), str(record))
 
 
+def blocks_as_run(page: Path, exceptions: Exceptions) -> list[Block]:
+    """The blocks of a page without what is left out; one of which nothing is left is empty."""
+    return [_as_run(block, exceptions) for block in blocks(page)]
+
+
 def _as_run(block: Block, exceptions: Exceptions) -> Block:
-    """A block without what is left out; a block of which nothing is left is empty."""
     code = block.code
     if block.language == "shell":
         kept = [line for line in block.commands() if not exceptions.leaves_out_command(line)]
@@ -148,7 +167,7 @@ def _write(block: Block, folder: Path, written: set[str]) -> None:
     written.add(block.file)
 
 
-def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> None:
+def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> str:
     printed = ""
     for line in block.code.splitlines():
         if in_place := IN_PLACE.match(line):
@@ -163,13 +182,19 @@ def _run_commands(block: Block, folder: Path, port: str, servers: ExitStack) -> 
         else:
             words, more = _words(line.replace(PORT, port))
             printed += _run(folder, words, more)
-    _compare(block, printed.replace(port, PORT))
+    return printed
 
 
-def _run_script(script: list[Block], folder: Path, port: str) -> None:
-    printed = _run(folder, [sys.executable, "mine.py"], {}).split(f"{BETWEEN}\n")
-    for block, text in zip(script, printed, strict=True):
-        _compare(block, text.replace(port, PORT))
+def _run_script(folder: Path) -> list[str]:
+    """What each block of mine.py prints."""
+    return _run(folder, [sys.executable, "mine.py"], {}).split(f"{BETWEEN}\n")
+
+
+def check_commands(block: Block) -> None:
+    """Read the commands of a shell block, without running them."""
+    for line in block.commands():
+        if not IN_PLACE.match(line):
+            _words(line.removesuffix(" &"))
 
 
 def _words(line: str) -> tuple[list[str], dict[str, str]]:
@@ -263,9 +288,9 @@ def _refuse_forfeits(text: str, where: str) -> None:
     assert not any(mark in text for mark in FORFEITS), f"a player forfeits: {where}"
 
 
-def _compare(block: Block, printed: str) -> None:
-    if block.shown is None:
-        return
-    assert agrees(block.shown, printed), (
-        f"the page shows\n{block.shown}\nbelow\n{block.code}\nand it printed\n{printed}"
-    )
+def _complaint(block: Block, printed: str) -> str:
+    """What is wrong with the output that the page shows below a block; empty if nothing is."""
+    if agrees(block.shown or "", printed):
+        return ""
+    shown = "nothing\n" if block.shown is None else f"\n{block.shown}"
+    return f"the page shows {shown}below\n{block.code}\nand it printed\n{printed}"

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from page_exceptions import EVERYWHERE, PAGE_EXCEPTIONS, exceptions_of
-from page_output import Block, agrees, blocks, check_data, check_page
+from page_output import (
+    Block,
+    agrees,
+    blocks,
+    blocks_as_run,
+    check_commands,
+    check_data,
+    check_page,
+)
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -26,6 +34,7 @@ OTHERS = sorted(
 )
 RUN = {"python", "shell"}
 DATA = {"toml", "json"}
+EVERY = [*(str(page.relative_to(ROOT)) for page in PAGES), *OTHERS]
 COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*(?:palestra|pip|python) ", re.MULTILINE)
 
 
@@ -34,19 +43,28 @@ def test_every_tutorial_is_listed() -> None:
     assert all(f"({page.name})" in listed for page in PAGES)
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(ROOT / page for page in OTHERS)])
-def test_every_block_is_run_or_shows_output_or_data(page: Path) -> None:
-    for block in blocks(page):
+@pytest.mark.parametrize("page", EVERY)
+def test_every_block_is_run_or_shows_output_or_data(page: str) -> None:
+    for block in blocks_as_run(ROOT / page, exceptions_of(page)):
         if block.language in DATA:
             check_data(block)
+        elif block.language == "shell":
+            check_commands(block)
         elif block.language not in RUN and not block.language.startswith("{"):
             assert block.language == "text", f"is it shell, or text?\n{block.code}"
             assert not COMMAND.search(block.code), f"a command is shell\n{block.code}"
 
 
+@pytest.mark.parametrize("page", EVERY)
+def test_every_block_that_prints_shows_what_it_prints(page: str) -> None:
+    found = blocks_as_run(ROOT / page, exceptions_of(page))
+    bare = [block.code for block in found if block.prints() and not block.shows()]
+    assert not bare, f"{page} shows no output below:\n" + "\n".join(bare)
+
+
 @pytest.mark.parametrize("part", EVERYWHERE)
 def test_every_exception_of_all_pages_is_of_some_command(part: str) -> None:
-    found = [b for page in (*PAGES, *OTHERS) for b in blocks(ROOT / page) if b.language == "shell"]
+    found = [b for page in EVERY for b in blocks(ROOT / page) if b.language == "shell"]
     assert any(part in line for block in found for line in block.commands())
 
 
@@ -70,6 +88,9 @@ def test_every_exception_is_of_something_on_its_page(page: str) -> None:
         ("took …s, 3 games\n", "took 1.5s, 3 games\n", True),
         ("took …s, 3 games\n", "took 1.5s, 4 games\n", False),
         ("a.c\n", "abc\n", False),
+        ("1.0 %\n", "1.0\u00a0%\n", True),
+        ("", "", True),
+        ("", "one\n", False),
     ],
 )
 def test_shown_output_is_compared_line_by_line(shown: str, printed: str, equal: bool) -> None:

@@ -11,9 +11,7 @@ from palestra.kernel.rng import check_seed
 STREAM = 11  # random stream, separate from other agents of the same seed
 
 
-@agent(
-    "absent", summary="Stands in for a player who is left out: does nothing if the game allows it."
-)
+@agent("absent", summary="Placeholder for a player who is left out: passes if the game allows it.")
 class Absent(Agent):
     """Does nothing in games that have such an action; otherwise plays as `target`.
 

@@ -296,7 +296,10 @@ def _is_data(mapping: Any) -> bool:
 
 
 class Agent(ABC):
-    """Decides for any number of turns at once; `name` is the string that selected it."""
+    """Base class of agents: `act` receives a batch of turns and returns one decision for each.
+
+    `name` is the string that selected the agent, such as "mcts:simulations=50".
+    """
 
     name: str = ""
 

@@ -76,7 +76,10 @@ class constant(cached_property[Constant]):  # noqa: N801 - a decorator, as cache
 
 
 class ArrayGame(Game[StateT, int], Generic[StateT]):
-    """A game whose state is one record; the module describes the four rules a subclass writes.
+    """Base class of games whose state is an array record of a fixed size.
+
+    A subclass writes `init_state`, `apply_actions`, `write_legal_mask` and `write_observation`,
+    which the module describes.
 
     `StateT` is the class that declares the state's fields: `class Nim(ArrayGame[NimState])`.
     """

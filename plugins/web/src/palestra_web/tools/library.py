@@ -130,7 +130,7 @@ class Library:
         return f"Library({self._digest})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Library) and self._digest == other._digest
+        return isinstance(other, Library) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
         return hash(self._digest)
