@@ -40,7 +40,7 @@ def pod():
 def commands_of_pod():
     """The commands of the container, with its environment's variables replaced."""
     (line,) = pod()["args"]
-    known = {one["name"]: one.get("value", "10.244.1.7") for one in pod()["env"]}
+    known = {one["name"]: one.get("value", "172.20.1.7") for one in pod()["env"]}
     line = re.sub(r"\$\((\w+)\)", lambda found: known[found[1]], line)
     words = [shlex.split(part.removeprefix(" exec ")) for part in line.split("&&")]
     assert {command[0] for command in words} == {"/opt/palestra/venv/bin/palestra"}
@@ -116,9 +116,9 @@ def test_the_server_of_compose_answers_to_its_name_and_stops_in_time(paths):
 def test_the_pods_find_each_other_and_are_asked_what_the_server_answers(paths):
     compiled, options = commands_of_pod()
     assert compiled["ids"] == ["games/ConnectFour-v0", "games/TicTacToe-v0"]
-    assert options["inside"] == "10.244.1.7"
+    assert options["inside"] == "172.20.1.7"
     (proxies,) = options["proxy"]
-    assert ipaddress.ip_address("10.244.1.7") in ipaddress.ip_network(proxies)
+    assert ipaddress.ip_address("172.20.1.7") in ipaddress.ip_network(proxies)
     assert read_proxies(options["proxy"])[-1] == proxies
     probes = [pod()[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
     assert [probe["path"] for probe in probes] == ["/health", "/health", "/ready"]
