@@ -45,7 +45,7 @@ FOUND = (  # drawn once, and what a seat imagined told what was hidden from it
     ("web/ToolWorld-v0", {"task": "write", "goals": 2}),
 )
 MOST_SEATS = 12
-LARGEST = 64
+LARGEST = 16
 DRAWS, TRIES = 6, 30
 
 

@@ -15,7 +15,6 @@ import pytest
 from palestra import Episode, EpisodeRecord, Rng, Scene, Widget
 from palestra.kernel.registry import renderer
 from palestra.scene import Page
-from palestra.testing.subject import play_on
 from palestra_renderers.animation import record_frames
 from palestra_renderers.picture import Frame, Painter, RgbRenderer, paint_episode
 from palestra_renderers.words import scene_lines
@@ -45,7 +44,9 @@ def moments(env: str, most: int = 12) -> list[Episode]:
     episode, rng = Episode(palestra.game(env), 3, spec=spec, compiled=False), Rng(8)
     _ = episode.log
     found = [episode.fork()]
-    found += [episode.fork() for _ in play_on(episode, rng, most)]
+    while not episode.over and len(found) <= most:
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+        found.append(episode.fork())
     return found
 
 

@@ -10,6 +10,7 @@ import palestra
 import pytest
 from palestra import Episode, InvalidOption, Turn
 from palestra_markets.stocks.contest import RESEARCHERS, ContestTrader, Factors
+from palestra_markets.stocks.market import redraw_from
 from palestra_markets.stocks.trading import Trading
 
 ID = "markets/Trading-v0"
@@ -70,9 +71,10 @@ def decisions(episode: Episode, until: int) -> list[Any]:
 
 
 def test_what_the_team_does_up_to_a_day_does_not_depend_on_what_follows() -> None:
-    episode = Episode(Trading(days=20), seed=5)
+    game = Trading(days=20)
+    episode = Episode(game, seed=5)
     state = episode.state
-    state.redraws = ((state.start + 12, 1),)
+    state.imagined = redraw_from(game.market(state), state.start + 12, 1)
     other = episode.fork()
     other.load(state)
     made = decisions(episode, 12)

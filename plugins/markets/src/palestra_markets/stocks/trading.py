@@ -257,11 +257,8 @@ class Trading(TextGame[TradingState]):
 
     def market(self, state: TradingState) -> Market:
         """All prices of a state, future ones included: for graders and spectators only."""
-        if state.imagined is not None:
-            return state.imagined
-        if self.data:
-            return read_market(self.data, self.news)
-        return draw_market(self.shares, WARM_UP + self.days, state.seed)
+        read = read_market(self.data, self.news) if self.data else None
+        return state.imagined or read or draw_market(self.shares, WARM_UP + self.days, state.seed)
 
     def morning(self, state: TradingState) -> Morning:
         """What the investor knows of the market."""
