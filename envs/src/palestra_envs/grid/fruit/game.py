@@ -278,10 +278,11 @@ class Fruit(Walkers[FruitState]):
         ]
         in_sight = np.any((state.fruit != NOWHERE) & seen[state.fruit])
         eaters = others * min(int(state.turn), len(unknown))
+        least = max(0, len(unknown) - len(free))  # as many as have no room out of sight
         most = min(len(eaters), len(unknown) - (not in_sight))
         rng.shuffle(eaters)
         rng.shuffle(unknown)
-        eaten = rng.below(most + 1)
+        eaten = rng.between(least, most)
         for place, fruit in enumerate(unknown):
             eater = eaters[place] if place < eaten else -1
             imagined.eater[fruit] = eater
