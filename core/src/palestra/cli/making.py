@@ -35,10 +35,7 @@ def new_agent(
     context: typer.Context, name: Name, folder: Folder = Path(), into: Into = None
 ) -> None:
     """Write a plugin with an agent of that name, its tests, a README and CI; as in careful."""
-    if into is not None:
-        _add("agent", context, name, folder, into)
-    else:
-        _create("agent", context, name, folder)
+    _create("agent", context, name, folder, into)
 
 
 @new.command("reward")
@@ -46,10 +43,7 @@ def new_reward(
     context: typer.Context, name: Name, folder: Folder = Path(), into: Into = None
 ) -> None:
     """Write a plugin with a step shaper, its tests, a README and CI; as in mobility."""
-    if into is not None:
-        _add("reward", context, name, folder, into)
-    else:
-        _create("reward", context, name, folder)
+    _create("reward", context, name, folder, into)
 
 
 @new.command("renderer")
@@ -57,10 +51,7 @@ def new_renderer(
     context: typer.Context, name: Name, folder: Folder = Path(), into: Into = None
 ) -> None:
     """Write a plugin with a renderer of that mode, its tests, a README and CI; as in markdown."""
-    if into is not None:
-        _add("renderer", context, name, folder, into)
-    else:
-        _create("renderer", context, name, folder)
+    _create("renderer", context, name, folder, into)
 
 
 @new.command("site")
@@ -69,9 +60,14 @@ def new_site(context: typer.Context, name: Name, folder: Folder = Path()) -> Non
     _create("site", context, name, folder)
 
 
-def _create(kind: str, context: typer.Context, name: str, folder: Path) -> None:
+def _create(
+    kind: str, context: typer.Context, name: str, folder: Path, into: Path | None = None
+) -> None:
     from palestra.cli.scaffold import create_plugin
 
+    if into is not None:
+        _add(kind, context, name, folder, into)
+        return
     path = create_plugin(name, folder, kind, _commands(context))
     typer.echo(f"wrote {path}\nNext:\n  cd {path}\n  pip install -e '.[dev]'\n  pytest")
 
