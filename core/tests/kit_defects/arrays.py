@@ -7,6 +7,7 @@ from kit_defects import Defect
 TIC_TAC_TOE = "games/TicTacToe-v0"
 CONNECT_FOUR = "games/ConnectFour-v0"
 MATRIX = "games/MatrixGame-v0"
+OTHELLO = "games/Othello-v0"
 
 DEFECTS = (
     Defect(
@@ -100,5 +101,47 @@ DEFECTS = (
         "rules_stay_in_arrays",
         "overflow encountered in scalar add",
         {"rounds": 300},
+    ),
+    Defect(
+        OTHELLO,
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column & 1",
+        "obs[1, row, column] = state.discs[seat - 1, row] >> column & 1",
+        "rules_stay_in_arrays",
+        "state.discs[seat - 1, row] uses index -1",
+    ),
+    Defect(
+        OTHELLO,
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column & 1",
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column",
+        "rules_stay_in_arrays",
+        "obs[1, row, column] is int8, which has no room for 128",
+    ),
+    Defect(
+        OTHELLO,
+        'return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"',
+        'return "pass" if row == self.size else f"{LETTERS[row]}{row + 1}"',
+        "masks_agree",
+        "is written 'f6' and read back as",
+    ),
+    Defect(
+        OTHELLO,
+        "mask[config.size * config.size] = anywhere == 0",
+        "mask[config.size * config.size] = 0",
+        "seeds_decide",
+        "is to act and has no legal move",
+    ),
+    Defect(
+        OTHELLO,
+        "return self.size * self.size + 1",
+        "return self.size * self.size",
+        "rules_stay_in_arrays",
+        "uses index 64 of 64 entries",
+    ),
+    Defect(
+        OTHELLO,
+        "if row < 0 or column < 0 or row >= config.size or column >= config.size:",
+        "if column < 0 or row >= config.size or column >= config.size:",
+        "rules_stay_in_arrays",
+        "state.discs[seat, row] uses index -1",
     ),
 )

@@ -9,6 +9,9 @@ KUHN = "games/KuhnPoker-v0"
 LEDUC = "games/LeducHoldem-v0"
 LIARS_DICE = "games/LiarsDice-v0"
 SHARED_MEMORY = "text/SharedMemory-v0"
+HOLDEM = "games/Holdem-v0"
+HANABI = "games/Hanabi-v0"
+CATAN = "games/Catan-v0"
 
 DEFECTS = (
     Defect(
@@ -192,5 +195,106 @@ DEFECTS = (
         "copy.hands[other, rng.below(self.faces - 1)] += 1",
         "imagined_worlds_are_dealt_as_often",
         "what player 0 imagines is not what the game deals",
+    ),
+    Defect(
+        HOLDEM,
+        "cards = sorted(state.deck[hidden].tolist())",
+        "cards = state.deck[hidden].tolist()",
+        "imagined_worlds_keep_secrets",
+        "Sort what is hidden before you shuffle it",
+    ),
+    Defect(
+        HOLDEM,
+        "seen |= set(range(start, start + SHOWN_CARDS[state.stage]))",
+        "seen |= set(range(start, start + BOARD))",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.deck[",
+    ),
+    Defect(
+        HOLDEM,
+        "cards = sorted(copy.past_deck[hidden].tolist())",
+        "hidden = hidden[:4]\n        cards = sorted(copy.past_deck[hidden].tolist())",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.past_deck[",
+        {"hands": 3, "num_players": 3},
+    ),
+    Defect(
+        HOLDEM,
+        "if state.hand and not state.over:",
+        "if state.hand > 5:",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.past_deck[",
+        {"hands": 3, "num_players": 3},
+    ),
+    Defect(
+        HOLDEM,
+        '{"cards": cards}, only(seat))',
+        '{"cards": state.deck[:4].tolist()}, only(seat))',
+        "transcripts_keep_secrets",
+        "the opening betrays a secret to player 0",
+    ),
+    Defect(
+        HOLDEM,
+        "obs[DECK + state.deck[HOLE * seats + place]] = 1",
+        "obs[DECK + state.deck[HOLE * seat + place]] = 1",
+        "secrets_stay_hidden",
+        "observation of player 0 betrays a secret",
+    ),
+    Defect(
+        HANABI,
+        "unseen = sorted([*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()])",
+        "unseen = [*state.hands[seat][:size].tolist(), *state.deck[drawn:].tolist()]",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.deck[",
+    ),
+    Defect(
+        HANABI,
+        'events.append(Event("draw", text, data, self._others(seat)))',
+        'events.append(Event("draw", text, data))',
+        "steps_tell_no_secret",
+        "what they imagine with determinize() does not",
+    ),
+    Defect(
+        HANABI,
+        "if other != seat))",
+        "))",
+        "steps_tell_no_secret",
+        "in one of two worlds that look the same",
+        {"num_players": 4},
+    ),
+    Defect(
+        HANABI,
+        "Card(hidden=True) if owner == seat else self._card(card)",
+        "self._card(card)",
+        "secrets_stay_hidden",
+        "in scene(): seed 0, step 0: scene of player 0",
+    ),
+    Defect(
+        HANABI,
+        "for other in range(config.num_players):\n                out.rewards[other, 0] = 1.0",
+        "for other in range(1):\n                out.rewards[other, 0] = 1.0",
+        "terms_are_declared",
+        "leave the declared payoff_bounds (0.0, 25.0)",
+    ),
+    Defect(
+        HANABI,
+        "            copy.hands[seat, slot] = unseen[at]\n",
+        "            copy.hands[seat, slot] = unseen[0]\n",
+        "imagined_worlds_are_dealt_as_often",
+        "the sum of state.hands[0] is",
+    ),
+    Defect(
+        CATAN,
+        "deal_unknown_cards(copy, others, rng)",
+        "deal_unknown_cards(copy, others[:1], rng)",
+        "imagined_worlds_keep_secrets",
+        "at which chance had another result",
+    ),
+    Defect(
+        CATAN,
+        "unseen = sorted([*held, *state.deck])",
+        "unseen = [*held, *state.deck]",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.deck[",
     ),
 )

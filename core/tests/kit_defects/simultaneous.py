@@ -6,6 +6,7 @@ from kit_defects import Defect
 
 MATRIX = "games/MatrixGame-v0"
 SEALED = "markets/SealedAuction-v0"
+POSITIONS = "markets/PositionAuction-v0"
 
 DEFECTS = (
     Defect(
@@ -134,5 +135,61 @@ DEFECTS = (
         "le=MOST_PLAYERS + 5",
         "facts_are_true",
         "num_players=21 is outside 2 to 20 and is accepted",
+    ),
+    Defect(
+        POSITIONS,
+        "draw_lots(state)\n        all_act(state)",
+        "draw_lots(state)\n        state.acting[0] = 1",
+        "seats_move_as_declared",
+        "seats [1, 2] had no move in 30 games",
+    ),
+    Defect(
+        POSITIONS,
+        "obs[7 + other] = state.bid[(seat + other) % n]",
+        "obs[7 + other] = state.bid[seat + other]",
+        "rules_stay_in_arrays",
+        "state.bid[seat + other] uses index 3 of 3 entries",
+    ),
+    Defect(
+        POSITIONS,
+        "obs[7 + other] = state.bid[(seat + other) % n]",
+        "obs[7 + other] = state.bid[seat - other]",
+        "rules_stay_in_arrays",
+        "state.bid[seat - other] uses index -1",
+    ),
+    Defect(
+        POSITIONS,
+        "                count_earned(copy, other)\n",
+        "                pass\n",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.earned[",
+    ),
+    Defect(
+        POSITIONS,
+        "copy.worth[other] = rng.below(self.max_value + 1)",
+        "copy.worth[other] = self.max_value - state.worth[other]",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.worth[",
+    ),
+    Defect(
+        POSITIONS,
+        "obs[3], obs[4] = state.earned[seat],",
+        "obs[3], obs[4] = state.earned[0],",
+        "secrets_stay_hidden",
+        "observation of player 1 betrays a secret",
+    ),
+    Defect(
+        POSITIONS,
+        '"positions": after.position.tolist(),',
+        '"positions": after.earned.tolist(),',
+        "steps_tell_no_secret",
+        "holds state.earned as 'positions'",
+    ),
+    Defect(
+        POSITIONS,
+        "imagine_lots(copy, rng)",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.lot[",
     ),
 )

@@ -7,15 +7,16 @@ with random numbers of their own choice learns which order the truth was in.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 from palestra.kernel.episode import Episode
 from palestra.kernel.events import Event
 from palestra.kernel.rng import Rng
-from palestra.testing.parts import different_parts, fields_in
-from palestra.testing.privacy import needs_secrets, no_leak, spread, states_of
+from palestra.testing.parts import different_parts, fields_in, parts_of
+from palestra.testing.privacy import needs_secrets, no_leak, open_at, spread, states_of
 from palestra.testing.subject import (
     Failed,
     Skipped,
@@ -23,6 +24,7 @@ from palestra.testing.subject import (
     plain,
     play_long,
     play_on,
+    random_actions,
     require,
     same,
     sight,
@@ -36,7 +38,12 @@ MOVES_STREAM = 41  # of random moves that must not be those by which the same se
 FIRST = 40  # steps of an episode among which those are
 AFTER = 8  # steps for which the two worlds are followed
 WATCHING = 3  # seats that are compared after an exchanged move
+CHANCES = 40  # steps of one episode at which chance has another result
+IMAGINED = 4  # positions of one episode from which an imagined world is followed
+LONG_AFTER = 12  # steps for which it is
 STEP_SEEDS = 4
+LOOKED_AT = 12  # positions of one episode with a seat from which imagined worlds are played on
+WORLDS = 20  # of them, among which two are looked for that look the same after a step
 DRAWN = (1, 22, 333)  # seeds of what is imagined, to see whether two worlds are told apart
 ANOTHER = 8  # how often another legal move is drawn
 DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
@@ -46,8 +53,9 @@ TWINS = 12  # of them that are played on
 def imagined_worlds_keep_secrets(subject: Subject) -> None:
     """A player who cannot tell two worlds apart imagines the same in both.
 
-    The other world is one that `determinize` drew, one in which somebody made another move that
-    this player did not see, or one that another seed dealt.
+    The other world is one that `determinize` drew, then or some steps before, one in which somebody
+    made another move that this player did not see, or one in which chance had another result: at
+    that step, or at the beginning.
     """
     needs_secrets(subject)
     for seed in range(SEEDS):
@@ -60,6 +68,10 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
         if len(seats) > 1:
             for one, two, seat, where in _after_unseen_moves(subject, seed):
                 _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+        for one, two, seat, where in _after_unseen_chance(subject, seed):
+            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+        for one, two, seat, where in _long_after_imagined(subject, seed):
+            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
     for one, two, seat, where in _after_unseen_deals(subject):
         _imagine_alike(subject, one, two, seat, where)
 
@@ -85,6 +97,63 @@ def _after_unseen_deals(subject: Subject) -> Iterator[tuple[Any, Any, int, str]]
                 if not _sees_the_same(subject, one, two, seat):
                     break
                 yield one.state, two.state, seat, f"seeds {seed} and {other}, after step {step}"
+
+
+def _after_unseen_chance(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
+    """Two states that a seat cannot tell apart, since chance had a result that it did not see."""
+    if subject.game.deterministic:
+        return
+    game, states = subject.game, states_of(subject, seed)
+    for at in spread(range(len(states)), CHANCES, seed):
+        one, two = (_reseeded(subject, states[at], 2 * at + n) for n in (0, 1))
+        actions = random_actions(one, Rng(at))
+        if _both_act(one, two, actions, {}) and one.state_key() != two.state_key():
+            some = spread(range(game.num_players), WATCHING, at)
+            seats = [seat for seat in some if _sees_the_same(subject, one, two, seat)]
+            if len(seats) == len(some):
+                continue  # what nobody sees, such as weights after training, is not drawn again
+            one, two = (_reseeded(subject, episode.state, at) for episode in (one, two))
+            moves = [later for _, later in play_on(one.fork(), Rng(at), AFTER)]
+            where = f"steps after step {at}, at which chance had another result"
+            yield from _while_alike(subject, one, two, seats, moves, where)
+
+
+def _reseeded(subject: Subject, state: Any, seed: int) -> Episode:
+    """An episode that begins in a state with other chance to come."""
+    again = subject.game.clone(state)
+    subject.game.reseed(again, seed)
+    return open_at(subject, again)
+
+
+def _long_after_imagined(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
+    """Two states that a seat cannot tell apart, some steps after it imagined one of them."""
+    game, states = subject.game, states_of(subject, seed)
+    for step in dict.fromkeys((0, *spread(range(len(states)), IMAGINED, seed))):
+        for seat in spread(range(game.num_players), 1, step):
+            imagined = game.determinize(states[step], seat, Rng(seed + step))
+            one, two = (_reseeded(subject, state, step) for state in (states[step], imagined))
+            moves = [actions for _, actions in play_on(one.fork(), Rng(step), LONG_AFTER)]
+            where = f"steps after step {step}, at which they imagined the other"
+            yield from _while_alike(subject, one, two, [seat], moves, where)
+
+
+def _while_alike(
+    subject: Subject,
+    one: Episode,
+    two: Episode,
+    seats: Sequence[int],
+    later: Sequence[dict[int, Any]],
+    where: str,
+) -> Iterator[tuple[Any, Any, int, str]]:
+    """Two states with each of these seats that cannot tell them apart, step after step."""
+    for number, actions in enumerate(({}, *later)):
+        if actions and not _both_act(one, two, actions, {}):
+            return
+        seats = [seat for seat in seats if _sees_the_same(subject, one, two, seat)]
+        if not seats:
+            return
+        for seat in seats:
+            yield one.state, two.state, seat, f"{number} {where}"
 
 
 def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
@@ -152,6 +221,10 @@ def steps_tell_no_secret(subject: Subject) -> None:
     """
     needs_secrets(subject)
     _data_holds_no_hidden_field(subject)
+    for seed in range(STEP_SEEDS):
+        for one, two, seat, where in _after_equal_looks(subject, seed):
+            if _imagines_the_same(subject, one.state, two.state, seat):
+                _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
     if subject.game.num_players == 1:
         raise Skipped("nobody else moves")
     for seed in range(STEP_SEEDS):
@@ -160,6 +233,46 @@ def steps_tell_no_secret(subject: Subject) -> None:
             for seat in [s for s in range(subject.game.num_players) if s != mover][:WATCHING]:
                 if _imagines_the_same(subject, one.state, two.state, seat):
                     _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _after_equal_looks(subject: Subject, seed: int) -> Iterator[tuple[Episode, Episode, int, str]]:
+    """Two episodes after the same step from worlds that a seat imagines, which still look the same.
+
+    What they look like leaves out what the seat was told, such as the card that was drawn.
+    """
+    game, states = subject.game, states_of(subject, seed)
+    places = [(step, seat) for step in range(len(states)) for seat in range(game.num_players)]
+    for step, seat in spread(places, LOOKED_AT, seed):
+        acting = open_at(subject, states[step])
+        actions = random_actions(acting, Rng(step))
+        alike: dict[bytes, list[Episode]] = defaultdict(list)
+        for drawn in range(WORLDS):
+            world = open_at(subject, game.determinize(states[step], seat, Rng(1000 * step + drawn)))
+            with suppress(ValueError):  # a move that is not legal in this world
+                world.act(actions)
+                alike[game.state_key(world.state, seat)].append(world)
+        for worlds in alike.values():
+            one = worlds[0]
+            other = next((w for w in worlds[1:] if w.state_key() != one.state_key()), None)
+            if other is not None and not one.over and _still_true(one, other, seat):
+                yield one, other, seat, f"step {step}, in one of two worlds that look the same"
+
+
+def _still_true(one: Episode, two: Episode, seat: int) -> bool:
+    """Whether what the last step told in two worlds, where it was different, is in their states.
+
+    What somebody said once, or a letter that has been read, need not be in any state.
+    """
+    told = [[e for e in world.log[-1] if e.visible_to(seat)] for world in (one, two)]
+    data = [parts_of([dict(event.data) for event in events]) for events in told]
+    held = [parts_of(world.state) for world in (one, two)]
+    different = {
+        (data[0][path], data[1][path])
+        for path in data[0].keys() & data[1].keys()
+        if data[0][path] != data[1][path]
+    }
+    pairs = {(held[0][path], held[1][path]) for path in held[0].keys() & held[1].keys()}
+    return not different or bool(different & pairs)
 
 
 def _data_holds_no_hidden_field(subject: Subject) -> None:

@@ -98,7 +98,7 @@ def spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
     return [places[at] for at in drawn] + [places[-1 - rng.below(max(1, int(width)))]]
 
 
-def _open_at(subject: Subject, state: Any) -> Episode:
+def open_at(subject: Subject, state: Any) -> Episode:
     """An episode that begins in a state."""
     episode = subject.unplayed.fork()  # which is quicker than another beginning
     episode.load(state)
@@ -114,10 +114,10 @@ def _redrawn_looks_the_same(
     """
     game, changed = subject.game, False
     key = game.state_key(state)
-    one = sight(_open_at(subject, state), seat, array=subject.has_array_view)
+    one = sight(open_at(subject, state), seat, array=subject.has_array_view)
     for draw in range(DRAWS):
         imagined = game.determinize(state, seat, Rng(17 + DRAWS * where[1] + draw))
-        two = sight(_open_at(subject, imagined), seat, array=subject.has_array_view)
+        two = sight(open_at(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
         no_leak(
             game,
@@ -153,8 +153,8 @@ def pictures_keep_secrets(subject: Subject) -> None:
         for seat in range(min(subject.game.num_players, 2)):
             imagined = subject.game.determinize(states[step], seat, Rng(step))
             for mode, artist in artists:
-                one = artist.draw(_open_at(subject, states[step]), seat)
-                two = artist.draw(_open_at(subject, imagined), seat)
+                one = artist.draw(open_at(subject, states[step]), seat)
+                two = artist.draw(open_at(subject, imagined), seat)
                 require(
                     same(one, two),
                     f"step {step}: the picture ({mode}) for player {seat} betrays a secret",
@@ -209,9 +209,9 @@ def _known_facts(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
 
 def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> int:
     """Play one stretch in both worlds; returns how many steps were compared."""
-    one = _open_at(subject, state)
+    one = open_at(subject, state)
     drawn = Rng(1000 * where[0] + where[1] + 5)
-    other = _open_at(subject, subject.game.determinize(state, seat, drawn))
+    other = open_at(subject, subject.game.determinize(state, seat, drawn))
     rng, array = Rng(where[1] + 1), subject.has_array_view
     for number in range(WINDOW):
         if one.over or one.to_act != other.to_act:
