@@ -12,6 +12,7 @@ SHARED_MEMORY = "text/SharedMemory-v0"
 HOLDEM = "games/Holdem-v0"
 HANABI = "games/Hanabi-v0"
 CATAN = "games/Catan-v0"
+DOUBLE_AUCTION = "markets/DoubleAuction-v0"
 
 DEFECTS = (
     Defect(
@@ -296,5 +297,68 @@ DEFECTS = (
         "unseen = [*held, *state.deck]",
         "imagined_worlds_keep_secrets",
         "which differ in state.deck[",
+    ),
+    Defect(
+        HANABI,
+        "        rng.shuffle(rest)\n",
+        "        rest.reverse()\n",
+        "imagined_worlds_are_dealt_as_often",
+        "so in random games from there what player 0 sees at last",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "copy.earned[other] += more if self.side(other) == BID else -more",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.earned[",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "            if other == seat:\n",
+        "            if other <= seat:\n",
+        "imagined_worlds_keep_secrets",
+        "player 1 does not see state.worth[0]",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "sorted(units, reverse=self.side(other) == BID)",
+        "sorted(units)",
+        "imagined_worlds_are_dealt_as_often",
+        "worth[1][0] is",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        '"units": units}, only(seat))',
+        '"units": units})',
+        "transcripts_keep_secrets",
+        "the opening betrays a secret to player 0",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "obs[at + 2], obs[at + 3] = state.order_price[seat],",
+        "obs[at + 2], obs[at + 3] = state.worth[0, 0],",
+        "secrets_stay_hidden",
+        "anchor, observation of player 1",
+    ),
+    Defect(
+        CATAN,
+        "lost = -1.0 / (self.num_players - 1)",
+        "lost = -1.0",
+        "ends_are_told",
+        "declared zero-sum, but returns are [",
+    ),
+    Defect(
+        CATAN,
+        "row += [*state.bank, len(state.deck), *state.hands[seat]]",
+        "row += [*state.bank, len(state.deck), *state.hands[0]]",
+        "secrets_stay_hidden",
+        "in observe(): ",
+    ),
+    Defect(
+        CATAN,
+        "own = state.developments[seat]\n        fresh",
+        "own = state.developments[0]\n        fresh",
+        "secrets_stay_hidden",
+        "observation of player 3 betrays a secret",
     ),
 )

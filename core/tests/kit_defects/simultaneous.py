@@ -7,6 +7,9 @@ from kit_defects import Defect
 MATRIX = "games/MatrixGame-v0"
 SEALED = "markets/SealedAuction-v0"
 POSITIONS = "markets/PositionAuction-v0"
+NETWORK = "games/NetworkDilemma-v0"
+FORAGING = "grid/Foraging-v0"
+NORMS = "games/Norms-v0"
 
 DEFECTS = (
     Defect(
@@ -191,5 +194,121 @@ DEFECTS = (
         "pass",
         "imagined_worlds_keep_secrets",
         "which differ in state.lot[",
+    ),
+    Defect(
+        POSITIONS,
+        "won = clicked * state.worth[seat]",
+        "won = clicked * state.worth[0]",
+        "transcripts_keep_secrets",
+        "pay of player 2 betrays a secret",
+    ),
+    Defect(
+        NETWORK,
+        "seen, last = {seat, *self.neighbours[seat]},",
+        "seen, last = {seat},",
+        "secrets_stay_hidden",
+        "describe, scene, anchor, observation of player 1",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "else rng.below(2) for other, move",
+        "else 1 - move for other, move",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.last[",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "        copy.totals[seat] = state.totals[seat]\n",
+        "        copy.totals[:] = state.totals\n",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.totals[",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "moves = {other: last[other] for other in (seat, *near)}",
+        "moves = dict(enumerate(last))",
+        "steps_tell_no_secret",
+        "events of player 0 tells which it was",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "(seat, *around[seat])\n",
+        "range(self.num_players)\n",
+        "secrets_stay_hidden",
+        "in scene(): seed 0, step 1: scene of player 1",
+        {"num_players": 12},
+    ),
+    Defect(
+        FORAGING,
+        "return self.reach == max(self.rows, self.columns) - 1",
+        "return True",
+        "information_is_declared",
+        "`perfect_information` is declared, and player 0 sees state.column[0]",
+        {"sight": 2, "num_players": 4},
+    ),
+    Defect(
+        FORAGING,
+        "imagined.level[other] = rng.between(self.min_player_level, self.max_player_level)",
+        "imagined.level[other] = self.max_player_level",
+        "imagined_worlds_are_dealt_as_often",
+        "the sum of state.level is",
+        {"sight": 2, "num_players": 4},
+    ),
+    Defect(
+        FORAGING,
+        "            imagined.earned[other] = 0\n",
+        "            pass\n",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.earned[1]",
+        {"sight": 2, "num_players": 4},
+    ),
+    Defect(
+        FORAGING,
+        'Event("reveal", learned, {"player": seat}, only(seat))',
+        'Event("reveal", learned, {"player": seat})',
+        "steps_tell_no_secret",
+        "tells which it was, and what they imagine with determinize() does not",
+        {"sight": 2, "num_players": 4},
+    ),
+    Defect(
+        FORAGING,
+        "            self._hide(shown, seat)\n",
+        "            pass\n",
+        "secrets_stay_hidden",
+        "in scene(): seed 0, step 0: scene of player 1",
+        {"sight": 2, "num_players": 4},
+    ),
+    Defect(
+        NORMS,
+        'events.append(Event("temptation", text, {"choice": choice}, only(seat)))',
+        'events.append(Event("temptation", text, {"choice": choice}))',
+        "steps_tell_no_secret",
+        "in one of two worlds that look the same",
+    ),
+    Defect(
+        NORMS,
+        "own if other == seat else (norm + rng",
+        "own if other >= seat else (norm + rng",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.temptations[",
+    ),
+    Defect(
+        NORMS,
+        '{TOPICS[topic][1][state.temptations[seat]]}.")',
+        '{TOPICS[topic][1][state.temptations[0]]}.")',
+        "secrets_stay_hidden",
+        "describe, anchor of player 1 betrays a secret",
+    ),
+    Defect(
+        NORMS,
+        "rng.below(CHOICES) for s, own in enumerate(given)",
+        "own for s, own in enumerate(given)",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.answers[",
+        {"questionnaire": 2},
     ),
 )

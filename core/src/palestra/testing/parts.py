@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import same
+from palestra.testing.subject import plain, same
 
 
 def parts_of(state: Any) -> dict[str, Any]:
@@ -71,6 +71,15 @@ def large_parts(state: Any) -> list[str]:
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
             found += [f"{name}[{number}]" for number in range(len(value))]
     return found
+
+
+def part_of(state: Any, part: str) -> Any:
+    """One of `large_parts`, plain; None if a sequence is shorter."""
+    name, _, place = part.rstrip("]").partition("[")
+    value = plain(dict(fields_in(state))[name])
+    if not place:
+        return value
+    return value[int(place)] if int(place) < len(value) else None
 
 
 def copy_part(state: Any, other: Any, part: str) -> Any:

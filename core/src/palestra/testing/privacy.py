@@ -36,6 +36,7 @@ WINDOW = 30  # steps of one
 FOLLOWED = 150  # steps that all of them have together, where games are that long
 STEPS = 400  # watched for private events, and on to the end of the episode
 EVERYBODY = 30  # steps of an episode after which one seat a step reads, in turn
+SLACK = 1e-9  # rounding of sums
 RECENT = 20  # private texts that are searched for at every step; all of them at every tenth
 
 
@@ -55,22 +56,29 @@ def secrets_stay_hidden(subject: Subject) -> None:
         compared += len(chosen)
         if compared >= PLACES and hidden:
             break
-    several = any(_imagines_several(game, state, seat) for state, seat in spread(hidden, 20, 0))
-    if subject.options and not several:  # such as a dilemma on a complete graph
+    unsure = sorted({seat for _, seat in hidden})
+    one_world = [seat for seat in unsure if not _imagines_several(game, hidden, seat)]
+    if subject.options and one_world == unsure:  # such as a dilemma on a complete graph
         raise Skipped("with these options, determinize() draws nothing anew")
     require(
         bool(hidden), f"determinize() never changed anything in {seed + 1} games; is all in sight?"
     )
     require(
-        several,
-        "determinize() gives one world whatever random numbers it is given: draw what is hidden "
-        "from all that it may be",
+        not one_world,
+        f"determinize() gives player {one_world} one world whatever random numbers it is given: "
+        "draw what is hidden from all that it may be",
+        "determinize() draws nothing by chance",
     )
 
 
-def _imagines_several(game: Any, state: Any, seat: int) -> bool:
-    drawn = (game.determinize(state, seat, Rng(number)) for number in range(ANEW))
-    return len({game.state_key(world) for world in drawn}) > 1
+def _imagines_several(game: Any, hidden: Sequence[tuple[Any, int]], seat: int) -> bool:
+    """Whether a seat imagines several worlds somewhere where it does not know all."""
+    own = [state for state, other in hidden if other == seat]
+    drawn = (
+        {game.state_key(game.determinize(state, seat, Rng(number))) for number in range(ANEW)}
+        for state in spread(own, 20, 0)
+    )
+    return any(len(worlds) > 1 for worlds in drawn)
 
 
 def needs_secrets(subject: Subject) -> None:
@@ -213,6 +221,7 @@ def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> 
     drawn = Rng(1000 * where[0] + where[1] + 5)
     other = open_at(subject, subject.game.determinize(state, seat, drawn))
     rng, array = Rng(where[1] + 1), subject.has_array_view
+    together = subject.game.payoffs == "common"  # whose members learn how well they do
     for number in range(WINDOW):
         if one.over or one.to_act != other.to_act:
             return number
@@ -227,6 +236,8 @@ def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> 
             return number
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
+        if abs(one.returns[seat] - other.returns[seat]) > SLACK and not together:
+            leaks.append("pay")
         no_leak(
             subject.game,
             leaks,
