@@ -361,4 +361,18 @@ DEFECTS = (
         "secrets_stay_hidden",
         "observation of player 3 betrays a secret",
     ),
+    Defect(
+        CATAN,
+        '{"card": card}, only(state.turn, victim))',
+        '{"card": card})',
+        "steps_tell_no_secret",
+        "after one of two results of chance: prompt, events of player 3",
+    ),
+    Defect(
+        CATAN,
+        '{"card": DEVELOPMENTS[card]}, only(seat))',
+        '{"card": DEVELOPMENTS[card]})',
+        "steps_tell_no_secret",
+        "after one of two results of chance: prompt, events of player 1",
+    ),
 )

@@ -89,21 +89,27 @@ def exchanged_moves(
 
 def after_unseen_chance(subject: Subject, seed: int) -> Iterator[Pair]:
     """Two states that a seat cannot tell apart, since chance had a result that it did not see."""
+    for one, two, at in after_other_chance(subject, seed):
+        some = spread(range(subject.game.num_players), WATCHING, at)
+        seats = [seat for seat in some if sees_the_same(subject, one, two, seat)]
+        if len(seats) == len(some):
+            continue  # what nobody sees, such as weights after training, is not drawn again
+        one, two = (_reseeded(subject, episode.state, at) for episode in (one, two))
+        moves = [later for _, later in play_on(one.fork(), Rng(at), AFTER)]
+        where = f"steps after step {at}, at which chance had another result"
+        yield from _while_alike(subject, one, two, seats, moves, where)
+
+
+def after_other_chance(subject: Subject, seed: int) -> Iterator[tuple[Episode, Episode, int]]:
+    """Two episodes that differ by what chance did in their last step, and that step's number."""
     if subject.game.deterministic:
         return
-    game, states = subject.game, states_of(subject, seed)
+    states = states_of(subject, seed)
     for at in spread(range(len(states)), CHANCES, seed):
         one, two = (_reseeded(subject, states[at], 2 * at + n) for n in (0, 1))
         actions = random_actions(one, Rng(at))
         if _both_act(one, two, actions, {}) and one.state_key() != two.state_key():
-            some = spread(range(game.num_players), WATCHING, at)
-            seats = [seat for seat in some if sees_the_same(subject, one, two, seat)]
-            if len(seats) == len(some):
-                continue  # what nobody sees, such as weights after training, is not drawn again
-            one, two = (_reseeded(subject, episode.state, at) for episode in (one, two))
-            moves = [later for _, later in play_on(one.fork(), Rng(at), AFTER)]
-            where = f"steps after step {at}, at which chance had another result"
-            yield from _while_alike(subject, one, two, seats, moves, where)
+            yield one, two, at
 
 
 def long_after_imagined(subject: Subject, seed: int) -> Iterator[Pair]:

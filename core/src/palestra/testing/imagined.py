@@ -19,6 +19,7 @@ from palestra.testing.alike import (
     FIRST,
     WATCHING,
     after_equal_looks,
+    after_other_chance,
     after_unseen_chance,
     after_unseen_deals,
     after_unseen_moves,
@@ -31,7 +32,6 @@ from palestra.testing.parts import (
     different_parts,
     fields_in,
     large_parts,
-    part_of,
     parts_of,
 )
 from palestra.testing.privacy import needs_secrets, no_leak, open_at, spread, states_of
@@ -111,25 +111,21 @@ def _hidden_parts(
     subject: Subject, state: Any, other: Any, number: int
 ) -> Iterator[tuple[int, str, bool]]:
     """Seats, parts of a state that they alone do not see, and whether they imagine them anew."""
-    game = subject.game
-    parts = [part for part in large_parts(state) if part_of(state, part) != part_of(other, part)]
-    worlds: dict[int, list[Any]] = {}
+    game, own, others = subject.game, large_parts(state), large_parts(other)
+    parts = [part for part in own if part in others and own[part] != others[part]]
+    worlds: dict[int, list[dict[str, Any]]] = {}
     for part in spread(parts, KEPT_PARTS, number):
+        if isinstance(own[part], set | frozenset | dict):
+            continue  # what one of two hands has says what the other has
         for seat in _who_alone_does_not_see(subject, state, other, part):
             if seat not in worlds:
                 drawn = [Rng(number + 50 * n) for n in range(ANEW)]
-                worlds[seat] = [game.determinize(state, seat, rng) for rng in drawn]
-            own = part_of(state, part)
-            yield seat, part, any(part_of(world, part) != own for world in worlds[seat])
+                worlds[seat] = [large_parts(game.determinize(state, seat, rng)) for rng in drawn]
+            yield seat, part, any(world.get(part) != own[part] for world in worlds[seat])
 
 
 def _who_alone_does_not_see(subject: Subject, state: Any, other: Any, part: str) -> list[int]:
-    """The seats that do not see a part of a state being that of another, where others see it.
-
-    No part is a set: what one of two hands has says what the other has.
-    """
-    if isinstance(part_of(state, part), set | frozenset | dict):
-        return []
+    """The seats that do not see a part of a state being that of another, where others see it."""
     changed = copy_part(subject.game.clone(state), other, part)
     if changed is None:
         return []
@@ -166,22 +162,34 @@ def _imagined(subject: Subject, one: Any, two: Any, seat: int, seed: int) -> tup
 def steps_tell_no_secret(subject: Subject) -> None:
     """Who cannot know, by `determinize`, which of two moves somebody made is not told by the step.
 
-    In two worlds that differ by one move of somebody else, or that look the same after a step, and
-    in which a player imagines the same by any random numbers, that player reads the same events,
-    with equal data, and sees the same. The data of what a player reads holds no field of the state
-    that `determinize` draws for them.
+    In two worlds that differ by one move of somebody else, by chance, or that look the same after a
+    step, and in which a player imagines the same by any random numbers, that player reads the same
+    events, with equal data, and sees the same. The data of what a player reads holds no field of
+    the state that `determinize` draws for them.
     """
     needs_secrets(subject)
     _data_holds_no_hidden_field(subject)
-    _equal_looks_tell_nothing(subject)
     if subject.game.num_players == 1:
         raise Skipped("nobody else moves")
+    _equal_looks_tell_nothing(subject)
+    _chance_tells_nothing(subject)
     for seed in range(STEP_SEEDS):
         for one, two, mover, _ in exchanged_moves(subject, seed):
             where = f"step {one.steps_played - 1}, after one of two moves of player {mover}"
             for seat in [s for s in range(subject.game.num_players) if s != mover][:WATCHING]:
                 if _imagines_the_same(subject, one.state, two.state, seat):
                     _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _chance_tells_nothing(subject: Subject) -> None:
+    """Where a player imagines the same whatever chance did, the step told them the same."""
+    for seed in range(STEP_SEEDS):
+        for one, two, at in after_other_chance(subject, seed):
+            for seat in spread(range(subject.game.num_players), WATCHING, at):
+                told = [[e for e in w.log[-1] if e.visible_to(seat)] for w in (one, two)]
+                if told[0] != told[1] and _imagines_the_same(subject, one.state, two.state, seat):
+                    where = f"seed {seed}, step {at}, after one of two results of chance"
+                    _told_alike(subject, one, two, seat, where)
 
 
 def _equal_looks_tell_nothing(subject: Subject) -> None:

@@ -61,25 +61,16 @@ def different_parts(one: Any, other: Any) -> list[str]:
     ]
 
 
-def large_parts(state: Any) -> list[str]:
-    """The fields of a state, and of those that are sequences their items; no generator."""
-    found = []
+def large_parts(state: Any) -> dict[str, Any]:
+    """The fields of a state, and of those that are sequences their items, plain; no generator."""
+    found: dict[str, Any] = {}
     for name, value in fields_in(state):
         if isinstance(value, Rng):
             continue
-        found.append(name)
-        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-            found += [f"{name}[{number}]" for number in range(len(value))]
+        found[name] = value = plain(value)
+        if isinstance(value, list | tuple):
+            found |= {f"{name}[{number}]": item for number, item in enumerate(value)}
     return found
-
-
-def part_of(state: Any, part: str) -> Any:
-    """One of `large_parts`, plain; None if a sequence is shorter."""
-    name, _, place = part.rstrip("]").partition("[")
-    value = plain(dict(fields_in(state))[name])
-    if not place:
-        return value
-    return value[int(place)] if int(place) < len(value) else None
 
 
 def copy_part(state: Any, other: Any, part: str) -> Any:

@@ -143,7 +143,8 @@ def no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
         return
     # a prompt repeats other channels, a key sums up the array view
     own = [name for name in leaks if name not in ("prompt", "key", "events")] or leaks
-    place = written_at(game, own)
+    told_first = sorted(own, key=lambda name: name == "prompt")  # which repeats events
+    place = written_at(game, told_first)
     raise Failed(
         (f"{place}: " if place else "") + message.replace("{}", ", ".join(own), 1),
         f"a secret leaks through {', '.join(own)}",
