@@ -61,8 +61,19 @@ def test_a_defect_is_found_and_its_cause_named(faulty: Subject, defect: Defect) 
     assert defect.says in verdict.detail
 
 
+FEWEST_DEFECTS, FEWEST_GAMES = 3, 6  # of a game; of a kind
+NEWCOMERS_JOIN = 4  # games of the catalogue in which people join late
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_defects_of_a_kind_are_of_many_games(kind: str) -> None:
+    games = Counter(defect.game for defect in KINDS[kind])
+    several = [game for game, count in games.items() if count >= FEWEST_DEFECTS]
+    assert len(several) >= (NEWCOMERS_JOIN if kind == "newcomers" else FEWEST_GAMES), games
+
+
 def test_the_defects_are_of_many_games_and_many_checks() -> None:
     defects = [defect for kind in KINDS.values() for defect in kind]
-    assert len({(d.game, d.line, d.made) for d in defects}) == len(defects) >= 60
-    assert len({d.game for d in defects}) >= 12
-    assert len(Counter(d.check for d in defects)) >= 15
+    assert len({(d.game, d.line, d.made) for d in defects}) == len(defects) >= 200
+    assert len({d.game for d in defects}) >= 28
+    assert len(Counter(d.check for d in defects)) >= 16

@@ -7,6 +7,10 @@ from kit_defects import Defect
 TIC_TAC_TOE = "games/TicTacToe-v0"
 CONNECT_FOUR = "games/ConnectFour-v0"
 MATRIX = "games/MatrixGame-v0"
+OTHELLO = "games/Othello-v0"
+FORAGING = "grid/Foraging-v0"
+NETWORK = "games/NetworkDilemma-v0"
+DOUBLE_AUCTION = "markets/DoubleAuction-v0"
 
 DEFECTS = (
     Defect(
@@ -100,5 +104,124 @@ DEFECTS = (
         "rules_stay_in_arrays",
         "overflow encountered in scalar add",
         {"rounds": 300},
+    ),
+    Defect(
+        OTHELLO,
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column & 1",
+        "obs[1, row, column] = state.discs[seat - 1, row] >> column & 1",
+        "rules_stay_in_arrays",
+        "state.discs[seat - 1, row] uses index -1",
+    ),
+    Defect(
+        OTHELLO,
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column & 1",
+        "obs[1, row, column] = state.discs[1 - seat, row] >> column",
+        "rules_stay_in_arrays",
+        "obs[1, row, column] is int8, which has no room for 128",
+    ),
+    Defect(
+        OTHELLO,
+        'return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"',
+        'return "pass" if row == self.size else f"{LETTERS[row]}{row + 1}"',
+        "masks_agree",
+        "is written 'f6' and read back as",
+    ),
+    Defect(
+        OTHELLO,
+        "mask[config.size * config.size] = anywhere == 0",
+        "mask[config.size * config.size] = 0",
+        "seeds_decide",
+        "is to act and has no legal move",
+    ),
+    Defect(
+        OTHELLO,
+        "return self.size * self.size + 1",
+        "return self.size * self.size",
+        "rules_stay_in_arrays",
+        "uses index 64 of 64 entries",
+    ),
+    Defect(
+        OTHELLO,
+        "if row < 0 or column < 0 or row >= config.size or column >= config.size:",
+        "if column < 0 or row >= config.size or column >= config.size:",
+        "rules_stay_in_arrays",
+        "state.discs[seat, row] uses index -1",
+    ),
+    Defect(
+        FORAGING,
+        "state.earned[seat] += out.rewards[seat, 0]",
+        "state.earned[seat - 1] += out.rewards[seat, 0]",
+        "rules_stay_in_arrays",
+        "state.earned[seat - 1] uses index -1",
+        {"num_players": 6},
+    ),
+    Defect(
+        FORAGING,
+        "return (3 * self.max_food + 3 * self.num_players,)",
+        "return (3 * self.max_food + 6,)",
+        "facts_are_true",
+        "describes 27 entries of the 15",
+        {"num_players": 6},
+    ),
+    Defect(
+        FORAGING,
+        "return (-1.0, float(max(*sides,",
+        "return (0.0, float(max(*sides,",
+        "numbers_stay_in_space",
+        "is not in Box(0.0,",
+    ),
+    Defect(
+        FORAGING,
+        "mask[STAY] = 1\n",
+        "mask[STAY] = 0\n",
+        "scripts_play_legal_moves",
+        "noop() gives 0, which is not legal",
+        {"num_players": 6},
+    ),
+    Defect(
+        NETWORK,
+        "obs[5] = state.totals[seat]",
+        "obs[5] = state.totals[seat - 1]",
+        "rules_stay_in_arrays",
+        "state.totals[seat - 1] uses index -1",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "obs[7 + place] = 1 - 2 * state.last[other]",
+        "obs[7 + place] = 1 - 2 * state.last[place]",
+        "secrets_stay_hidden",
+        "observation of player 4 betrays a secret",
+        {"num_players": 12},
+    ),
+    Defect(
+        NETWORK,
+        "return (min(low, low * most), max(high, high * most))",
+        "return (low, high)",
+        "numbers_stay_in_space",
+        "is not in Box(",
+        {"num_players": 12},
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "return (10 + self.most_units + RECENT",
+        "return (9 + self.most_units + RECENT",
+        "facts_are_true",
+        "describes 42 entries of the 41",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "    worth = state.worth[seat, state.traded[seat]]\n",
+        "    worth = state.worth[seat, state.traded[seat] - 1]\n",
+        "rules_stay_in_arrays",
+        "state.worth[seat, state.traded[seat] - 1] uses index -1",
+    ),
+    Defect(
+        DOUBLE_AUCTION,
+        "earned: Annotated[NDArray[np.int64]",
+        "earned: Annotated[NDArray[np.int8]",
+        "rules_stay_in_arrays",
+        "state.earned[seat] is int8, which has no room for",
+        {"periods": 10},
     ),
 )

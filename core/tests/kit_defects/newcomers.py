@@ -7,6 +7,7 @@ from kit_defects import Defect
 DONOR = "games/DonorGame-v0"
 COMMONS = "text/Commons-v0"
 PERSUASION = "markets/Persuasion-v0"
+NORMS = "games/Norms-v0"
 
 DEFECTS = (
     Defect(
@@ -125,5 +126,73 @@ DEFECTS = (
         "newcomers_start_afresh",
         "somebody joins; say so with has_newcomers",
         {"myopic": True},
+    ),
+    Defect(
+        PERSUASION,
+        "copy.good = self._draw_quality(rng)",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "what player 1 imagines betrays what is hidden",
+        {"myopic": True},
+    ),
+    Defect(
+        PERSUASION,
+        "copy.totals = state.totals[SELLER], worth - state.sold * self.price",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.totals[1]",
+        {"complete": False},
+    ),
+    Defect(
+        NORMS,
+        "return self.generations > 1 and self._gone > 0",
+        "return False",
+        "newcomers_start_afresh",
+        "somebody joins; say so with has_newcomers",
+    ),
+    Defect(
+        NORMS,
+        'f"Now: {TOPICS[topic][0]}"',
+        'f"Now: {TOPICS[topic][0]} {state.paid}"',
+        "newcomers_start_afresh",
+        "in a world with another past",
+        {"num_players": 5, "topics": 2, "generations": 5, "replaced": 0.5},
+    ),
+    Defect(
+        NORMS,
+        "head += [1 + norm for norm in state.old[seat]]",
+        "head += [1 + norm for norm in state.first]",
+        "newcomers_start_afresh",
+        "0 steps later observation",
+        {"num_players": 5, "topics": 2, "generations": 5, "replaced": 0.5},
+    ),
+    Defect(
+        NORMS,
+        "state.old = tuple(state.norms if s in new else state.old[s] for s in seats)",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "at which they imagined the other",
+    ),
+    Defect(
+        NORMS,
+        "            copy.paid = moved(state.paid)\n",
+        "            pass\n",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.paid[",
+    ),
+    Defect(
+        NORMS,
+        "return (0.0, float(most * self.topics * self.generations))",
+        "return (0.0, float(most * self.topics))",
+        "terms_are_declared",
+        "leave the declared payoff_bounds (0.0, 15.0)",
+    ),
+    Defect(
+        COMMONS,
+        "members = self.players[: self.members(state)]",
+        "members = self.players[1:]",
+        "newcomers_start_afresh",
+        "player 4 is new and could read what was before",
+        {"newcomer": 2},
     ),
 )

@@ -7,6 +7,9 @@ from kit_defects import Defect
 CODENAMES = "games/Codenames-v0"
 AVALON = "games/Avalon-v0"
 WEREWOLF = "games/Werewolf-v0"
+REFERENTIAL = "games/Referential-v0"
+HOSPITAL = "tasks/Hospital-v0"
+SUPPORT_DESK = "web/SupportDesk-v0"
 
 DEFECTS = (
     Defect(
@@ -85,7 +88,7 @@ DEFECTS = (
         "rng.shuffle(owners)\n        drawn",
         "drawn",
         "secrets_stay_hidden",
-        "determinize() gives one world whatever random numbers it is given",
+        "determinize() gives player [1, 3] one world whatever random numbers",
     ),
     Defect(
         AVALON,
@@ -149,5 +152,115 @@ DEFECTS = (
         'events.append(Event("role", text, {"role": ROLES[role]}, only(seat, 0)))',
         "transcripts_keep_secrets",
         "the opening betrays a secret to player 0",
+    ),
+    Defect(
+        REFERENTIAL,
+        "copy.seated[:] = seats  # who",
+        "pass  # who",
+        "imagined_worlds_keep_secrets",
+        "at which chance had another result",
+        {"num_players": 6},
+    ),
+    Defect(
+        REFERENTIAL,
+        "meant = rng.choice(np.flatnonzero(state.open_to[listener]).tolist())",
+        "meant = int(np.flatnonzero(state.open_to[listener])[0])",
+        "imagined_worlds_are_dealt_as_often",
+        "the sum of state.meant is",
+    ),
+    Defect(
+        REFERENTIAL,
+        "                meant = rng.below(self.objects)\n",
+        "                meant = int(state.meant[speaker])\n",
+        "imagined_worlds_keep_secrets",
+        "what player 5 imagines betrays what is hidden",
+        {"num_players": 6},
+    ),
+    Defect(
+        REFERENTIAL,
+        "        rng.shuffle(listeners)\n",
+        "        listeners.sort()\n",
+        "imagined_worlds_are_dealt_as_often",
+        "partner[3] is",
+        {"num_players": 6},
+    ),
+    Defect(
+        REFERENTIAL,
+        "spell(obs, 5, state.meant[seat] if speaks else NONE,",
+        "spell(obs, 5, state.meant[seat],",
+        "secrets_stay_hidden",
+        "anchor, observation of player 1",
+    ),
+    Defect(
+        REFERENTIAL,
+        "known = speaks and seat in (None, other)",
+        "known = speaks",
+        "secrets_stay_hidden",
+        "in scene(): seed 0, step 0: scene of player 3",
+        {"num_players": 6},
+    ),
+    Defect(
+        HOSPITAL,
+        'f"The patient is in the {place}."',
+        'f"The patient is in the {place} {state.case.disease}."',
+        "secrets_stay_hidden",
+        "anchor of player 0 betrays a secret",
+        {"course": "whole"},
+    ),
+    Defect(
+        HOSPITAL,
+        "f\"You have: {', '.join(have)}. You came because of \"",
+        "f\"You have disease {state.case.disease}: {', '.join(have)}. You came because of \"",
+        "secrets_stay_hidden",
+        "describe, scene of player 1 betrays a secret",
+        {"num_players": 2},
+    ),
+    Defect(
+        HOSPITAL,
+        'self.quoted(text)}"\n        return Reply(said,',
+        'text}"\n        return Reply(said,',
+        "speech_stays_quoted",
+        "use self.quoted()",
+        {"num_players": 2},
+    ),
+    Defect(
+        HOSPITAL,
+        "worst = TEST_COST * 8 * len(TESTS) * self.day",
+        "worst = 0.0",
+        "terms_are_declared",
+        "leave the declared payoff_bounds (-0.0, 1.5)",
+        {"num_players": 2},
+    ),
+    Defect(
+        SUPPORT_DESK,
+        'return ("Restocked.",)',
+        "return (data.accounts[0].code,)",
+        "secrets_stay_hidden",
+        "legal of player 3 betrays a secret",
+        {"num_players": 4},
+    ),
+    Defect(
+        SUPPORT_DESK,
+        '"you do not know the code" if seat == IMPOSTOR else',
+        '"you do not know the code" if seat == SUPPORT else',
+        "secrets_stay_hidden",
+        "describe, scene of player 2 betrays a secret",
+        {"num_players": 4},
+    ),
+    Defect(
+        SUPPORT_DESK,
+        'paid[SELLER] = ("waste",',
+        'paid[SELLER] = ("wasted",',
+        "terms_are_declared",
+        "rewards ['wasted'] are not among reward_terms",
+        {"num_players": 4},
+    ),
+    Defect(
+        SUPPORT_DESK,
+        'step = with_reveal(step, seat, f"{self.players[seat]} sees new messages." * news)',
+        "pass",
+        "transcripts_keep_secrets",
+        "describe, scene of player 1 betrays a secret",
+        {"num_players": 4},
     ),
 )

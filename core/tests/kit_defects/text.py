@@ -6,6 +6,10 @@ from kit_defects import Defect
 
 NEGOTIATION = "text/Negotiation-v0"
 COMMONS = "text/Commons-v0"
+TABOO = "games/Taboo-v0"
+SPLIT_FACTS = "games/SplitFacts-v0"
+BARGAINING = "markets/Bargaining-v0"
+REFERENCE = "games/Reference-v0"
 
 DEFECTS = (
     Defect(
@@ -119,5 +123,170 @@ DEFECTS = (
         '{"tons": float(n)}',
         "terms_are_declared",
         "rewards ['tons'] are not among reward_terms ('catch',)",
+    ),
+    Defect(
+        TABOO,
+        "return guesser_grammar(self.vocabulary)",
+        "return guesser_grammar((self.vocabulary[state.target], *self.vocabulary[:2]))",
+        "secrets_stay_hidden",
+        "legal of player 1 betrays a secret",
+    ),
+    Defect(
+        TABOO,
+        "if seat == GUESSER and self.to_act(state):\n            fitting",
+        "if seat == GIVER and self.to_act(state):\n            fitting",
+        "secrets_stay_hidden",
+        "of player 0 betrays a secret",
+    ),
+    Defect(
+        TABOO,
+        '{"word": state.target}, only(GIVER))',
+        '{"word": state.target})',
+        "transcripts_keep_secrets",
+        "the opening betrays a secret to player 1",
+    ),
+    Defect(
+        TABOO,
+        "        if seat == GIVER:\n            lines.append(self._card_text(state))",
+        "        lines.append(self._card_text(state))",
+        "private_events_stay_private",
+        "which is for others",
+    ),
+    Defect(
+        TABOO,
+        "copy.target = rng.choice(fitting)",
+        "copy.target = fitting[0]",
+        "secrets_stay_hidden",
+        "gives player [1] one world whatever random numbers",
+    ),
+    Defect(
+        TABOO,
+        'paid = {seat: {"found": 1.0} for seat in range(2)}',
+        'paid = {seat: {"found": 1.0} for seat in range(1)}',
+        "ends_are_told",
+        "declared common payoffs, but returns are [1.0, 0.0]",
+    ),
+    Defect(
+        TABOO,
+        "return Skip() if seat == GIVER else None",
+        "return Skip()",
+        "scripts_play_legal_moves",
+        "noop() gives Skip(), which is not legal",
+    ),
+    Defect(
+        TABOO,
+        'f"The giver says: {self.quoted(text)}"',
+        'f"The giver says: {text}"',
+        "speech_stays_quoted",
+        "use self.quoted()",
+    ),
+    Defect(
+        SPLIT_FACTS,
+        "for fact in sorted(state.dealt[seat]))\n        return Grammar",
+        "for fact in sorted(state.dealt[0]))\n        return Grammar",
+        "secrets_stay_hidden",
+        "legal of player 1 betrays a secret",
+    ),
+    Defect(
+        SPLIT_FACTS,
+        "copy.friends = complete_circle(rng, self._own_friends(state, seat))",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "does not see state.friends",
+    ),
+    Defect(
+        SPLIT_FACTS,
+        "rng.shuffle(free)\n            copy.towns",
+        "copy.towns",
+        "imagined_worlds_are_dealt_as_often",
+        "what player 0 imagines is not what the game deals",
+    ),
+    Defect(
+        SPLIT_FACTS,
+        'cost_terms = ("characters",)',
+        "cost_terms = ()",
+        "terms_are_declared",
+        "costs ['characters'] are not among cost_terms ()",
+    ),
+    Defect(
+        SPLIT_FACTS,
+        'events.append(Event("facts", text, {}, only(seat)))',
+        'events.append(Event("facts", text, {}))',
+        "transcripts_keep_secrets",
+        "the opening betrays a secret to player 0",
+    ),
+    Defect(
+        BARGAINING,
+        "copy.discounts = (own, drawn) if seat == 0 else (drawn, own)",
+        "copy.discounts = (own, drawn)",
+        "secrets_stay_hidden",
+        "describe, observation of player 1",
+        {"complete": False},
+    ),
+    Defect(
+        BARGAINING,
+        "drawn = rng.choice(DISCOUNTS)\n            own",
+        "drawn = rng.choice(DISCOUNTS[1:])\n            own",
+        "imagined_worlds_are_dealt_as_often",
+        "discounts[1] is",
+        {"complete": False},
+    ),
+    Defect(
+        BARGAINING,
+        "return self.complete\n",
+        "return True\n",
+        "information_is_declared",
+        "sees state.discounts",
+        {"complete": False},
+    ),
+    Defect(
+        BARGAINING,
+        "top = np.array([1, self.rounds,",
+        "top = np.array([0, self.rounds,",
+        "numbers_stay_in_space",
+        "is not in Box(0.0, [",
+    ),
+    Defect(
+        BARGAINING,
+        "return self._proposals if state.asked is None else ANSWERS",
+        "return self._proposals if state.round == 0 else ANSWERS",
+        "ends_are_told",
+        "not over after 2,000 random steps",
+    ),
+    Defect(
+        REFERENCE,
+        "copy.meant = rng.choice(state.candidates)",
+        "pass",
+        "imagined_worlds_keep_secrets",
+        "player 1 does not see state.meant",
+    ),
+    Defect(
+        REFERENCE,
+        "for n in state.candidates))",
+        "for n in (state.meant, *state.candidates)[:2]))",
+        "secrets_stay_hidden",
+        "legal of player 1 betrays a secret",
+    ),
+    Defect(
+        REFERENCE,
+        'rewards = {seat: {"understood": share} for seat in (0, 1)}',
+        'rewards = {self.speaker(state): {"understood": share}}',
+        "terms_are_declared",
+        "declared common payoffs, but returns are [1.0, 0.0]",
+    ),
+    Defect(
+        REFERENCE,
+        "rng.choice(self.colours) for _ in state.target",
+        "rng.choice(self.colours[:2]) for _ in state.target",
+        "imagined_worlds_are_dealt_as_often",
+        "different items of state.target is",
+        {"game": "build"},
+    ),
+    Defect(
+        REFERENCE,
+        'return Say("") if state.speaking else None',
+        'return Say("")',
+        "scripts_play_legal_moves",
+        "noop() gives Say(text=''), which is not legal",
     ),
 )

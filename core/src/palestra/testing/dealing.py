@@ -22,7 +22,8 @@ SEATS = 2
 BINS = 8  # of a feature with more values than that
 RARE = 10  # values seen less often are counted together
 GAMES = 40  # of them that are played on
-STEPS = 25  # of a random game from a dealt or an imagined beginning
+SHORT_GAMES = 80  # of them that are played a few steps, which show what is dealt next
+FEW, STEPS = 4, 25  # of a random game from a dealt or an imagined beginning
 SPECTATORS = 4  # whose sight of it is compared
 CHANCE_SEEDS = 1 << 40  # far from the seeds that were dealt
 WORDS = 150  # of a text, the most frequent
@@ -78,6 +79,7 @@ def _unlike_worlds(subject: Subject, dealt: Worlds, drawn: Worlds, seat: int) ->
         return ""
     one, two = dealt.states, drawn.states
     seen = _seen(subject, one, two, seat, 0)
+    seen = seen or _seen(subject, one[:SHORT_GAMES], two[:SHORT_GAMES], seat, FEW)
     seen = seen or _seen(subject, one[:GAMES], two[:GAMES], seat, STEPS)
     return f"{_shown(part)}; so in random games from there {_shown(seen)}" if seen else ""
 

@@ -92,7 +92,7 @@ def information_is_declared(subject: Subject) -> None:
     for seed in range(SEEDS):
         for state, other, number in _pairs(subject, seed):
             seen = _seen(subject, state)
-            for part in spread(large_parts(state), PARTS, seed + number):
+            for part in spread(list(large_parts(state)), PARTS, seed + number):
                 changed = copy_part(game.clone(state), other, part)
                 if changed is not None:
                     where = f"seed {seed}, step {number}"

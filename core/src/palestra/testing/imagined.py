@@ -6,6 +6,7 @@ with random numbers of their own choice learns which order the truth was in.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,14 +15,31 @@ from typing import Any
 from palestra.kernel.episode import Episode
 from palestra.kernel.events import Event
 from palestra.kernel.rng import Rng
-from palestra.testing.parts import different_parts, fields_in, parts_of
-from palestra.testing.privacy import needs_secrets, no_leak, spread, states_of
+from palestra.testing.alike import (
+    FIRST,
+    WATCHING,
+    after_equal_looks,
+    after_other_chance,
+    after_unseen_chance,
+    after_unseen_deals,
+    after_unseen_moves,
+    exchanged_moves,
+    long_after_imagined,
+    sees_the_same,
+)
+from palestra.testing.parts import (
+    copy_part,
+    different_parts,
+    fields_in,
+    large_parts,
+    parts_of,
+)
+from palestra.testing.privacy import needs_secrets, no_leak, open_at, spread, states_of
 from palestra.testing.subject import (
     Failed,
     Skipped,
     Subject,
     plain,
-    play_long,
     play_on,
     require,
     same,
@@ -30,24 +48,23 @@ from palestra.testing.subject import (
 
 SEEDS = 3
 PLACES = 24  # positions of one episode with a seat, whose secrets are drawn anew
-MOVES = 6  # moves of one episode that are exchanged for another
 ALIKE = 3  # steps whose data equal a hidden list, after which it is no accident
-FIRST = 40  # steps of an episode among which those are
-AFTER = 8  # steps for which the two worlds are followed
-WATCHING = 3  # seats that are compared after an exchanged move
 STEP_SEEDS = 4
 LONG_SEED = 987_654_321_987_654  # a number that a state holds by no accident
+OFTEN = 6  # times that what is told is in a field, after which it is no accident
 DRAWN = (1, 22, 333)  # seeds of what is imagined, to see whether two worlds are told apart
-ANOTHER = 8  # how often another legal move is drawn
-DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
-TWINS = 12  # of them that are played on
+KEPT_DEALS = 5  # whose parts are exchanged, of which all but one must agree
+KEPT_PARTS = 24  # of a deal that are
+ANEW = 4  # worlds that are drawn to see whether a part is drawn anew
 
 
 def imagined_worlds_keep_secrets(subject: Subject) -> None:
     """A player who cannot tell two worlds apart imagines the same in both.
 
-    The other world is one that `determinize` drew, one in which somebody made another move that
-    this player did not see, or one that another seed dealt. No imagined world holds the seed.
+    The other world is one that `determinize` drew, then or some steps before, one in which somebody
+    made another move that this player did not see, or one in which chance had another result: at
+    that step, or at the beginning. What only others see at the beginning is drawn anew. No imagined
+    world holds the seed.
     """
     needs_secrets(subject)
     _seed_is_not_imagined(subject)
@@ -59,10 +76,15 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
             other = subject.game.determinize(states[step], seat, Rng(seed + 100 + step))
             _imagine_alike(subject, states[step], other, seat, f"seed {seed}, step {step}")
         if len(seats) > 1:
-            for one, two, seat, where in _after_unseen_moves(subject, seed):
+            for one, two, seat, where in after_unseen_moves(subject, seed):
                 _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
-    for one, two, seat, where in _after_unseen_deals(subject):
+        for one, two, seat, where in after_unseen_chance(subject, seed):
+            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+        for one, two, seat, where in long_after_imagined(subject, seed):
+            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+    for one, two, seat, where in after_unseen_deals(subject):
         _imagine_alike(subject, one, two, seat, where)
+    _nothing_hidden_is_kept(subject)
 
 
 def _seed_is_not_imagined(subject: Subject) -> None:
@@ -76,27 +98,57 @@ def _seed_is_not_imagined(subject: Subject) -> None:
             )
 
 
-def _after_unseen_deals(subject: Subject) -> Iterator[tuple[Any, Any, int, str]]:
-    """Two states that a seat cannot tell apart, since it does not see what another seed dealt."""
-    deals = [subject.episode(seed) for seed in range(DEALS)]
-    for seat in range(min(subject.game.num_players, WATCHING)):
-        keyed: dict[bytes, list[int]] = defaultdict(list)
-        for seed, episode in enumerate(deals):
-            keyed[episode.state_key(seat)].append(seed)
-        alike: dict[str, list[int]] = defaultdict(list)
-        for seed in (seed for seeds in keyed.values() if len(seeds) > 1 for seed in seeds):
-            seen = sight(deals[seed], seat, array=subject.has_array_view)
-            alike[repr(plain(seen))].append(seed)
-        pairs = [pair for seeds in alike.values() for pair in pairwise(seeds)]
-        for seed, other in spread(pairs, TWINS, seat):
-            one, two = deals[seed].fork(), deals[other].fork()
-            yield one.state, two.state, seat, f"seeds {seed} and {other}, at the beginning"
-            for step, actions in play_long(one.fork(), Rng(seed)):
-                if step >= AFTER or not _both_act(one, two, actions, {}):
-                    break
-                if not _sees_the_same(subject, one, two, seat):
-                    break
-                yield one.state, two.state, seat, f"seeds {seed} and {other}, after step {step}"
+def _nothing_hidden_is_kept(subject: Subject) -> None:
+    """At the beginning, a part of the state that others see and a seat does not is drawn anew.
+
+    Parts are exchanged for those of another deal, to see who sees them. Items of a field count for
+    themselves and for the field.
+    """
+    deals = [subject.episode(seed).state for seed in range(KEPT_DEALS + 1)]
+    kept: dict[tuple[int, str], dict[int, bool]] = defaultdict(dict)  # by seat and part, by deal
+    for number, (state, other) in enumerate(pairwise(deals)):
+        for seat, part, anew in _hidden_parts(subject, state, other, number):
+            for whole in (part, part.partition("[")[0]):
+                before = kept[seat, whole].get(number, True)
+                kept[seat, whole][number] = before and not anew
+    for (seat, part), found in kept.items():
+        require(
+            len(found) < KEPT_DEALS - 1 or not all(found.values()),
+            f"at the beginning, player {seat} does not see state.{part}, which others see, and "
+            "determinize() never draws it anew",
+            "determinize() keeps what is hidden",
+        )
+
+
+def _hidden_parts(
+    subject: Subject, state: Any, other: Any, number: int
+) -> Iterator[tuple[int, str, bool]]:
+    """Seats, parts of a state that they alone do not see, and whether they imagine them anew."""
+    game, own, others = subject.game, large_parts(state), large_parts(other)
+    parts = [part for part in own if part in others and own[part] != others[part]]
+    worlds: dict[int, list[dict[str, Any]]] = {}
+    for part in spread(parts, KEPT_PARTS, number):
+        if isinstance(own[part], set | frozenset | dict):
+            continue  # what one of two hands has says what the other has
+        for seat in _who_alone_does_not_see(subject, state, other, part):
+            if seat not in worlds:
+                drawn = [Rng(number + 50 * n) for n in range(ANEW)]
+                worlds[seat] = [large_parts(game.determinize(state, seat, rng)) for rng in drawn]
+            yield seat, part, any(world.get(part) != own[part] for world in worlds[seat])
+
+
+def _who_alone_does_not_see(subject: Subject, state: Any, other: Any, part: str) -> list[int]:
+    """The seats that do not see a part of a state being that of another, where others see it."""
+    changed = copy_part(subject.game.clone(state), other, part)
+    if changed is None:
+        return []
+    one, two = (open_at(subject, world) for world in (state, changed))
+    seats = range(min(subject.game.num_players, WATCHING))
+    try:
+        unseen = [seat for seat in seats if sees_the_same(subject, one, two, seat)]
+    except Exception:  # the state makes no sense with this part of another
+        return []
+    return unseen if len(unseen) < len(seats) else []
 
 
 def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
@@ -120,58 +172,78 @@ def _imagined(subject: Subject, one: Any, two: Any, seat: int, seed: int) -> tup
     return draw(one, seat, Rng(seed)), draw(two, seat, Rng(seed))
 
 
-def _after_unseen_moves(subject: Subject, seed: int) -> Iterator[tuple[Any, Any, int, str]]:
-    """Two states that a seat cannot tell apart, since one move that it did not see was another."""
-    for one, two, mover, later in _exchanged_moves(subject, seed):
-        where = f"where player {mover} played another move at step {one.steps_played - 1}"
-        seats = [seat for seat in range(subject.game.num_players) if seat != mover]
-        for actions in ({}, *later):
-            if actions and not _both_act(one, two, actions, {}):
-                break
-            seats = [seat for seat in seats if _sees_the_same(subject, one, two, seat)]
-            for seat in seats[:WATCHING]:
-                yield one.state, two.state, seat, f"step {one.steps_played - 1}, {where}"
-
-
-def _exchanged_moves(
-    subject: Subject, seed: int
-) -> Iterator[tuple[Episode, Episode, int, list[dict[int, Any]]]]:
-    """Two episodes that differ by the last move of one seat, that seat, and the moves after it."""
-    episode = subject.episode(seed)
-    assert len(episode.log) == 1  # reading it has each step told as it is played, not all again
-    moves, positions = list[dict[int, Any]](), [episode.fork()]
-    for number, actions in play_long(episode, Rng(seed), careful=True):
-        moves.append(actions)
-        positions.append(episode.fork())
-        if number >= FIRST:
-            break
-    rng = Rng(seed + 77)
-    for _ in range(MOVES):
-        at = rng.below(len(moves))
-        mover = rng.choice(sorted(moves[at]))
-        one, two = positions[at].fork(), positions[at].fork()
-        other = _another(two, mover, moves[at][mover], rng)
-        if other is not None and _both_act(one, two, moves[at], {mover: other}):
-            yield one, two, mover, moves[at + 1 : at + AFTER]
-
-
 def steps_tell_no_secret(subject: Subject) -> None:
     """Who cannot know, by `determinize`, which of two moves somebody made is not told by the step.
 
-    In two worlds that differ by one move of somebody else, and in which a player imagines the same
-    by any random numbers, that player reads the same events, with equal data, and sees the same.
-    The data of what a player reads holds no field of the state that `determinize` draws for them.
+    In two worlds that differ by one move of somebody else, by chance, or that look the same after a
+    step, and in which a player imagines the same by any random numbers, that player reads the same
+    events, with equal data, and sees the same. The data of what a player reads holds no field of
+    the state that `determinize` draws for them.
     """
     needs_secrets(subject)
     _data_holds_no_hidden_field(subject)
     if subject.game.num_players == 1:
         raise Skipped("nobody else moves")
+    _equal_looks_tell_nothing(subject)
+    _chance_tells_nothing(subject)
     for seed in range(STEP_SEEDS):
-        for one, two, mover, _ in _exchanged_moves(subject, seed):
+        for one, two, mover, _ in exchanged_moves(subject, seed):
             where = f"step {one.steps_played - 1}, after one of two moves of player {mover}"
             for seat in [s for s in range(subject.game.num_players) if s != mover][:WATCHING]:
                 if _imagines_the_same(subject, one.state, two.state, seat):
                     _told_alike(subject, one, two, seat, f"seed {seed}, {where}")
+
+
+def _chance_tells_nothing(subject: Subject) -> None:
+    """Where a player imagines the same whatever chance did, the step told them the same."""
+    for seed in range(STEP_SEEDS):
+        for one, two, at in after_other_chance(subject, seed):
+            for seat in spread(range(subject.game.num_players), WATCHING, at):
+                told = [[e for e in w.log[-1] if e.visible_to(seat)] for w in (one, two)]
+                if told[0] != told[1] and _imagines_the_same(subject, one.state, two.state, seat):
+                    where = f"seed {seed}, step {at}, after one of two results of chance"
+                    _told_alike(subject, one, two, seat, where)
+
+
+def _equal_looks_tell_nothing(subject: Subject) -> None:
+    """Where a player imagines the same in two worlds that look the same, they were told the same.
+
+    What somebody said once, or a letter that has been read, need not be imagined: what is told
+    counts if, wherever it is told, it is in a field of the state.
+    """
+    tried: dict[tuple[str, str], list[tuple[set[str], Any]]] = defaultdict(list)
+    for seed in range(STEP_SEEDS):
+        for one, two, seat, where in after_equal_looks(subject, seed):
+            if not _imagines_the_same(subject, one.state, two.state, seat):
+                continue
+            pair = one, two, seat, f"seed {seed}, {where}"
+            entries = _told_otherwise(one, two, seat)
+            if not entries:
+                _told_alike(subject, *pair)
+            for entry, fields in entries.items():
+                tried[entry].append((fields, pair))
+    for found in tried.values():
+        if len(found) >= OFTEN and set.intersection(*(fields for fields, _ in found)):
+            _told_alike(subject, *found[0][1])
+
+
+def _told_otherwise(one: Episode, two: Episode, seat: int) -> dict[tuple[str, str], set[str]]:
+    """By kind of event and entry of its data: what the last step told otherwise in two worlds.
+
+    The fields are those of the states in which a part differs in the same way.
+    """
+    told = [[e for e in world.log[-1] if e.visible_to(seat)] for world in (one, two)]
+    held = [parts_of(world.state) for world in (one, two)]
+    fields: dict[Any, set[str]] = defaultdict(set)
+    for path in held[0].keys() & held[1].keys():
+        fields[held[0][path], held[1][path]].add(re.split(r"[.[]", path)[0])
+    entries = {}
+    for first, second in zip(*told, strict=False):
+        data = [parts_of(dict(event.data)) for event in (first, second)]
+        for key in data[0].keys() & data[1].keys():
+            if data[0][key] != data[1][key]:
+                entries[first.kind, key] = fields[data[0][key], data[1][key]]
+    return entries
 
 
 def _data_holds_no_hidden_field(subject: Subject) -> None:
@@ -243,26 +315,3 @@ def _told_alike(subject: Subject, one: Episode, two: Episode, seat: int, where: 
 
 def _in_short(events: list[Event]) -> str:
     return "; ".join(f"{event.text} {dict(event.data) or ''}".strip() for event in events)[:200]
-
-
-def _another(episode: Episode, seat: int, action: Any, rng: Rng) -> Any:
-    """Another legal move; None if none is found."""
-    drawn = (episode.sample(seat, rng) for _ in range(ANOTHER))
-    return next((move for move in drawn if repr(move) != repr(action)), None)
-
-
-def _both_act(one: Episode, two: Episode, actions: dict[int, Any], changed: dict[int, Any]) -> bool:
-    """Play a step in both worlds; whether it could be, and neither is over."""
-    if one.to_act != two.to_act:
-        return False
-    try:
-        two.act({**actions, **changed})
-    except ValueError:
-        return False  # a later move that is not legal in the other world
-    one.act(actions)
-    return not (one.over or two.over)
-
-
-def _sees_the_same(subject: Subject, one: Episode, two: Episode, seat: int) -> bool:
-    first, second = (sight(e, seat, array=subject.has_array_view) for e in (one, two))
-    return all(same(first[name], second[name]) for name in first)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import same
+from palestra.testing.subject import plain, same
 
 
 def parts_of(state: Any) -> dict[str, Any]:
@@ -61,15 +61,15 @@ def different_parts(one: Any, other: Any) -> list[str]:
     ]
 
 
-def large_parts(state: Any) -> list[str]:
-    """The fields of a state, and of those that are sequences their items; no generator."""
-    found = []
+def large_parts(state: Any) -> dict[str, Any]:
+    """The fields of a state, and of those that are sequences their items, plain; no generator."""
+    found: dict[str, Any] = {}
     for name, value in fields_in(state):
         if isinstance(value, Rng):
             continue
-        found.append(name)
-        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
-            found += [f"{name}[{number}]" for number in range(len(value))]
+        found[name] = value = plain(value)
+        if isinstance(value, list | tuple):
+            found |= {f"{name}[{number}]": item for number, item in enumerate(value)}
     return found
 
 

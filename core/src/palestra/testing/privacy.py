@@ -36,6 +36,7 @@ WINDOW = 30  # steps of one
 FOLLOWED = 150  # steps that all of them have together, where games are that long
 STEPS = 400  # watched for private events, and on to the end of the episode
 EVERYBODY = 30  # steps of an episode after which one seat a step reads, in turn
+SLACK = 1e-9  # rounding of sums
 RECENT = 20  # private texts that are searched for at every step; all of them at every tenth
 
 
@@ -55,22 +56,29 @@ def secrets_stay_hidden(subject: Subject) -> None:
         compared += len(chosen)
         if compared >= PLACES and hidden:
             break
-    several = any(_imagines_several(game, state, seat) for state, seat in spread(hidden, 20, 0))
-    if subject.options and not several:  # such as a dilemma on a complete graph
+    unsure = sorted({seat for _, seat in hidden})
+    one_world = [seat for seat in unsure if not _imagines_several(game, hidden, seat)]
+    if subject.options and one_world == unsure:  # such as a dilemma on a complete graph
         raise Skipped("with these options, determinize() draws nothing anew")
     require(
         bool(hidden), f"determinize() never changed anything in {seed + 1} games; is all in sight?"
     )
     require(
-        several,
-        "determinize() gives one world whatever random numbers it is given: draw what is hidden "
-        "from all that it may be",
+        not one_world,
+        f"determinize() gives player {one_world} one world whatever random numbers it is given: "
+        "draw what is hidden from all that it may be",
+        "determinize() draws nothing by chance",
     )
 
 
-def _imagines_several(game: Any, state: Any, seat: int) -> bool:
-    drawn = (game.determinize(state, seat, Rng(number)) for number in range(ANEW))
-    return len({game.state_key(world) for world in drawn}) > 1
+def _imagines_several(game: Any, hidden: Sequence[tuple[Any, int]], seat: int) -> bool:
+    """Whether a seat imagines several worlds somewhere where it does not know all."""
+    own = [state for state, other in hidden if other == seat]
+    drawn = (
+        {game.state_key(game.determinize(state, seat, Rng(number))) for number in range(ANEW)}
+        for state in spread(own, 20, 0)
+    )
+    return any(len(worlds) > 1 for worlds in drawn)
 
 
 def needs_secrets(subject: Subject) -> None:
@@ -98,7 +106,7 @@ def spread(places: Sequence[Any], number: int, seed: int) -> list[Any]:
     return [places[at] for at in drawn] + [places[-1 - rng.below(max(1, int(width)))]]
 
 
-def _open_at(subject: Subject, state: Any) -> Episode:
+def open_at(subject: Subject, state: Any) -> Episode:
     """An episode that begins in a state."""
     episode = subject.unplayed.fork()  # which is quicker than another beginning
     episode.load(state)
@@ -114,10 +122,10 @@ def _redrawn_looks_the_same(
     """
     game, changed = subject.game, False
     key = game.state_key(state)
-    one = sight(_open_at(subject, state), seat, array=subject.has_array_view)
+    one = sight(open_at(subject, state), seat, array=subject.has_array_view)
     for draw in range(DRAWS):
         imagined = game.determinize(state, seat, Rng(17 + DRAWS * where[1] + draw))
-        two = sight(_open_at(subject, imagined), seat, array=subject.has_array_view)
+        two = sight(open_at(subject, imagined), seat, array=subject.has_array_view)
         leaks = [name for name in one if not same(one[name], two[name])]
         no_leak(
             game,
@@ -135,7 +143,8 @@ def no_leak(game: Any, leaks: Sequence[str], message: str) -> None:
         return
     # a prompt repeats other channels, a key sums up the array view
     own = [name for name in leaks if name not in ("prompt", "key", "events")] or leaks
-    place = written_at(game, own)
+    told_first = sorted(own, key=lambda name: name == "prompt")  # which repeats events
+    place = written_at(game, told_first)
     raise Failed(
         (f"{place}: " if place else "") + message.replace("{}", ", ".join(own), 1),
         f"a secret leaks through {', '.join(own)}",
@@ -153,8 +162,8 @@ def pictures_keep_secrets(subject: Subject) -> None:
         for seat in range(min(subject.game.num_players, 2)):
             imagined = subject.game.determinize(states[step], seat, Rng(step))
             for mode, artist in artists:
-                one = artist.draw(_open_at(subject, states[step]), seat)
-                two = artist.draw(_open_at(subject, imagined), seat)
+                one = artist.draw(open_at(subject, states[step]), seat)
+                two = artist.draw(open_at(subject, imagined), seat)
                 require(
                     same(one, two),
                     f"step {step}: the picture ({mode}) for player {seat} betrays a secret",
@@ -209,10 +218,11 @@ def _known_facts(episode: Episode, seat: int) -> list[tuple[str, str, Any]]:
 
 def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> int:
     """Play one stretch in both worlds; returns how many steps were compared."""
-    one = _open_at(subject, state)
+    one = open_at(subject, state)
     drawn = Rng(1000 * where[0] + where[1] + 5)
-    other = _open_at(subject, subject.game.determinize(state, seat, drawn))
+    other = open_at(subject, subject.game.determinize(state, seat, drawn))
     rng, array = Rng(where[1] + 1), subject.has_array_view
+    together = subject.game.payoffs == "common"  # whose members learn how well they do
     for number in range(WINDOW):
         if one.over or one.to_act != other.to_act:
             return number
@@ -227,6 +237,8 @@ def _follow(subject: Subject, state: Any, seat: int, where: tuple[int, int]) -> 
             return number
         seen, imagined = sight(one, seat, array=array), sight(other, seat, array=array)
         leaks = [name for name in seen if not same(seen[name], imagined[name])]
+        if abs(one.returns[seat] - other.returns[seat]) > SLACK and not together:
+            leaks.append("pay")
         no_leak(
             subject.game,
             leaks,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palestra.kernel.actions import Grammar
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
@@ -176,6 +177,8 @@ def sight(episode: Episode, seat: int, *, array: bool) -> dict[str, Any]:
     }
     acting = seat in episode.to_act
     seen["anchor"] = episode.game.anchor(episode.state, seat) if acting else None
+    legal = episode.legal(seat) if acting else None
+    seen["legal"] = legal if isinstance(legal, Grammar) else None  # with its examples
     if array:
         seen["observation"] = episode.observation(seat)
         seen["mask"] = episode.action_mask(seat).copy()

@@ -19,7 +19,8 @@ Left out: the paper's long conversations: remarks are single facts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -245,17 +246,25 @@ class SharedMemory(TextGame[Talk]):
         )
         shown = state.asked[: len(state.answers) + 1] if over else ()
         fixed = shown if seat == RETRIEVER else ()
+        free = [n for n in range(self.remarks) if n not in known]
+        imagined.remarks = self._mention(imagined.remarks, fixed, free, rng)
         drawn = self._questions(imagined.remarks, rng)
         imagined.asked = (*fixed, *drawn[len(fixed) :])
-        mentioned = {key for key, _ in imagined.remarks}
-        free = [n for n in range(self.remarks) if n not in known]
-        for key in sorted(set(fixed) - mentioned):  # what was asked about was mentioned
-            place = free.pop(rng.below(len(free)))
-            remarks = list(imagined.remarks)
-            remarks[place] = (key, rng.below(VALUES))
-            imagined.remarks = tuple(remarks)
         imagined.rng = Rng.seeded(rng.word())
         return imagined
+
+    @staticmethod
+    def _mention(
+        remarks: Sequence[Fact], asked: Sequence[int], free: Sequence[int], rng: Rng
+    ) -> tuple[Fact, ...]:
+        """The remarks, of which `free` ones are changed until all that was asked is mentioned."""
+        changed = list(remarks)
+        for key in sorted(set(asked)):
+            counts = Counter(about for about, _ in changed)
+            if not counts[key]:
+                spare = [n for n in free if changed[n][0] not in asked or counts[changed[n][0]] > 1]
+                changed[rng.choice(spare)] = (key, rng.below(VALUES))
+        return tuple(changed)
 
     # What the players see
 

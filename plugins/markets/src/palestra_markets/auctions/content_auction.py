@@ -84,6 +84,8 @@ class PageSale:
     clicks: list[float] = field(default_factory=list)
     paid: list[float] = field(default_factory=list)
     earned: list[float] = field(default_factory=list)
+    clicked: list[float] = field(default_factory=list)  # clicks in all rounds
+    spent: list[float] = field(default_factory=list)  # payments in all rounds
     round: int = 0
 
 
@@ -203,6 +205,7 @@ class ContentAuction(TextGame[PageSale]):
         table = self.table or tuple(self._draw_row(rng) for _ in count)
         state = PageSale(rng, tuple(drawn), tuple(map(tuple, table)))
         state.clicks, state.paid, state.earned = ([0.0] * self.num_players for _ in range(3))
+        state.clicked, state.spent = ([0.0] * self.num_players for _ in range(2))
         return state
 
     def _draw_row(self, rng: Rng) -> tuple[float, ...]:
@@ -244,6 +247,8 @@ class ContentAuction(TextGame[PageSale]):
             gained = clicks * state.values[seat]
             rewards[seat] = {"clicks": gained, "paid": -payment}
             state.earned[seat] += gained - payment
+            state.clicked[seat] += clicks
+            state.spent[seat] += payment
         state.round += 1
         return Step(rewards, events=[Event("page", self._page_text(state), self._page_data(state))])
 
@@ -297,12 +302,16 @@ class ContentAuction(TextGame[PageSale]):
         return Outcome((score,) * self.num_players, tuple(state.earned), "the auction is over")
 
     def determinize(self, state: PageSale, seat: int, rng: Rng) -> PageSale:
-        """Draw the other advertisers' values anew."""
+        """Draw the other advertisers' values, and so their earnings, anew."""
         copy = self.clone(state)
         copy.values = tuple(
             value if other == seat else rng.between(0, self.max_value)
             for other, value in enumerate(state.values)
         )
+        copy.earned = [
+            earned if other == seat else state.clicked[other] * value - state.spent[other]
+            for other, (earned, value) in enumerate(zip(state.earned, copy.values, strict=True))
+        ]
         return copy
 
     # What a player reads and observes

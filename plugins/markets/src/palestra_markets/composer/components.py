@@ -46,10 +46,11 @@ def likely_values(
     `run` is the number of queries tried, `solved` how many of them were solved.
     """
     weights = [0.0] * (QUERIES + 1)
-    for value in range(ceil(low * price), int(high * price) + 1):
+    most = int(high * price)
+    for value in range(min(ceil(low * price), most), most + 1):
         seen = comb(value, solved) * comb(QUERIES - value, run - solved) / comb(QUERIES, run)
         wrong = (claim - value - hype) / ERROR
-        weights[value] = seen / value * max(1e-9, exp(-wrong * wrong / 2))
+        weights[value] = seen / max(1, value) * max(1e-9, exp(-wrong * wrong / 2))
     return weights
 
 

@@ -75,6 +75,7 @@ class Workbench:
     bought: list[int] = field(default_factory=list)  # by number, from 0
     trials: int = 0  # of the component on offer
     solved: int = 0  # queries that it solved in those trials
+    tried: list[tuple[int, int]] = field(default_factory=list)  # of earlier ones: solved, queries
     ended: bool = False
 
 
@@ -208,6 +209,8 @@ class Composer(TextGame[Workbench]):
             price, value = self.components[len(state.seen)]
             wrong = drawn.claim - drawn.value
             drawn = Component(price, value, min(QUERIES, max(0, value + wrong)), drawn.kind)
+        if state.seen:
+            state.tried.append((state.solved, state.trials * self.probes))
         state.seen.append(drawn)
         state.trials = state.solved = 0
 
@@ -290,14 +293,18 @@ class Composer(TextGame[Workbench]):
         return Outcome(("score",), (float(value),), reason)
 
     def determinize(self, state: Workbench, seat: int, rng: Rng) -> Workbench:
-        """Draw the value of the component on offer from its posterior after the trials."""
+        """Draw the value of each component offered so far from its posterior after its trials."""
         copy = self.clone(state)
         if state.ended or self.components:
             return copy
-        offer, run = state.seen[-1], state.trials * self.probes
-        evidence = self.low, self.high, self.hype, state.solved, run
-        value = rng.weighted(likely_values(offer.price, offer.claim, *evidence))
-        copy.seen[-1] = Component(offer.price, value, offer.claim, offer.kind)
+        evidence = [*state.tried, (state.solved, state.trials * self.probes)]
+        for number, (offer, trials) in enumerate(zip(state.seen, evidence, strict=True)):
+            likely = likely_values(
+                offer.price, offer.claim, self.low, self.high, self.hype, *trials
+            )
+            copy.seen[number] = Component(
+                offer.price, rng.weighted(likely), offer.claim, offer.kind
+            )
         return copy
 
     # What a player reads and observes

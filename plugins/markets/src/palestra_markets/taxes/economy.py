@@ -441,7 +441,10 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)
 
     def determinize(self, state: TaxEconomyState, seat: int, rng: Rng) -> TaxEconomyState:
-        """Redraw the other workers, keeping what they have earned so far."""
+        """Redraw the other workers, keeping what they have earned so far.
+
+        Whom the odd cents of the last rebate went to is drawn from what fits one's own.
+        """
         copy, own = self.clone(state), self.worker_of(seat)
         motives = sorted(w.motive for n, w in enumerate(state.workers) if n != own)
         rng.shuffle(motives)
@@ -449,6 +452,11 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
             worker if number == own else draw_worker(motives.pop(), rng)
             for number, worker in enumerate(state.workers)
         )
+        paid_back = [
+            shares(sum(state.taxes), self.num_workers, first) for first in range(self.num_workers)
+        ]
+        fitting = [back for back in paid_back if own < 0 or back[own] == state.rebates[own]]
+        copy.rebates = rng.choice(fitting)
         return copy
 
     # What a player sees

@@ -83,6 +83,7 @@ class DoubleAuctionState(BookState):
     row: Annotated[NDArray[np.int32], Shape("num_players")]  # of a fixed schedule, as dealt
     traded: Annotated[NDArray[np.int32], Shape("num_players")]  # units this period
     earned: Annotated[NDArray[np.int64], Shape("num_players")]  # surplus so far
+    moved: Annotated[NDArray[np.int32], Shape("num_players", "most_units")]  # trades of each unit
     period: Annotated[int, np.int32]  # periods completed
     elapsed: Annotated[int, np.int32]  # rounds of this period completed
     trades: Annotated[int, np.int32]  # in this period
@@ -419,15 +420,21 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         return equilibrium(*self.schedule(state))
 
     def determinize(self, state: DoubleAuctionState, seat: int, rng: Rng) -> Any:
-        """Redraw the other traders' values and costs, the way they were dealt."""
+        """Redraw the other traders' values and costs, the way they were dealt.
+
+        What they have earned changes by as much: prices and traded units are known.
+        """
         copy = self.clone(state)
         if self.demand:
             self._redeal(copy, seat, rng)
-            return copy
         for other in range(self.num_players):
-            if other != seat:
+            if other == seat:
+                continue
+            if not self.demand:
                 units = [1 + rng.below(self.max_price) for _ in range(DRAWN_UNITS)]
                 copy.worth[other] = sorted(units, reverse=self.side(other) == BID)
+            more = int((state.moved[other] * (copy.worth[other] - state.worth[other])).sum())
+            copy.earned[other] += more if self.side(other) == BID else -more
         return copy
 
     def _redeal(self, state: DoubleAuctionState, seat: int, rng: Rng) -> None:
@@ -670,6 +677,7 @@ def earn(state: DoubleAuctionState, seat: int, price: int, out: Any) -> None:
     """Trade the best unit that `seat` has left, at `price`."""
     worth = state.worth[seat, state.traded[seat]]
     surplus = worth - price if state.role[seat] == BID else price - worth
+    state.moved[seat, state.traded[seat]] += 1
     state.traded[seat] += 1
     state.earned[seat] += surplus
     out.rewards[seat, 0] += surplus
