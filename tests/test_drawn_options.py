@@ -97,6 +97,7 @@ def test_secrets_are_kept_with_drawn_options(env: str, draw: int) -> None:
     _keeps_secrets(drawn_subject(env, draw))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env", "options"), FOUND)
 def test_secrets_are_kept_where_they_once_were_not(env: str, options: dict[str, Any]) -> None:
     _keeps_secrets(Subject(registry().environment(env), options))
