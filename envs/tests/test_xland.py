@@ -294,3 +294,12 @@ def test_a_full_maze_has_one_wall_from_every_pillar_that_may_have_one() -> None:
 def test_without_density_rooms_have_corners_only() -> None:
     walls = XLand(rows=8, columns=8, terrain="rooms", density=0.0).initial_state(0).walls
     assert np.flatnonzero(walls).tolist() == [27, 31, 59, 63]
+
+
+def test_a_room_imagined_in_part_has_walls_with_one_door_or_none() -> None:
+    game = XLand(terrain="rooms", sight=2, rows=7, columns=11)
+    across = [(3, start + n) for start in (0, 4, 8) for n in range(3)]
+    for seed in range(40):
+        imagined = game.determinize(game.initial_state(seed), 0, Rng(seed))
+        walls = [int(imagined.walls[game.at(*place)]) for place in across]
+        assert {sum(walls[at : at + 3]) for at in (0, 3, 6)} <= {0, 2}

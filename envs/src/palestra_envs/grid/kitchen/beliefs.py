@@ -81,7 +81,7 @@ def imagine(game: KitchenOptions, state: KitchenState, seat: int, rng: Rng) -> K
                 break
     imagined.there[~seen], imagined.clock[~seen] = NOTHING, 0
     hidden = [other for other in range(game.num_players) if not seen[state.cell[other]]]
-    _place_players(imagined, hidden, seen, rng)
+    _place_players(imagined, hidden, seen, rng, known=game.plan is not None)
     _deal_out(game, imagined, _things(game, imagined, len(hidden), rng), hidden, seen, rng)
     for pot in np.flatnonzero(~seen & (imagined.tiles == POT)).tolist():
         _fill(game, imagined, pot, rng)
@@ -148,9 +148,14 @@ def _place_stations(
 
 
 def _place_players(
-    imagined: KitchenState, hidden: list[int], seen: NDArray[np.bool_], rng: Rng
+    imagined: KitchenState, hidden: list[int], seen: NDArray[np.bool_], rng: Rng, *, known: bool
 ) -> None:
-    """Put players out of sight on random floor out of sight, with empty hands."""
+    """Put players out of sight on random floor out of sight, with empty hands.
+
+    In a kitchen that everybody knows they begin where they always do.
+    """
+    if known and not imagined.turn:
+        return
     floor = np.flatnonzero(~seen & (imagined.tiles == FLOOR)).tolist()
     rng.shuffle(floor)
     for seat in hidden:

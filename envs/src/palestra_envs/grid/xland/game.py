@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from palestra.rules import all_act, truncate
 from palestra.scene import on_top
 
 from palestra_envs.grid.walkers import WALL, plane_lines
+from palestra_envs.grid.xland.beliefs import Pieces, lay_unseen, pieces_of
 from palestra_envs.grid.xland.options import (
     HOLD,
     INDEPENDENT,
@@ -425,14 +427,22 @@ class XLand(XLandOptions):
                 imagined.held_by[held], imagined.lies[held] = other, 0
 
     def _imagine_ground(self, imagined: XLandState, seat: int, rng: Rng) -> None:
-        """Lay walls and floor outside the window as at the beginning."""
+        """Lay walls and floor out of sight as at the beginning."""
         config, laid = self.config, self.clone(imagined)
-        self.reseed(laid, rng.word())
-        laid.walls[:] = 0
-        lay_world(config, laid)
-        for cell in range(len(laid.walls)):
-            if not sees(config, imagined, seat, cell):
-                imagined.walls[cell], imagined.floor[cell] = laid.walls[cell], laid.floor[cell]
+
+        def lay() -> XLandState:
+            self.reseed(laid, rng.word())
+            laid.walls[:] = 0
+            lay_world(config, laid)
+            return laid
+
+        cells = range(len(laid.walls))
+        seen = np.array([sees(config, imagined, seat, cell) for cell in cells], np.bool_)
+        lay_unseen(imagined, seen, self._pieces, lay)
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return pieces_of(self.config)
 
     # Words
 

@@ -30,6 +30,7 @@ FLOORS = 3
 FREE = -1  # held by no player
 TRIES = 20
 ROOM = 3  # cells of a room each way
+SQUARE = 3  # cells of floor of one colour each way
 
 
 def cell_of(config: XLandOptions, state: XLandState, thing: int) -> int:
@@ -132,10 +133,11 @@ def lay_world(config: XLandOptions, state: XLandState) -> None:
             state.floor[cell] = 0 if column < columns // 3 else 1
             if column >= columns // 3 and column < columns - columns // 3:
                 state.floor[cell] = 2
-        elif row % 3 == 0 and column % 3 == 0:
+        elif row % SQUARE == 0 and column % SQUARE == 0:
             state.floor[cell] = randint(state, FLOORS)
         else:
-            state.floor[cell] = state.floor[(row - row % 3) * columns + column - column % 3]
+            corner = (row - row % SQUARE) * columns + column - column % SQUARE
+            state.floor[cell] = state.floor[corner]
     for item in range(config.num_objects):
         state.held_by[item] = FREE
         state.lies[item] = random_floor(config, state)

@@ -134,7 +134,10 @@ class ContentAuction(TextGame[PageSale]):
     ] = "vcg"
     values: Annotated[
         Sequence[Annotated[int, Meta(ge=0, le=MOST_VALUE)]],
-        Meta(description="each advertiser's value of a click; () to draw them"),
+        Meta(
+            description="each advertiser's value of a click, which the others believe to be drawn; "
+            "() to draw them"
+        ),
     ] = ()
     table: Annotated[
         Sequence[Sequence[Annotated[float, Meta(gt=0, le=MOST_ATTRACTION)]]],

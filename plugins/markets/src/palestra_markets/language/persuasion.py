@@ -145,7 +145,11 @@ class Persuasion(Talking, TextGame[Shop]):
         ),
     ] = False
     complete: Annotated[
-        bool, Meta(description="whether the seller knows the worth of a good product")
+        bool,
+        Meta(
+            description="whether the seller knows the worth of a good product; if not, they "
+            "believe it to be drawn"
+        ),
     ] = True
     messages: Annotated[bool, Meta(description="whether advice may carry words")] = True
     message_limit: Annotated[
