@@ -76,6 +76,7 @@ def redirect(app: Sphinx, page: str, source: list[str]) -> None:
 
 CODE = re.compile(r"`([^`\n]+)`(\w)?")
 ARGUMENT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (?=\S)")
+NEXT_ARGUMENT = re.compile(r"(?<=[.;]) (?=[a-z_]+(?:, [a-z_]+)*: \S)")  # in the same line
 
 
 def as_rst(
@@ -93,18 +94,17 @@ def _literal(found: re.Match[str]) -> str:
 def arguments_listed(lines: list[str]) -> list[str]:
     """The lines, with each `argument: meaning` as an item of a list."""
     found: list[str] = []
-    inside = False  # an item
-    for line in lines:
-        if ARGUMENT.match(line):
-            found += [] if inside else [""]
-            found.append(ARGUMENT.sub(r"* `\1`: ", line))
-            inside = True
-        elif inside and line.startswith("    "):
-            found.append(f"  {line.strip()}")
+    item = ""  # of arguments, one after the other
+    for line in [*lines, ""]:
+        if item and (line.startswith("    ") or ARGUMENT.match(line)):
+            item += f" {line.strip()}"
+        elif ARGUMENT.match(line):
+            found, item = [*found, ""], line
         else:
-            found += [""] if inside else []
-            found.append(line)
-            inside = False
+            if item:
+                parts = NEXT_ARGUMENT.split(item)
+                found += [*(ARGUMENT.sub(r"* `\1`: ", part) for part in parts), ""]
+            found, item = [*found, line], ""
     return found
 
 
