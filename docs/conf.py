@@ -6,6 +6,7 @@ public names are written by `scripts/site.py` before Sphinx runs, and are not co
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -51,7 +52,6 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 autodoc_preserve_defaults = True
-autodoc_inherit_docstrings = False
 
 # files outside this folder that are pages of the site
 ELSEWHERE = {
@@ -83,8 +83,20 @@ def as_rst(
     app: Sphinx, kind: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
     """Turn a docstring's `code` and its lines `argument: meaning` into reStructuredText."""
+    if written_elsewhere(value):
+        lines[:] = []
+        return
     text = "\n".join(arguments_listed(lines)).replace("``", "`")
     lines[:] = CODE.sub(_literal, text).split("\n")
+
+
+def written_elsewhere(value: object) -> bool:
+    """Whether a method has the text of another library's class, which uses other markup."""
+    if not inspect.isfunction(value) or value.__doc__:
+        return False
+    kind = getattr(sys.modules[value.__module__], value.__qualname__.partition(".")[0], None)
+    own = [base for base in getattr(kind, "__mro__", ()) if base.__module__.startswith("palestra")]
+    return not any(getattr(vars(base).get(value.__name__), "__doc__", "") for base in own)
 
 
 def _literal(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The reference has a text for every public name, and says what every parameter means."""
+"""The reference has a text and an example for every public name, and describes every parameter."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import palestra
 import pytest
+from page_output import FENCE, check_page
 
+PAGES = sorted((Path(__file__).parents[1] / "docs" / "reference").glob("*.md"))
+HEADING = re.compile(r"^## `(\w+)`$", re.MULTILINE)
 # of other libraries, or no object of its own: their pages say what they are
 WITHOUT_DOCSTRING = {"FilePath", "Meta", "Result", "__version__", "hookimpl"}
 NAMES = sorted(set(palestra.__all__) - WITHOUT_DOCSTRING)
@@ -100,6 +104,45 @@ def member_entry(kind: type, member: str, value: Any, around: str) -> Entry:
 def test_every_name_method_and_parameter_has_a_text(name: str) -> None:
     problems = [p for e in entries(name, getattr(palestra, name)) for p in e.problems()]
     assert not problems, "\n".join(problems)
+
+
+def sections(text: str) -> dict[str, str]:
+    """The parts of a page of the reference, by the name that each is about."""
+    _, *parts = HEADING.split(text)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def missing(name: str, section: str) -> Iterator[str]:
+    """What a section of the reference does not have."""
+    directive = rf"^\.\. auto\w+:: palestra\.{name}$"
+    if name not in WITHOUT_DOCSTRING and not re.search(directive, section, re.MULTILINE):
+        yield f"{name}: the entry made from its docstring"
+    found = [m for m in FENCE.finditer(section) if m["language"] == "python"]
+    if not any(mentions(m["code"], f"palestra.{name}") and m["shown"] for m in found):
+        yield f"{name}: an example that uses palestra.{name}, with its output"
+
+
+def test_every_name_has_one_section_with_an_example() -> None:
+    found = [sections(page.read_text("utf-8")) for page in PAGES]
+    assert sorted(name for page in found for name in page) == sorted(palestra.__all__)
+    lost = [part for page in found for item in page.items() for part in missing(*item)]
+    assert not lost, "\n".join(lost)
+
+
+def test_a_section_without_an_example_is_found() -> None:
+    entry = "```{eval-rst}\n.. autofunction:: palestra.play\n```\n\n"
+    code = "```python\nprint(palestra.play)\n```\n\n"
+    assert list(missing("play", entry + code + "```text\n1\n```\n")) == []
+    assert len(list(missing("play", entry + code))) == 1
+    assert len(list(missing("play", code.replace("play", "make") + "```text\n1\n```\n"))) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_print_what_they_show(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALESTRA_DEBUG", "1")  # interpreted: a few moves need no compilation
+    check_page(page, tmp_path)
 
 
 class Undescribed:
