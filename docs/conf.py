@@ -74,6 +74,26 @@ def redirect(app: Sphinx, page: str, source: list[str]) -> None:
     )
 
 
+# pages with tables of names, and the folders in which what is named has a page
+NAMED = {"catalogue": ("environments", "agents"), "rewards": ("credit",)}
+FIRST_CELL = re.compile(r"^\| `([\w/.-]+)` \|", re.MULTILINE)
+
+
+def link_names(app: Sphinx, page: str, source: list[str]) -> None:
+    """Lead the names in tables to their generated pages, which list their options."""
+
+    def linked(row: re.Match[str]) -> str:
+        for folder in NAMED[page]:
+            target = f"{folder}/{row[1].replace('/', '-')}.md"
+            if (Path(app.srcdir) / target).exists():
+                return f"| [`{row[1]}`]({target}) |"
+        return row[0]
+
+    if page in NAMED:
+        named, heading, measures = source[0].partition("\n## Measures\n")
+        source[0] = FIRST_CELL.sub(linked, named) + heading + measures
+
+
 CODE = re.compile(r"`([^`\n]+)`(\w)?")
 ARGUMENT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (?=\S)")
 NEXT_ARGUMENT = re.compile(r"(?<=[.;]) (?=[a-z_]+(?:, [a-z_]+)*: \S)")  # in the same line
@@ -144,3 +164,4 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", make_accessible)
     app.connect("autodoc-process-docstring", as_rst)
     app.connect("source-read", redirect)
+    app.connect("source-read", link_names)
