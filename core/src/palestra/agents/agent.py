@@ -35,18 +35,27 @@ GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     """One seat of one episode waiting for a decision, with everything this seat may know.
 
-    `Turn[Chess]` says which game it is a turn of: its `game` is then typed.
+    `Turn[Chess]` says which game it is a turn of: its `game` is then typed. The runner makes it.
+
+    seat: the number of the seat, from 0.
+    since: the length of the transcript at this seat's last turn.
+    account: what the agent has spent and may still spend; None outside a run.
+    error: why the last answer to this same turn was refused; empty at the first.
+    tries: how many answers were refused so far in this turn.
+    sibling: distinguishes rollouts from one start, which draw different random numbers.
+    life: who sits at the seat: 0 for the first person, 1 for the next; -1 for the current one.
+    move_seconds: the time limit of this move, where the runner keeps one.
     """
 
     _episode: Episode
     seat: int
-    since: int = 0  # length of the transcript at this seat's last turn
+    since: int = 0
     account: Account | None = None
-    error: str = ""  # why the last answer to this same turn was refused
-    tries: int = 0  # answers refused so far in this turn
-    sibling: int = 0  # distinguishes rollouts from one start, which draw different random numbers
-    life: int = -1  # who sits at the seat: 0 for the first person, 1 for the next
-    move_seconds: float | None = None  # the time limit of this move, where the runner keeps one
+    error: str = ""
+    tries: int = 0
+    sibling: int = 0
+    life: int = -1
+    move_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.life < 0:
@@ -54,6 +63,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def game(self) -> GameT:
+        """The rules, without a state."""
         return self._episode.game  # type: ignore[return-value]  # an episode of any game
 
     @property
@@ -105,15 +115,19 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def observation(self) -> Any:
+        """What the seat sees as an array, of shape and dtype of `game.observation_space(seat)`; a
+        copy.
+        """
         return self._episode.observation(self.seat)
 
     @property
     def mask(self) -> Mask:
-        """A copy: the base of the episode's own array is its whole state."""
+        """1 for every legal action number, int8 of shape (n,)."""
         return self._episode.action_mask(self.seat).copy()
 
     @property
     def legal_actions(self) -> list[Any]:
+        """Every legal action that has a number, in order of their numbers."""
         return self._episode.legal_actions(self.seat)
 
     @property
@@ -129,6 +143,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def legal_text(self) -> str:
+        """The legal actions in one line."""
         return self._episode.legal_text(self.seat)
 
     @property
@@ -175,9 +190,11 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         return ending_text(self._episode)
 
     def action_text(self, action: Any) -> str:
+        """The text of an `action`, in the form that `parse` reads."""
         return self._episode.action_text(self.seat, action)
 
     def parse(self, text: str) -> Any:
+        """The action that the answer `text` states; raises `InvalidAction` if it states none."""
         return self._episode.parse(self.seat, text)
 
     def state_key(self) -> bytes:
@@ -189,6 +206,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         return self.game.anchor(self._episode.state, self.seat)
 
     def sample(self, rng: Rng) -> Any:
+        """A random legal action, drawn from `rng`."""
         return self._episode.sample(self.seat, rng)
 
     def scripted_action(self) -> int:
@@ -221,10 +239,15 @@ def memory_keys(episode: Episode) -> list[int]:
 class Decision(msgspec.Struct, gc=False):
     """An answer to one turn: an action, or text that the game parses, with its usage.
 
-    `logprob` is the natural log-probability that the agent gave the action. `thought` is recorded
-    separately from the answer. `sampling` holds the model's sampling settings, and `tokens` the
-    exact tokens, if they were requested. `facts` are intermediate results for the record only, such
-    as `value`, `candidates` and `confidence`; `palestra.records.facts` lists the names in use.
+    action: the number of a move, or a typed action; None if `text` is given.
+    text: the answer as it was written; the game parses it.
+    usage: the tokens, money and seconds that it took.
+    logprob: the natural log-probability that the agent gave the action; None if unknown.
+    thought: what was thought before the answer; it is recorded separately.
+    model: the name of the model. sampling: its settings, such as temperature.
+    tokens: the exact tokens, if they were requested.
+    facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
+        `palestra.records.facts` lists the names in use.
     """
 
     action: Any = None
@@ -305,10 +328,15 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """Return a decision for each turn, in order; raise `PartialDecisions` if some have none."""
+        """Return a decision for each of `turns`, in order.
+
+        Raises `PartialDecisions` if some have none.
+        """
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
-        """Start the agent's own random numbers afresh; called before a run or an episode."""
+        """Start the agent's own random numbers afresh from `seed`; called before a run or an
+        episode.
+        """
 
     def forget(self, episode_key: int) -> None:  # noqa: B027 - most agents keep nothing
         """Drop what is kept under this key: an episode with this `Turn.episode_key` has ended."""
@@ -320,9 +348,10 @@ class Agent(ABC):
 class FunctionAgent(Agent):
     """An agent from whatever answers one turn.
 
-    function: a function of a `Turn`, or an object with a method `act(turn)` or `__call__(turn)`;
-    it may be a coroutine function or an async generator function, whose last value then counts. It
-    returns the number of a move, its text, an action that `Turn.parse` gave, or a `Decision`.
+    function: a function of a `Turn`, or an object with a method `act(turn)` or `__call__(turn)`; it
+        may be a coroutine function or an async generator function, whose last value then counts. It
+        returns the number of a move, its text, an action that `Turn.parse` gave, or a `Decision`.
+    name: what records call it; by default the name of the function.
     concurrency: how many turns its coroutines answer at the same time.
 
     An object's own `reseed(seed)`, `forget(episode_key)` and `close()` are called as those of an

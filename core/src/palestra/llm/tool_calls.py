@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from palestra.agents.agent import Turn
 from palestra.agents.models import FunctionTool, ToolCall
+from palestra.answers import THOUGHT
 from palestra.kernel.actions import Domain, Grammar, Integer, OneOf, Option, Text, TextAction
-from palestra.kernel.answers import THOUGHT
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
 from palestra.phrasing.wording import shows_moves

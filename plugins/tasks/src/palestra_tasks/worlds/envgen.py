@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from palestra import Meta, Option, Rng, ScriptedAgent, Text, TextAction, Turn, agent, environment
 from palestra.kernel.rng import check_seed
-from palestra.kernel.text import paragraphs
+from palestra.paragraphs import paragraphs
 from palestra.scene import Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
