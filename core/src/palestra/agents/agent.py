@@ -22,7 +22,7 @@ from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, PalestraError, show
+from palestra.kernel.errors import InvalidOption, OutOfTurn, PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
@@ -36,6 +36,8 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     """One seat of one episode waiting for a decision, with everything this seat may know.
 
     `Turn[Chess]` says which game it is a turn of: its `game` is then typed. The runner makes it.
+    What the seat may play raises `OutOfTurn` while the seat is not to act, and `fork` once the
+    episode is over.
 
     seat: the number of the seat, from 0.
     since: the length of the transcript at this seat's last turn.
@@ -128,23 +130,23 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def legal_actions(self) -> list[Any]:
         """Every legal action that has a number, in order of their numbers."""
-        return self._episode.legal_actions(self.seat)
+        return self._acting.legal_actions(self.seat)
 
     @property
     def legal(self) -> Any:
         """The grammar of a text game, a copy of the mask of an array game."""
-        legal = self._episode.legal(self.seat)
+        legal = self._acting.legal(self.seat)
         return legal.copy() if isinstance(legal, np.ndarray) else legal
 
     @property
     def legal_texts(self) -> list[str]:
         """Every legal numbered action as it is written."""
-        return self._episode.legal_texts(self.seat)
+        return self._acting.legal_texts(self.seat)
 
     @property
     def legal_text(self) -> str:
         """The legal actions in one line."""
-        return self._episode.legal_text(self.seat)
+        return self._acting.legal_text(self.seat)
 
     @property
     def text(self) -> str:
@@ -191,11 +193,11 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def action_text(self, action: Any) -> str:
         """The text of an `action`, in the form that `parse` reads."""
-        return self._episode.action_text(self.seat, action)
+        return self._acting.action_text(self.seat, action)
 
     def parse(self, text: str) -> Any:
         """The action that the answer `text` states; raises `InvalidAction` if it states none."""
-        return self._episode.parse(self.seat, text)
+        return self._acting.parse(self.seat, text)
 
     def state_key(self) -> bytes:
         """A digest that is equal where this seat faces the same decision."""
@@ -203,22 +205,38 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def anchor(self) -> bytes:
         """The digest of this decision without counters, as records hold it; see `Game.anchor`."""
-        return self.game.anchor(self._episode.state, self.seat)
+        return self.game.anchor(self._acting.state, self.seat)
 
     def sample(self, rng: Rng) -> Any:
         """A random legal action, drawn from `rng`."""
-        return self._episode.sample(self.seat, rng)
+        return self._acting.sample(self.seat, rng)
 
     def scripted_action(self) -> int:
         """The action number that the game's own script would play; -1 means any legal action."""
-        return self._episode.scripted_action(self.seat)
+        return self._acting.scripted_action(self.seat)
 
     def fork(self, rng: Rng) -> Episode:
         """A copy for looking ahead, with hidden state and future chance sampled again from `rng`.
 
-        Raises `InvalidOption` for a game that hides information and cannot sample it again.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again, and
+        `OutOfTurn` once the episode is over.
         """
-        return self._episode.imagine(self.seat, rng)
+        episode = self._episode
+        if episode.over:  # all that was hidden, such as folded cards, is in its last state
+            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
+        own = Rng(rng.key, rng.counter)  # one of the agent's class could note what is drawn from
+        twin = episode.imagine(self.seat, own)
+        rng.counter = own.counter
+        return twin
+
+    @property
+    def _acting(self) -> Episode:
+        """The episode, if this seat is to act: the rules know the moves of no other seat."""
+        episode = self._episode
+        if self.seat in episode.to_act:
+            return episode
+        name = self.game.players[self.seat]
+        raise OutOfTurn(f"{name} is not to act now: this turn was answered; wait for the next one")
 
 
 def memory_key(episode: Episode, seat: int, life: int) -> int:
