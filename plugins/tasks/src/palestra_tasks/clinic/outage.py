@@ -148,7 +148,7 @@ class Outage:
         reach = _reaches(self.system)
         return frozenset(n for n, whom in enumerate(reach) if not whom.isdisjoint(faulty))
 
-    @property
+    @cached_property
     def alert(self) -> str:
         """What everybody reads."""
         system, now = self.system, clock(self.system.alert + LATER)
