@@ -339,11 +339,9 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         state.planner, state.phase = state.rng.choice(tied), RATES
         text = f"{self.players[state.planner]} is elected with {max(counts)} votes."
         data = {"player": state.planner, "votes": counts}
-        shown = Event("reveal", "", {}, only(state.planner))  # what others earned
-        return [
-            Event("elected", text, data),
-            *((shown, *self._returns(state)) if state.history else ()),
-        ]
+        returns = self._returns(state)  # what others earned
+        shown = [Event("reveal", "", {}, only(state.planner))] if returns else []
+        return [Event("elected", text, data), *shown, *returns]
 
     def _returns(self, state: TaxEconomyState) -> list[Event]:
         """The event that shows the last step's incomes to the seat that sets the rates."""

@@ -255,9 +255,8 @@ def _metrics(word: int, kind: str) -> dict[str, Any]:
     }
     usual, times, most = rng.between(40, 80), rng.between(3, 5), rng.between(70, 95)
     full, high, grown = rng.between(96, 99), rng.between(90, 97), rng.below(4)
-    changed: dict[
-        str, dict[str, Any]
-    ] = {  # of memory and disk, the other is as full, and was so yesterday
+    # of memory and disk, the other is as full, and was so yesterday
+    changed: dict[str, dict[str, Any]] = {
         "memory": {"memory": (full, usual), "disk": (min(99, high + grown), high)},
         "disk": {"disk": (full, usual), "memory": (min(99, high + grown), high)},
         "traffic": {"rate": (times * rate, rate)},

@@ -31,6 +31,8 @@ SEEN = (  # a cause, and the words of the panels by which the reference knows it
 class Seen:
     """What the position of a seat says of a system."""
 
+    followed: ClassVar[str] = r"to (\S+) fail, requests"  # calls that a failing service needs
+
     position: str
 
     def panel(self, service: str, view: str) -> str | None:
@@ -53,7 +55,7 @@ class Seen:
         """Services that are known to fail: the alerted one, and those it needs that fail."""
         found = re.findall(r"^Alert at \S+ (\S+) fails", self.position, re.MULTILINE)
         for service in found:
-            called = re.findall(r"to (\S+) fail, requests", "\n".join(self.going_on(service)))
+            called = re.findall(self.followed, "\n".join(self.going_on(service)))
             found += [one for one in called if one not in found]
         return found
 
@@ -95,12 +97,7 @@ class Seen:
 class FirstSign(Seen):
     """A reading that takes every failing call for one that is needed, and of a sign one cause."""
 
-    def failing(self) -> list[str]:
-        found = re.findall(r"^Alert at \S+ (\S+) fails", self.position, re.MULTILINE)
-        for service in found:
-            called = re.findall(r"to (\S+) fail,", "\n".join(self.going_on(service)))
-            found += [one for one in called if one not in found]
-        return found
+    followed = r"to (\S+) fail,"
 
     def cause(self, service: str, kinds: Sequence[str]) -> tuple[str, dict[str, str]]:
         _, words = super().cause(service, kinds)
@@ -126,12 +123,13 @@ class RunbookReader(ScriptedAgent[IncidentResponse]):
             if f"\n{panel}: " not in position:
                 return Read(panel)
         kind, words = self._cause(position)
-        page = re.search(rf"\nRunbook, {kind}: .*Commands: (.*)\. Risk: (\w+)", position)
+        page = Seen(position).page(kind)
         if not page:
             return Consult(kind)
         if "Brief(" not in turn.legal_text:
             return Note(f"The cause is {kind}; its page is read.")
-        return Brief(kind, "\n".join(filled(page[1].split("; "), words)), page[2])
+        *commands, risk = page
+        return Brief(kind, "\n".join(filled(commands, words)), risk)
 
     def trace(self, seen: Seen, legal: str) -> Any:
         """The next step in a system: logs along failing calls, then what tells its causes apart."""
@@ -152,7 +150,7 @@ class RunbookReader(ScriptedAgent[IncidentResponse]):
         if "Brief(" not in legal:
             return Note(f"The cause is {kind} in {service}.")
         *commands, risk = seen.page(kind)
-        lines = [*filled(commands, words)]
+        lines = list(filled(commands, words))
         for one in stuck:
             lines += filled(seen.page("callers")[:-1], {"CALLER": one})
         return Brief(kind, "\n".join(lines), risk)
