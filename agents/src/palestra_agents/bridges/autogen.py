@@ -14,7 +14,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import ToolCall
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, line
 
 try:
     from autogen_agentchat.base import ChatAgent, Team
@@ -41,11 +41,8 @@ class AutoGenBridge(Bridge):
     conversation and saves it afterwards. So one agent answers one question at a time.
     """
 
-    def __init__(self, agent: Any, **options: Any) -> None:
-        check_kind(
-            agent, (ChatAgent, Team), "an AssistantAgent, another agent or a team of AutoGen"
-        )
-        super().__init__(agent, **options)
+    KINDS = (ChatAgent, Team)
+    KINDS_TEXT = "an AssistantAgent, another agent or a team of AutoGen"
 
     async def ask(
         self, conversation: Conversation, question: str, offer: MoveTools | None

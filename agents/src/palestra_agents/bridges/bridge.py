@@ -74,8 +74,12 @@ class Bridge(ABC):
     """
 
     MOVES: ClassVar[tuple[str, ...]] = ("text",)
+    KINDS: ClassVar[Any] = object  # the class that it takes, or several
+    KINDS_TEXT: ClassVar[str] = ""  # the same in words
 
     def __init__(self, agent: Any, *, moves: str = "text", name: str = "") -> None:
+        if not isinstance(agent, self.KINDS):
+            raise InvalidOption(f"this bridge takes {self.KINDS_TEXT}, not {show(agent)}")
         if moves not in self.MOVES:
             raise UnknownName("form of moves", moves, self.MOVES)
         self.agent, self._tools = agent, moves == "tools"
@@ -143,12 +147,6 @@ def bridge(agent: Any, **options: Any) -> Bridge:
             return made
     hint = "; give an object of that class" if isinstance(agent, type) else ""
     raise InvalidOption(f"bridge() takes {ACCEPTED}, not {show(agent)}{hint}")
-
-
-def check_kind(agent: Any, kinds: type | tuple[type, ...], accepted: str) -> None:
-    """Raise `InvalidOption` if an agent is of none of the kinds that a bridge takes."""
-    if not isinstance(agent, kinds):
-        raise InvalidOption(f"this bridge takes {accepted}, not {show(agent)}")
 
 
 def line(role: str, content: Any, calls: Sequence[ToolCall] = ()) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from palestra import MissingExtra
 from palestra.agents.budget import Usage
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, line
 
 try:
     from crewai import Agent
@@ -27,9 +27,10 @@ class CrewAIBridge(Bridge):
     rose by. So agents that share a model answer one question at a time.
     """
 
+    KINDS, KINDS_TEXT = Agent, "a crewai.Agent (of a crew, give a member)"
+
     def __init__(self, agent: Any, **options: Any) -> None:
-        check_kind(agent, Agent, "a crewai.Agent (of a crew, give a member)")
-        super().__init__(agent, **{"name": agent.role, **options})
+        super().__init__(agent, **{"name": getattr(agent, "role", ""), **options})
         self._lock = _locks.setdefault(id(agent.llm), asyncio.Lock())
 
     async def ask(

@@ -11,7 +11,7 @@ from palestra import InvalidOption, MissingExtra
 from palestra.agents.budget import Usage
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, line
 
 try:
     import dspy
@@ -27,6 +27,8 @@ class DSPyBridge(Bridge):
     conversation so far. lm: the language model, if not the one that DSPy is configured with.
     """
 
+    KINDS, KINDS_TEXT = dspy.Module, "a dspy.Module"
+
     def __init__(
         self,
         module: Any,
@@ -37,9 +39,8 @@ class DSPyBridge(Bridge):
         lm: Any = None,
         **options: Any,
     ) -> None:
-        check_kind(module, dspy.Module, "a dspy.Module")
-        _check_fields(module, (question, history))
         super().__init__(module, **options)
+        _check_fields(module, (question, history))
         self._question_field, self._history_field, self._answer = question, history, answer
         self._settings = {"lm": lm} if lm else {}
 

@@ -11,7 +11,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import ToolCall
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, line
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler
@@ -31,15 +31,16 @@ class LangGraphBridge(Bridge):
     has a thread of its own, so that a graph with a checkpointer keeps its other state too.
     """
 
+    KINDS = Pregel
+    KINDS_TEXT = "a compiled graph of LangGraph (StateGraph(…).compile() or create_agent(…))"
+
     def __init__(self, graph: Any, *, config: dict[str, Any] | None = None, **options: Any) -> None:
-        accepted = "a compiled graph of LangGraph (StateGraph(…).compile() or create_agent(…))"
-        check_kind(graph, Pregel, accepted)
+        super().__init__(graph, **options)
         if MESSAGES not in graph.channels:
             raise InvalidOption(
                 f"the state of {graph.name} has no {MESSAGES!r}; its keys are "
                 f"{', '.join(sorted(graph.channels))}; use a state such as MessagesState"
             )
-        super().__init__(graph, **options)
         self._config = config or {}
 
     async def ask(

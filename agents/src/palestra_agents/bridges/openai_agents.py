@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from palestra import InvalidOption, MissingExtra
 from palestra.agents.budget import Usage
 from palestra.agents.models import ToolCall
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, line
 
 try:
     from agents import (  # type: ignore[attr-defined] # our folder `agents` is none of its
@@ -35,12 +35,12 @@ class OpenAIAgentsBridge(Bridge):
     the context of every run. max_turns: the calls of the model in one run at most.
     """
 
-    MOVES: ClassVar[tuple[str, ...]] = ("text", "tools")
+    MOVES = ("text", "tools")
+    KINDS, KINDS_TEXT = Agent, "an agents.Agent of the OpenAI Agents SDK"
 
     def __init__(
         self, agent: Any, *, context: Any = None, max_turns: int = 10, **options: Any
     ) -> None:
-        check_kind(agent, Agent, "an agents.Agent of the OpenAI Agents SDK")
         super().__init__(agent, **options)
         if self._tools and callable(agent.tool_use_behavior):
             raise InvalidOption(

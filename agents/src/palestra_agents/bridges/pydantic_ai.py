@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from palestra import MissingExtra
 from palestra.agents.budget import Usage
@@ -12,7 +12,7 @@ from palestra.agents.models import ToolCall
 from palestra.llm.conversation import NOT_PLAYED
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, line
 
 try:
     from pydantic_ai import (
@@ -45,11 +45,8 @@ class PydanticAIBridge(Bridge):
     its result. The agent's own tools, instructions and dependencies' defaults stay as they are.
     """
 
-    MOVES: ClassVar[tuple[str, ...]] = ("text", "tools")
-
-    def __init__(self, agent: Any, **options: Any) -> None:
-        check_kind(agent, Agent, "a pydantic_ai.Agent")
-        super().__init__(agent, **options)
+    MOVES = ("text", "tools")
+    KINDS, KINDS_TEXT = Agent, "a pydantic_ai.Agent"
 
     async def ask(
         self, conversation: Conversation, question: str, offer: MoveTools | None

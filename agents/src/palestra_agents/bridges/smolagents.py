@@ -12,7 +12,7 @@ from palestra.agents.budget import Usage
 from palestra.agents.models import ToolCall
 from palestra.llm.tool_calls import MoveTools
 
-from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, check_kind, line
+from palestra_agents.bridges.bridge import Answer, Bridge, Conversation, as_text, line
 
 try:
     from smolagents import (
@@ -35,9 +35,7 @@ class SmolagentsBridge(Bridge):
     its memory. Tools and models are shared by all copies.
     """
 
-    def __init__(self, agent: Any, **options: Any) -> None:
-        check_kind(agent, MultiStepAgent, "a CodeAgent or a ToolCallingAgent of smolagents")
-        super().__init__(agent, **options)
+    KINDS, KINDS_TEXT = MultiStepAgent, "a CodeAgent or a ToolCallingAgent of smolagents"
 
     async def ask(
         self, conversation: Conversation, question: str, offer: MoveTools | None
