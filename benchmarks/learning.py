@@ -52,7 +52,7 @@ def curve(env: str, seed: int) -> list[dict[str, float]]:
 
 def score(trainer: Trainer) -> float:
     if trainer.game.payoffs == "zero-sum":
-        return wins_against_random(trainer.network, trainer.env, trainer.options, 1_000)
+        return wins_against_random(trainer.network, trainer.env, trainer.options, 1_000)[0]
     return collected(trainer)
 
 

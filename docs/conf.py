@@ -6,6 +6,7 @@ public names are written by `scripts/site.py` before Sphinx runs, and are not co
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -51,7 +52,6 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 autodoc_preserve_defaults = True
-autodoc_inherit_docstrings = False
 
 # files outside this folder that are pages of the site
 ELSEWHERE = {
@@ -74,16 +74,49 @@ def redirect(app: Sphinx, page: str, source: list[str]) -> None:
     )
 
 
+# pages with tables of names, and the folders in which what is named has a page
+NAMED = {"catalogue": ("environments", "agents"), "rewards": ("credit",)}
+FIRST_CELL = re.compile(r"^\| `([\w/.-]+)` \|", re.MULTILINE)
+
+
+def link_names(app: Sphinx, page: str, source: list[str]) -> None:
+    """Lead the names in tables to their generated pages, which list their options."""
+
+    def linked(row: re.Match[str]) -> str:
+        for folder in NAMED[page]:
+            target = f"{folder}/{row[1].replace('/', '-')}.md"
+            if (Path(app.srcdir) / target).exists():
+                return f"| [`{row[1]}`]({target}) |"
+        return row[0]
+
+    if page in NAMED:
+        named, heading, measures = source[0].partition("\n## Measures\n")
+        source[0] = FIRST_CELL.sub(linked, named) + heading + measures
+
+
 CODE = re.compile(r"`([^`\n]+)`(\w)?")
 ARGUMENT = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (?=\S)")
+NEXT_ARGUMENT = re.compile(r"(?<=[.;]) (?=[a-z_]+(?:, [a-z_]+)*: \S)")  # in the same line
 
 
 def as_rst(
     app: Sphinx, kind: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
     """Turn a docstring's `code` and its lines `argument: meaning` into reStructuredText."""
+    if written_elsewhere(value):
+        lines[:] = []
+        return
     text = "\n".join(arguments_listed(lines)).replace("``", "`")
     lines[:] = CODE.sub(_literal, text).split("\n")
+
+
+def written_elsewhere(value: object) -> bool:
+    """Whether a method has the text of another library's class, which uses other markup."""
+    if not inspect.isfunction(value) or value.__doc__:
+        return False
+    kind = getattr(sys.modules[value.__module__], value.__qualname__.partition(".")[0], None)
+    own = [base for base in getattr(kind, "__mro__", ()) if base.__module__.startswith("palestra")]
+    return not any(getattr(vars(base).get(value.__name__), "__doc__", "") for base in own)
 
 
 def _literal(found: re.Match[str]) -> str:
@@ -93,18 +126,17 @@ def _literal(found: re.Match[str]) -> str:
 def arguments_listed(lines: list[str]) -> list[str]:
     """The lines, with each `argument: meaning` as an item of a list."""
     found: list[str] = []
-    inside = False  # an item
-    for line in lines:
-        if ARGUMENT.match(line):
-            found += [] if inside else [""]
-            found.append(ARGUMENT.sub(r"* `\1`: ", line))
-            inside = True
-        elif inside and line.startswith("    "):
-            found.append(f"  {line.strip()}")
+    item = ""  # of arguments, one after the other
+    for line in [*lines, ""]:
+        if item and (line.startswith("    ") or ARGUMENT.match(line)):
+            item += f" {line.strip()}"
+        elif ARGUMENT.match(line):
+            found, item = [*found, ""], line
         else:
-            found += [""] if inside else []
-            found.append(line)
-            inside = False
+            if item:
+                parts = NEXT_ARGUMENT.split(item)
+                found += [*(ARGUMENT.sub(r"* `\1`: ", part) for part in parts), ""]
+            found, item = [*found, line], ""
     return found
 
 
@@ -132,3 +164,4 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", make_accessible)
     app.connect("autodoc-process-docstring", as_rst)
     app.connect("source-read", redirect)
+    app.connect("source-read", link_names)

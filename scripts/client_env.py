@@ -34,6 +34,9 @@ REMOTE = ("openenv", "openenv_core", "nemo_gym", "verifiers_server", "inspector"
 NPM = {"inspector": ("@modelcontextprotocol/inspector", "2.12.0")}  # its npm is in PyPI's Node.js
 PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is not ours
 LEARNING = ("agents", "plugins/rewards", "plugins/training")
+BRIDGED = (  # agent frameworks
+    *("pydantic_ai", "langgraph", "openai_agents", "smolagents", "autogen", "dspy", "crewai"),
+)
 MORE = {
     "trl": LEARNING,
     "verifiers": LEARNING,
@@ -43,6 +46,7 @@ MORE = {
     "skyrl": LEARNING,
     "ray_serve": ("agents", "plugins/server"),
     "deployed": ("agents", "plugins/server[postgresql]"),
+    **dict.fromkeys(BRIDGED, ("agents",)),
 }
 
 

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -76,19 +77,69 @@ def palestra(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "palestra", *arguments], cwd=ROOT, check=True)
 
 
-def write_reference(folder: Path) -> None:
-    """A page for every public module, by distribution.
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What somebody wants to do: the page of `palestra`'s names for it, and further modules.
 
-    Public are the names that a distribution's package exports, and the modules that the guides, the
-    tutorials and the READMEs import from.
+    modules: names of modules, or how they begin up to a dot.
+    """
+
+    title: str
+    page: str
+    modules: tuple[str, ...] = ()
+
+    def covers(self, module: str) -> bool:
+        return any(f"{module}.".startswith(f"{name}.") for name in self.modules)
+
+
+TASKS = (
+    Task("Play and watch", "playing", ("palestra.task_filter", "palestra.kernel")),
+    Task(
+        "Write a game or a task",
+        "writing",
+        (
+            *("palestra.cli", "palestra.grids", "palestra.rules", "palestra.scene"),
+            *("palestra.testing", "palestra_markets", "palestra_tasks", "palestra_web"),
+        ),
+    ),
+    Task("Agents and language models", "agents", ("palestra.llm", "palestra_adapters")),
+    Task("Batches and libraries of reinforcement learning", "batches", ("palestra.views",)),
+    Task("Records, tournaments and statistics", "records", ("palestra.records", "palestra_arena")),
+    Task("Rewards and training", "rewards", ("palestra_rewards", "palestra_training")),
+    Task("Serve and connect", "serving", ("palestra_server",)),
+    Task("Errors", "errors"),
+)
+
+
+def write_reference(folder: Path) -> None:
+    """The index of the reference by task, and a page for every public module besides `palestra`.
+
+    The names of `palestra` itself have pages in docs/reference, with examples. Public are the names
+    that a distribution's package exports, and the modules that the guides, the tutorials and the
+    READMEs import from.
     """
     folder.mkdir()
-    modules, seen = public_modules(), set[int]()
-    for name in modules:
+    names = [name for name in public_modules() if name != "palestra"]
+    seen = {id(getattr(palestra_module(), name)) for name in palestra_module().__all__}
+    for name in names:
         (folder / f"{name}.rst").write_text(module_page(name, seen), "utf-8")
-    lines = ["Reference", "=" * 9, "", "Public names, by module.", "", ".. toctree::", ""]
-    lines += [f"   {name}" for name in modules]
-    (folder / "index.rst").write_text("\n".join([*lines, ""]), "utf-8")
+    (folder / "index.rst").write_text(reference_index(names), "utf-8")
+
+
+def palestra_module() -> ModuleType:
+    return importlib.import_module("palestra")
+
+
+def reference_index(modules: list[str]) -> str:
+    """The page that leads to every task's page and modules."""
+    if lost := [name for name in modules if not any(task.covers(name) for task in TASKS)]:
+        raise SystemExit(f"no task of the reference covers {', '.join(lost)}; add it to TASKS")
+    lines = ["Reference", "=" * 9, "", "Public names, by what you want to do.", ""]
+    for task in TASKS:
+        lines += [task.title, "-" * len(task.title), "", ".. toctree::", "   :maxdepth: 1", ""]
+        lines += [f"   /reference/{task.page}"]
+        lines += [*(f"   {name}" for name in modules if task.covers(name)), ""]
+    return "\n".join(lines)
 
 
 def public_modules() -> list[str]:

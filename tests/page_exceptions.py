@@ -49,6 +49,7 @@ PAGE_EXCEPTIONS = {
         }
     ),
     "docs/baselines.md": Exceptions({"": MEASURED}),
+    "docs/choosing.md": Exceptions({"": MEASURED}),
     "docs/clients.md": Exceptions({"": CLIENTS}),
     "docs/deploying.md": Exceptions(
         {"": "needs Docker, a cluster and a host name: plugins/server/tests/test_deployed.py"}

@@ -24,7 +24,17 @@ PACKAGES = {
 }
 # words to write a game in or to state a move with, which import nothing
 PLAIN = {
-    f"palestra.{name}" for name in ("endings", "guarded", "plain", "rules", "scene", "stating")
+    f"palestra.{name}"
+    for name in (
+        "answers",
+        "endings",
+        "guarded",
+        "paragraphs",
+        "plain",
+        "rules",
+        "scene",
+        "stating",
+    )
 }
 HEAVY = (
     *("torch", "numba", "vllm", "transformers", "stable_baselines3", "ray", "scipy", "pandas"),

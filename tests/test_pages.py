@@ -11,7 +11,8 @@ import pytest
 import typer
 from palestra.cli import add_commands
 from palestra.cli.app import BUILT_IN, app
-from palestra.cli.pages import commands, page
+from palestra.cli.explaining import all_options
+from palestra.cli.pages import agents, commands, page, rewards
 from palestra.cli.pages.markdown import plain, table
 from palestra.cli.pages.reference import Reference, measure_reference, read_reference
 from palestra.kernel.registry import registry
@@ -108,6 +109,28 @@ def test_every_agent_and_reward_has_a_page(subject: str, tmp_path: Path) -> None
     run("pages", str(tmp_path), "--of", subject)
     known = registry().agents if subject == "agents" else registry().rewards
     assert {path.stem for path in tmp_path.glob("*.md")} == {*known, "README"}
+
+
+@pytest.mark.slow
+def test_the_page_of_an_agent_or_a_reward_describes_every_option() -> None:
+    known = registry()
+    shown = [(f"agent {n}", agents.page(s), all_options(s)) for n, s in known.agents.items()]
+    shown += [(f"reward {n}", rewards.page(s), s.options) for n, s in known.rewards.items()]
+    assert sum(len(options) for _, _, options in shown) > 500
+    for name, text, options in shown:
+        for option in options:
+            row = re.search(rf"^\| `{option.name}` \| (.*) \| (.+) \| (.+) \|$", text, re.MULTILINE)
+            assert row, f"{name}: no type or no meaning of {option.name}"
+            assert len(row[3].split()) > 1, f"{name}: {option.name}: {row[3]}"
+
+
+def test_info_shows_the_options_that_an_agent_hands_on() -> None:
+    own = {option.name for option in registry().agents["react"].options}
+    handed = {option.name for option in all_options(registry().agents["react"])} - own
+    assert handed
+    told = run("info", "react")
+    text = agents.page(registry().agents["react"])
+    assert all(name in told and f"| `{name}` |" in text for name in handed)
 
 
 def test_every_environment_of_the_stored_scores_is_installed() -> None:

@@ -16,6 +16,7 @@ PAGES = sorted(
         *ROOT.glob("plugins/*/README.md"),
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("docs/tutorials/*.md"),
+        *ROOT.glob("docs/reference/*.md"),
     }
     - {ROOT / "docs" / name for name in ("catalogue.md", "rewards.md")}  # from docstrings
 )

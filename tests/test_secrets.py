@@ -8,16 +8,17 @@ time in which legal moves are found is compared as well.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from itertools import pairwise
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import palestra
 import palestra_renderers.html as pages
 import pytest
 from palestra import Decision, Episode, EpisodeRecord, Rng
+from palestra.kernel.errors import OutOfTurn
 from palestra.kernel.game import Game
 from palestra.records.record import record_episode
 from palestra.testing.subject import Subject, random_actions
@@ -102,6 +103,88 @@ def test_the_time_of_finding_legal_moves_tells_no_secret(spec: palestra.EnvSpec)
         assert len(spent) == 1, f"step {step}, player {seat}: {spent} lines"
         assert min(spent) > 0
         played.act(random_actions(played, rng))
+
+
+LOOKS: dict[str, Callable[[palestra.Turn], Any]] = {
+    "legal": lambda turn: turn.legal,
+    "legal_actions": lambda turn: turn.legal_actions,
+    "legal_texts": lambda turn: turn.legal_texts,
+    "legal_text": lambda turn: turn.legal_text,
+    "anchor": lambda turn: turn.anchor(),
+    "scripted_action": lambda turn: turn.scripted_action(),
+    "sample": lambda turn: turn.sample(Rng(0)),
+    "parse": lambda turn: turn.parse("Pick(object='red circle')"),
+    "action_text": lambda turn: turn.action_text(0),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_turn_that_was_answered_tells_nothing_of_the_moves_of_others(look: str) -> None:
+    kept: list[palestra.Turn] = []
+
+    def listener(turn: palestra.Turn) -> Any:
+        for old in kept:
+            if old.seat != turn.seat:
+                with pytest.raises(OutOfTurn, match=f"player_{old.seat} is not to act now"):
+                    LOOKS[look](old)
+        kept.append(turn)
+        return turn.sample(turn.rng(0, 0))
+
+    (record,) = palestra.play("games/Reference-v0", agents=listener, seed=5, rounds=3)
+    assert len(kept) == len(list(record.turns)) > 4
+    assert {turn.seat for turn in kept} == {0, 1}
+
+
+FOLDED: list[tuple[str, dict[str, Any]]] = [
+    ("games/Holdem-v0", {"num_players": 6}),
+    ("games/AgentsNet-v0", {"task": "leader-election"}),
+    ("games/DonorGame-v0", {"num_players": 6, "rounds": 3, "generations": 2}),
+    ("markets/SealedAuction-v0", {"num_players": 5}),
+]
+
+
+@pytest.mark.parametrize(("env", "options"), FOLDED)
+def test_nobody_looks_ahead_from_an_episode_that_is_over(env: str, options: dict[str, Any]) -> None:
+    kept: list[palestra.Turn] = []
+
+    def player(turn: palestra.Turn) -> Any:
+        kept.append(turn)
+        turn.fork(Rng(1))  # as long as it goes on
+        return turn.sample(turn.rng(0, 0))
+
+    palestra.play(env, agents=player, episodes=1, seed=2, **options)
+    for turn in kept:
+        with pytest.raises(OutOfTurn, match="the episode is over"):
+            turn.fork(Rng(1))
+
+
+class Nosy(Rng):
+    """A generator that keeps what it is handed."""
+
+    handed: ClassVar[list[Any]] = []
+
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        self.handed.append(list(items))
+        Rng.shuffle(self, items)
+
+    def choice(self, items: Sequence[Any]) -> Any:
+        self.handed.append(items)
+        return Rng.choice(self, items)
+
+    def weighted(self, weights: Sequence[float]) -> int:
+        self.handed.append(weights)
+        return Rng.weighted(self, weights)
+
+
+@pytest.mark.parametrize("env", ["tasks/Errands-v0", "games/Werewolf-v0", "games/Norms-v0"])
+def test_a_generator_of_the_agents_own_is_not_handed_what_is_drawn_from(env: str) -> None:
+    episode = Episode(palestra.game(env), 3)
+    turn, own, plain = palestra.Turn(episode, episode.to_act[0]), Nosy(7, 2), Rng(7, 2)
+    Nosy.handed.clear()
+    ahead, same = turn.fork(own), turn.fork(plain)
+    assert Nosy.handed == []
+    assert own.counter == plain.counter > 2
+    assert ahead.state_key() == same.state_key()
 
 
 def started(env: str) -> Match:

@@ -22,7 +22,7 @@ PAGES = (
     "environments/README.html",
     "environments/games-ConnectFour-v0.html",
     "agents/mcts.html",
-    "api/palestra.html",
+    "reference/playing.html",
     "catalogue.html",
 )
 

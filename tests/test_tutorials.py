@@ -34,7 +34,8 @@ OTHERS = sorted(
 )
 RUN = {"python", "shell"}
 DATA = {"toml", "json"}
-EVERY = [*(str(page.relative_to(ROOT)) for page in PAGES), *OTHERS]
+REFERENCE = sorted(ROOT.glob("docs/reference/*.md"))  # run by test_reference.py
+EVERY = [*(str(page.relative_to(ROOT)) for page in (*PAGES, *REFERENCE)), *OTHERS]
 COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*(?:palestra|pip|python) ", re.MULTILINE)
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Episode, InvalidAction, TextAction
+from palestra.answers import find_stated
 from palestra.kernel.actions import Grammar, Integer, OneOf, Option, Text, read_action
-from palestra.kernel.answers import find_stated
 
 DOCS = Path(__file__).parents[2] / "docs/models.md"
 COLUMNS = {str(number): number for number in range(1, 8)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from palestra.answers import find_stated
 from palestra.kernel.actions import stated_action
-from palestra.kernel.answers import find_stated
 from palestra.stating import introduced_otherwise
 
 MOVES = {"3": 3, "4": 4, "take 2 from heap 1": 12}

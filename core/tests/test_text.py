@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palestra.kernel.text import paragraphs
+from palestra.paragraphs import paragraphs
 
 
 @pytest.mark.parametrize(

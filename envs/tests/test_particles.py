@@ -204,6 +204,16 @@ def test_what_is_hidden_is_redrawn_out_of_sight() -> None:
     assert len({place.tobytes() for place in redrawn}) == 50
 
 
+def test_what_hides_in_a_small_corner_is_redrawn_too() -> None:
+    game, rng = Particles(scenario="tag", num_players=2, sight=2.8), Rng(3)
+    state = game.arrange([(-1, -1), (0.999, 0.999), (0, 0), (0.5, 0)])
+    redrawn = [game.determinize(state, 0, rng).place[1] for _ in range(50)]
+    assert len({place.tobytes() for place in redrawn}) == 50
+    for place in redrawn:
+        assert np.hypot(*(place - state.place[0])) > 2.8
+        assert not np.array_equal(place, state.place[1])
+
+
 def play_out(game: Particles, agent: str, seed: int) -> tuple[float, ...]:
     episode, player = Episode(game, seed, compiled=False), make_agent(agent)
     player.reseed(seed)

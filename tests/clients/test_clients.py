@@ -1,4 +1,4 @@
-"""What docs/clients.md and docs/training-llm.md show, run with the real clients.
+"""What clients.md, training-llm.md and frameworks.md in docs show, run with the real clients.
 
 Every `with_….py` beside this file is a test of one client. It runs in a process and, but for the
 clients that the development environment holds, in an environment of its own, which
@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 OWN_ENVIRONMENT = (
     *("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "jaxmarl"),
     *("trl", "verifiers", "inspect", "tinker", "verl"),  # these train or ask language models
+    *("pydantic_ai", "langgraph", "openai_agents", "smolagents", "autogen", "dspy", "crewai"),
 )
 # its environment weighs 6 GB, with a GPU's build of torch; run with: scripts/client_env.py skyrl,
 # then the Python that it prints, -m pytest tests/clients/with_skyrl.py

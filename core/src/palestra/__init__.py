@@ -50,8 +50,8 @@ from palestra.kernel.specs import (
     load_entry_point,
 )
 from palestra.kernel.state import ArrayState, Shape
-from palestra.kernel.text import beside
 from palestra.kernel.text_game import TextGame
+from palestra.paragraphs import beside
 from palestra.phrasing.vocabulary import Vocabulary
 from palestra.quoting import printable, quote, unquote
 from palestra.records.intervals import Interval, wilson
@@ -89,7 +89,13 @@ VIEWS = {
 def make(env: str, view: str = "gym", **options: Any) -> Any:
     """Open an environment as a `gym`, `aec`, `parallel`, `batch` or `episode` view.
 
-    Options the view does not know go to the game; `palestra info ID` lists both.
+    env: an id, such as "games/TicTacToe-v0".
+    view: "gym" (a `gymnasium.Env`), "aec" or "parallel" (PettingZoo), "batch" (thousands of
+        episodes in one array) or "episode" (an `Episode`).
+    options: of the view; those that it does not know go to the game. `palestra info ID` lists both.
+
+    Raises `UnknownName` for an id or a view that is not there, and `InvalidOption` for an option
+    that the game does not accept.
     """
     if view not in VIEWS:
         raise UnknownName("view", view, VIEWS)

@@ -23,12 +23,13 @@ _LONG = {"\\": "\\", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 
 
 def quote(text: str) -> str:
-    """A message as one quoted unit on one line, which cannot be mistaken for anything else.
+    r"""A message, `text`, as one quoted unit on one line, which cannot be mistaken for anything
+    else.
 
     It is enclosed in quotation marks. Line breaks, quotation marks and backslashes are escaped as
     in Python; control and direction characters, and what opens a special token of a language
-    model's chat template (`<|im_end|>`, `</s>`, `[INST]`), also once the text is normalised
-    (`＜`), as `\\u{…}`. `unquote` gives the text back.
+    model's chat template (`<|im_end|>`, `</s>`, `[INST]`), also once the text is normalised (`＜`),
+    as `\\u{…}`. `unquote` gives the text back.
     """
     return f'"{escape(text)}"'
 

@@ -27,13 +27,17 @@ WidgetKind = Literal["heading", "text", "link", "button", "field", "tick", "row"
 class Piece:
     """Something on a cell.
 
-    `glyph` is one or two characters, for places where no picture can be drawn; `label` is what it
-    is in words, for tooltips and readers. `sprite` names a picture of the theme ("chess-knight",
-    "pot", "robot") or a ground that fills the cell ("wall", "water"); without one, or if the theme
-    has none of that name, `shape` is drawn with the glyph on it. A disc shows its glyph only if it
-    has a label; shape "word" writes the label in full, shape "small" the glyph alone. `facing` is
-    where it looks, `badge` a few letters or a sprite in its corner, such as a level or a load.
-    `under` is what else is on the cell: all of it is drawn, smaller (see `on_top`).
+    glyph: one or two characters, for places where no picture can be drawn.
+    colour: the number of a seat (-1: nobody's), or a name of the theme.
+    label: what it is in words, for tooltips and readers.
+    sprite: names a picture of the theme ("chess-knight", "pot", "robot") or a ground that fills the
+        cell ("wall", "water"); without one, or if the theme has none of that name, `shape` is drawn
+        with the glyph on it.
+    shape: a disc shows its glyph only if it has a label; "word" writes the label in full, "small"
+        the glyph alone.
+    facing: where it looks. badge: a few letters or a sprite in its corner, such as a level or a
+        load.
+    under: what else is on the cell: all of it is drawn, smaller (see `on_top`).
     """
 
     glyph: str
@@ -60,12 +64,17 @@ EMPTY: Piece | None = None
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of square cells, top row first; `shaded` cells are outside the viewer's sight.
+    """Rows of square cells, top row first.
 
-    `names` holds each cell's name in moves, row by row: a click on the cell writes it. Without
-    `names` a cell is named by its column label and its row label, as in "d3". `ground` names the
-    texture of each cell ("floor", "wall", "water"; "" for none). `boxes` draws a heavier rule
-    after so many rows and columns. `marks` points at cells: the last move, the legal targets.
+    cells: a `Piece` or None for each cell, row by row.
+    row_labels, column_labels: what stands beside the rows and below the columns.
+    style: "ruled", "checkered", "rack" or "floor".
+    marks: points at cells: the last move, the legal targets.
+    shaded: cells outside the viewer's sight, as (row, column).
+    names: each cell's name in moves, row by row: a click on the cell writes it. Without them a cell
+        is named by its column label and its row label, as in "d3".
+    ground: the texture of each cell ("floor", "wall", "water"; "" for none).
+    boxes: draws a heavier rule after so many rows and columns.
     """
 
     cells: tuple[tuple[Piece | None, ...], ...]
@@ -79,7 +88,7 @@ class Grid:
     boxes: tuple[int, int] = (0, 0)
 
     def name(self, row: int, column: int) -> str:
-        """A cell's name in moves; empty if it has none."""
+        """The name in moves of the cell in `row` and `column`, from 0; empty if it has none."""
         if self.names:
             return self.names[row][column]
         labels = (self.column_labels[column : column + 1], self.row_labels[row : row + 1])
@@ -349,7 +358,11 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A labelled quantity out of `full`."""
+    """A labelled quantity out of `full`.
+
+    label: what it is. value: how much of it there is. colour: the number of a seat, or of the
+        theme.
+    """
 
     label: str
     value: float
@@ -375,10 +388,13 @@ class Lines:
 class Widget:
     """Something on a page or in a window.
 
-    `number` is its name in moves (0: it cannot be acted on), `value` the content of a field,
-    `chosen` whether a box is ticked, a button selected or a cell a header, `depth` its indentation,
-    `colour` that of a button, if the page gives it one.
-    A "row" begins a row of a table; its cells follow, and deeper widgets lie in the cell before.
+    kind: "heading", "text", "link", "button", "field", "tick", "row" or "cell". A "row" begins a
+        row of a table; its cells follow, and deeper widgets lie in the cell before.
+    text: what is written on it.
+    number: its name in moves (0: it cannot be acted on).
+    value: the content of a field.
+    chosen: whether a box is ticked, a button selected or a cell a header.
+    depth: its indentation. colour: that of a button, if the page gives it one.
     """
 
     kind: WidgetKind
@@ -419,8 +435,9 @@ Part = (
 class Scene:
     """One picture: parts under a caption.
 
-    A grid, bars and lines may also be given by their own names; they follow the other parts in
-    this order.
+    caption: one line above. parts: whatever is drawn, from the top to the bottom.
+    grid, bars, lines: a board, quantities and lines of text may also be given by these names; they
+        follow the other parts in this order.
     """
 
     caption: str = ""

@@ -31,11 +31,15 @@ VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Transition:
     """One step as a shaper sees it, for one seat; `before` and `after` are read-only states.
 
-    `gamma` is this step's discount for the seat: the learner's discount if the seat decides in
-    `after` or the episode is over, and 1 if it waits for others. A seat's rewards are discounted
-    once for each of its own turns, so that `gamma * potential(after) - potential(before)` adds up
-    to an exact potential difference from own turn to own turn, however many seats move in between.
-    See `potential_based` for ends from outside.
+    game: the rules. actions: by seat, what was played. seat: whom the shaper pays.
+    over: whether the episode has ended.
+    gamma: this step's discount for the seat: the learner's discount if the seat decides in `after`
+        or the episode is over, and 1 if it waits for others.
+    paid: the game's own reward terms of this step for the seat, by name.
+
+    A seat's rewards are discounted once for each of its own turns, so that `gamma *
+    potential(after) - potential(before)` adds up to an exact potential difference from own turn to
+    own turn, however many seats move in between. See `potential_based` for ends from outside.
     """
 
     game: Game[Any, Any]
@@ -45,7 +49,7 @@ class Transition:
     seat: int
     over: bool
     gamma: float
-    paid: Mapping[str, float] | None = None  # the game's own terms of this step for the seat
+    paid: Mapping[str, float] | None = None
 
 
 Shaper = Callable[[Transition], Mapping[str, float]]

@@ -14,6 +14,9 @@ from palestra.quoting import quote
 class Talking:
     """A mixin for games whose actions have free text that other seats read.
 
+    quoting: an option of the game: "escaped" shows speech as one quoted and escaped line, "none"
+        raw, for studies of injection.
+
     Pass text that a seat wrote through `self.quoted` before putting it into an event, a description
     or a picture, so that no seat can imitate the environment's own lines.
 

@@ -67,6 +67,19 @@ def test_seats_that_are_not_balanced_are_said(seats: int, tmp_path: Path) -> Non
     assert make_leaderboard(rotated[:-1]).seating == ""  # a game is still running
 
 
+def test_an_agent_that_wins_more_often_and_is_paid_less_is_said() -> None:
+    small, large = (1.0, -1.0), (-10.0, 10.0)
+    pots = [game(("a", "b"), large if seed % 4 == 0 else small, seed) for seed in range(100)]
+    board = make_leaderboard(pots)
+    assert [row.agent for row in board.rows] == ["a", "b"]
+    assert board.winnings.endswith(
+        "a won more often than b and was paid less, a score of -1.75 and not of 1.75"
+    )
+    even = [game(("a", "b"), small if seed % 4 else (-1.0, 1.0), seed) for seed in range(100)]
+    assert make_leaderboard(even).winnings == ""
+    assert make_leaderboard(pots[:4]).winnings == ""  # four games do not show it
+
+
 def run(*arguments: str) -> int:
     """The exit code of `palestra …`."""
     with pytest.raises(SystemExit) as stopped:

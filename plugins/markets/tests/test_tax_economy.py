@@ -23,6 +23,7 @@ from palestra_markets.taxes.households import (
 from palestra_markets.taxes.schedule import (
     BRACKETS,
     FEDERAL,
+    in_proportion,
     saez_rate,
     saez_rates,
     shares,
@@ -36,9 +37,84 @@ TASTES = Tastes(0.5, 1.5e-5, 3.0)
 NO_TAX = (0,) * 7
 
 
+def after_steps(game: TaxEconomy, seed: int, steps: int) -> Episode:
+    """An episode after some steps of work, with hours drawn from 20 to 70."""
+    episode, rng, worked = Episode(game, seed), Rng(seed), 0
+    while worked < steps:
+        actions = {seat: game.sample(episode.state, seat, rng) for seat in episode.to_act}
+        if all(isinstance(action, Work) for action in actions.values()):
+            actions = {seat: Work(rng.between(20, 70)) for seat in actions}
+            worked += 1
+        episode.act(actions)
+    return episode
+
+
 def play(planner: str, workers: int = 5, **options: Any) -> Any:
     agents = [planner] + ["rational-worker"] * workers
     return palestra.play(ID, agents=agents, **{"seed": 0, "episodes": 1} | options)
+
+
+# What a seat imagines
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({"num_players": 9}, 1),
+        ({"num_players": 9, "altruists": 2, "adversaries": 1}, 3),
+        ({"num_players": 7, "elections": True}, 2),
+    ],
+)
+def test_no_worker_reads_in_what_they_imagine_what_another_earns(
+    options: dict[str, Any], steps: int
+) -> None:
+    """Income by hours is the hourly wage, which is told to nobody else."""
+    game = TaxEconomy(**options, steps=5)
+    exact = drawn = 0
+    for seed in range(6):
+        episode = after_steps(game, seed, steps)
+        true = episode.state
+        for own in range(game.num_workers):
+            turn = palestra.Turn(episode, game.seat_of(own))
+            worlds = [turn.fork(Rng(n)).state for n in range(3)]
+            for world in worlds:
+                assert sum(world.incomes) == sum(true.incomes)  # which is published
+                assert sum(world.taxes) == sum(true.taxes)
+                mine = [world.hours[own], world.incomes[own], world.utilities[own]]
+                assert mine == [true.hours[own], true.incomes[own], true.utilities[own]]
+            for other in set(range(game.num_workers)) - {own}:
+                drawn += 1
+                for name in ("incomes", "taxes", "utilities"):
+                    values = {getattr(world, name)[other] for world in worlds}
+                    exact += getattr(true, name)[other] in values
+                score = game.seat_of(other)
+                exact += true.scores[score] in {world.scores[score] for world in worlds}
+    assert drawn > 200
+    assert exact < drawn / 20
+
+
+def test_who_sets_the_rates_remembers_the_incomes_until_the_next_step() -> None:
+    game = TaxEconomy(num_players=6, steps=2)
+    episode = after_steps(game, 3, 2)
+    for known in (True, True, False):
+        world = palestra.Turn(episode, 0).fork(Rng(1)).state
+        assert (world.incomes == episode.state.incomes) is known
+        episode.act({s: game.sample(episode.state, s, Rng(s)) for s in episode.to_act})
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "parts"),
+    [
+        (10, [1, 2, 7], [1, 2, 7]),
+        (10, [0, 0, 0], [3, 3, 4]),
+        (7, [0, 3, 0], [0, 7, 0]),
+        (0, [5, 1], [0, 0]),
+        (5, [1], [5]),
+        (0, [], []),
+    ],
+)
+def test_a_sum_is_split_in_proportion(total: int, weights: list[int], parts: list[int]) -> None:
+    assert in_proportion(total, weights) == parts
 
 
 # Taxes

@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 import palestra
 import pytest
+from palestra.testing.parts import parts_of
 from palestra_tasks.desk import Finish, Program
 from palestra_tasks.experiments.data import KINDS, TEST, draw_data, error, problem_with
 from palestra_tasks.experiments.programs import LINEAR, NEIGHBOURS, QUADRATIC, SEASONAL, STARTER
-from palestra_tasks.experiments.workspace import LIMITS, Execute, MLWorkspace, Open, Undo
+from palestra_tasks.experiments.workspace import (
+    LIMITS,
+    SHOWN,
+    Execute,
+    MLWorkspace,
+    Open,
+    Undo,
+)
 from palestra_tasks.running import run
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
@@ -125,19 +133,35 @@ def test_a_broken_script_is_refused_by_name_and_nothing_is_lost(body: str, why: 
     assert len(episode.state.measured) == 1
 
 
-def test_hidden_rows_are_drawn_anew_from_what_is_known() -> None:
+def test_hidden_rows_are_drawn_anew_from_those_that_were_shown() -> None:
     game = MLWorkspace(data="curve")
     episode = palestra.Episode(game, 2)
     true = game.samples(episode.state)
-    unseen = game.determinize(episode.state, 0, palestra.Rng(1))
-    assert game.samples(unseen)[0] != true[0], "nothing was read yet"
+    for action in (Open("train.py"), Execute()):  # which show no row
+        unseen = game.determinize(episode.state, 0, palestra.Rng(1))
+        assert not set(game.samples(unseen)[0].rows) & set(true[0].rows)
+        episode.act({0: action})
     episode.act({0: Open("data.csv")})
     copies = [game.determinize(episode.state, 0, palestra.Rng(n)) for n in range(5)]
-    for copy in copies:
-        known, validation, test = game.samples(copy)
-        assert known == true[0]
-        assert set(validation.rows) | set(test.rows) <= set(known.rows)
+    shown = true[0].rows[:SHOWN]
+    for copy in [*copies, game.determinize(copies[0], 0, palestra.Rng(9))]:
+        samples = game.samples(copy)
+        assert [len(one.rows) for one in samples] == [len(one.rows) for one in true]
+        assert samples[0].rows[:SHOWN] == shown
+        assert {row for one in samples for row in one.rows} == set(shown)
     assert len({game.samples(copy)[2] for copy in copies}) == 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_seed_of_a_fork_deals_the_hidden_rows(kind: str) -> None:
+    episode = palestra.Episode(MLWorkspace(data=kind), 2)
+    true = draw_data(kind, episode.state.seed)
+    for action in (Open("data.csv"), Execute()):
+        episode.act({0: action})
+        ahead = palestra.Turn(episode, 0).fork(palestra.Rng(3)).state
+        numbers = [value for value in parts_of(ahead).values() if type(value) is int]
+        assert len(numbers) > 3
+        assert all(draw_data(kind, number)[2] != true[2] for number in numbers if number >= 0)
 
 
 def test_experiments_pay() -> None:

@@ -166,6 +166,18 @@ def test_a_second_player_reads_and_is_paid_the_same() -> None:
     assert measure(record)["rerank-ndcg"] == pytest.approx(1.0)
 
 
+def test_a_reader_does_not_imagine_which_numbers_passages_had() -> None:
+    game = palestra.game("tasks/Reranking-v0", num_players=2)
+    episode = palestra.Episode(game, seed=4)
+    for text in ("Take(passage=3)", "Take(passage=11)", "Hand()"):
+        episode.act({0: episode.parse(0, text)})
+    taken = [episode.state.query.passages[n].text for n in (2, 10)]
+    worlds = [game.determinize(episode.state, 1, palestra.Rng(n)) for n in range(40)]
+    for world in worlds:
+        assert [world.query.passages[n].text for n in world.taken] == taken
+    assert len({world.taken for world in worlds}) > 20
+
+
 @pytest.mark.parametrize(("hops", "turns"), [(1, 10), (6, 30), (20, 40)])
 def test_a_search_takes_one_page_a_relation(hops: int, turns: int) -> None:
     record = palestra.play(

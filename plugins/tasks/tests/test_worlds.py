@@ -291,6 +291,21 @@ def test_a_broken_configuration_is_refused_by_name(worlds: str, why: str) -> Non
     assert episode.returns[0] == 0
 
 
+@pytest.mark.parametrize("original", ["crafting", "heist"])
+def test_looking_ahead_does_not_tell_how_lucky_the_next_training_is(original: str) -> None:
+    episodes = [palestra.Episode(EnvGen(practice=30, original=original), seed) for seed in range(8)]
+    move = episodes[0].game.menu[-1]
+
+    def trained(episode: palestra.Episode) -> str:
+        episode.act({0: move})
+        return episode.log[-1][0].text
+
+    ahead = [trained(palestra.Turn(one, 0).fork(palestra.Rng(4))) for one in episodes]
+    assert len(set(ahead)) == 1, "of two episodes that look the same"
+    assert len({trained(episodes[0].fork(n)) for n in range(4)}) > 1
+    assert len(set(map(trained, episodes))) > 1
+
+
 def maze_of(world: Heist) -> nx.Graph:
     graph = nx.Graph([(a, b) for a, near in enumerate(world.passages) for b in near])
     assert nx.is_tree(graph)

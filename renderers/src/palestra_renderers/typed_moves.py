@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Turn
-from palestra.kernel import actions, answers
+from palestra import Grammar, Integer, InvalidAction, OneOf, Option, Turn, answers
+from palestra.kernel import actions
 from palestra.kernel.errors import show
 
 SHOWN_LEGAL = 1_000

@@ -153,11 +153,11 @@ class WindowSeat:
             )
             for name in turn.game.players
         )
-        moves = () if waiting else tuple(moves_with(turn.legal_texts, self.typed))
-        speaking = not turn.legal_texts or bool(getattr(turn.legal, "options", ()))
-        heading = (
-            "" if waiting else f"You may play: {turn.legal_text}" if speaking else "You may play"
-        )
+        heading, moves = "", tuple[str, ...]()
+        if not waiting:  # others' turn, or the end, has no moves of this seat
+            moves = tuple(moves_with(turn.legal_texts, self.typed))
+            speaking = not turn.legal_texts or bool(getattr(turn.legal, "options", ()))
+            heading = f"You may play: {turn.legal_text}" if speaking else "You may play"
         return Facts(
             turn.env,
             f"turn {turn.steps_played}",

@@ -226,8 +226,9 @@ def train_team(
             if learner.steps // every > before // every or learner.steps >= steps:
                 mean = float(np.mean(run.returns)) if run.returns else float("nan")
                 run.curve.append([learner.steps, mean])
+                told = f"mean return {mean:.3f}" if run.returns else "no episode has ended since"
                 run.returns = []
-                console.print(f"{learner.steps:>12,} steps  mean return {mean:.3f}")
+                console.print(f"{learner.steps:>12,} steps  {told}")
                 if page is not None:
                     page.log(learner.steps, finite({"mean_return": mean}))
                 run.save(folder)

@@ -36,15 +36,14 @@ from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import STYLES, Conversation, Example, confidence
 from palestra.llm.legal import hold, listable
 from palestra.llm.prices import price_of
-from palestra.llm.tool_calls import MoveTools, called, returnable
-from palestra.phrasing.wording import ANSWER, answer_form
+from palestra.llm.tool_calls import MoveTools, called, form_of_calls, returnable
+from palestra.phrasing.wording import answer_form
 
 from palestra_agents.llm.examples import demonstrate
 
 MODES = ("free", "choice", "score", "tools")
 HISTORIES = ("conversation", "position", "bare")
 _THOUGHT = re.compile(r"\s*<think>(.*?)(?:</think>|\Z)\s*", re.DOTALL)
-CALL = "Make your move by calling one of the tools."
 SERVED = (
     "; serve the model and play it as openai:NAME@URL (vllm serve NAME --enable-auto-tool-choice "
     "--tool-call-parser …)"
@@ -256,9 +255,7 @@ class LLMAgent(Agent):
     def _form(self, turn: Turn) -> str:
         """What replies must look like, in the words of the game or of its wording."""
         form = answer_form(turn.game, turn.seat)
-        if self._mode != "tools" or not form:  # a game may want nothing added to its own words
-            return form
-        return CALL if form == ANSWER else f"{form} {CALL}"
+        return form_of_calls(form) if self._mode == "tools" else form
 
     def _demonstrations(self, turn: Turn) -> list[Example]:
         kind = repr(turn.game)

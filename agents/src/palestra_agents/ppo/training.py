@@ -195,11 +195,12 @@ def report(trainer: Trainer, entropy: float, seconds: float, console: Console) -
     """One line on the screen and one row of the curve."""
     mean = float(np.mean(trainer.returns)) if trainer.returns else math.nan
     won = math.nan
+    told = "no episode has ended yet" if math.isnan(mean) else f"mean return {mean:.3f}"
     if trainer.game.payoffs == "zero-sum" and trainer.game.num_players == 2:
-        won = wins_against_random(trainer.network, trainer.env, trainer.options)
+        won, mean = wins_against_random(trainer.network, trainer.env, trainer.options)
+        told = f"wins against random {won:.1%}, mean return {mean:.3f}"
     row = dict(zip(COLUMNS, (trainer.steps, seconds, mean, won, entropy), strict=True))
     trainer.curve.append(row)
-    told = f"wins against random {won:.1%}" if not math.isnan(won) else f"mean return {mean:.3f}"
     rate = trainer.steps / max(seconds, 1e-9)
     console.print(f"{trainer.steps:>12,} steps  {rate:>9,.0f}/s  {told}  entropy {entropy:.2f}")
 
@@ -216,15 +217,15 @@ def write_curve(trainer: Trainer, folder: Path) -> None:
 @torch.no_grad()
 def wins_against_random(
     network: PolicyValue, env: str, options: dict[str, Any], episodes: int = 512
-) -> float:
-    """The share of episodes won against random play, half of them from either seat.
+) -> tuple[float, float]:
+    """The share of episodes won against random play and their mean return, half from either seat.
 
     It uses its own generator, so it does not affect the training run.
     """
     own = torch.Generator().manual_seed(12_345)
     rules = game(env, **options)
     assert isinstance(rules, ArrayGame)
-    won = played = 0
+    returns = []
     for seat in (0, 1):
         lanes = episodes // 2
         view = VectorView(
@@ -238,7 +239,6 @@ def wins_against_random(
             action = torch.multinomial(logprobs.exp(), 1, generator=own).squeeze(1).numpy()
             seen, _, terminated, truncated, info = view.step(action)
             done |= terminated | truncated
-        won += int((view.batch.returns[:, seat] > 0).sum())
-        played += lanes
+        returns.append(view.batch.returns[:, seat].copy())
         view.close()
-    return won / played
+    return float((np.array(returns) > 0).mean()), float(np.mean(returns))

@@ -22,7 +22,7 @@ from palestra.agents.budget import Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, PalestraError, show
+from palestra.kernel.errors import InvalidOption, OutOfTurn, PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
@@ -35,18 +35,29 @@ GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     """One seat of one episode waiting for a decision, with everything this seat may know.
 
-    `Turn[Chess]` says which game it is a turn of: its `game` is then typed.
+    `Turn[Chess]` says which game it is a turn of: its `game` is then typed. The runner makes it.
+    What the seat may play raises `OutOfTurn` while the seat is not to act, and `fork` once the
+    episode is over.
+
+    seat: the number of the seat, from 0.
+    since: the length of the transcript at this seat's last turn.
+    account: what the agent has spent and may still spend; None outside a run.
+    error: why the last answer to this same turn was refused; empty at the first.
+    tries: how many answers were refused so far in this turn.
+    sibling: distinguishes rollouts from one start, which draw different random numbers.
+    life: who sits at the seat: 0 for the first person, 1 for the next; -1 for the current one.
+    move_seconds: the time limit of this move, where the runner keeps one.
     """
 
     _episode: Episode
     seat: int
-    since: int = 0  # length of the transcript at this seat's last turn
+    since: int = 0
     account: Account | None = None
-    error: str = ""  # why the last answer to this same turn was refused
-    tries: int = 0  # answers refused so far in this turn
-    sibling: int = 0  # distinguishes rollouts from one start, which draw different random numbers
-    life: int = -1  # who sits at the seat: 0 for the first person, 1 for the next
-    move_seconds: float | None = None  # the time limit of this move, where the runner keeps one
+    error: str = ""
+    tries: int = 0
+    sibling: int = 0
+    life: int = -1
+    move_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.life < 0:
@@ -54,6 +65,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def game(self) -> GameT:
+        """The rules, without a state."""
         return self._episode.game  # type: ignore[return-value]  # an episode of any game
 
     @property
@@ -105,31 +117,36 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     @property
     def observation(self) -> Any:
+        """What the seat sees as an array, of shape and dtype of `game.observation_space(seat)`; a
+        copy.
+        """
         return self._episode.observation(self.seat)
 
     @property
     def mask(self) -> Mask:
-        """A copy: the base of the episode's own array is its whole state."""
+        """1 for every legal action number, int8 of shape (n,)."""
         return self._episode.action_mask(self.seat).copy()
 
     @property
     def legal_actions(self) -> list[Any]:
-        return self._episode.legal_actions(self.seat)
+        """Every legal action that has a number, in order of their numbers."""
+        return self._acting.legal_actions(self.seat)
 
     @property
     def legal(self) -> Any:
         """The grammar of a text game, a copy of the mask of an array game."""
-        legal = self._episode.legal(self.seat)
+        legal = self._acting.legal(self.seat)
         return legal.copy() if isinstance(legal, np.ndarray) else legal
 
     @property
     def legal_texts(self) -> list[str]:
         """Every legal numbered action as it is written."""
-        return self._episode.legal_texts(self.seat)
+        return self._acting.legal_texts(self.seat)
 
     @property
     def legal_text(self) -> str:
-        return self._episode.legal_text(self.seat)
+        """The legal actions in one line."""
+        return self._acting.legal_text(self.seat)
 
     @property
     def text(self) -> str:
@@ -175,10 +192,12 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         return ending_text(self._episode)
 
     def action_text(self, action: Any) -> str:
-        return self._episode.action_text(self.seat, action)
+        """The text of an `action`, in the form that `parse` reads."""
+        return self._acting.action_text(self.seat, action)
 
     def parse(self, text: str) -> Any:
-        return self._episode.parse(self.seat, text)
+        """The action that the answer `text` states; raises `InvalidAction` if it states none."""
+        return self._acting.parse(self.seat, text)
 
     def state_key(self) -> bytes:
         """A digest that is equal where this seat faces the same decision."""
@@ -186,21 +205,38 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def anchor(self) -> bytes:
         """The digest of this decision without counters, as records hold it; see `Game.anchor`."""
-        return self.game.anchor(self._episode.state, self.seat)
+        return self.game.anchor(self._acting.state, self.seat)
 
     def sample(self, rng: Rng) -> Any:
-        return self._episode.sample(self.seat, rng)
+        """A random legal action, drawn from `rng`."""
+        return self._acting.sample(self.seat, rng)
 
     def scripted_action(self) -> int:
         """The action number that the game's own script would play; -1 means any legal action."""
-        return self._episode.scripted_action(self.seat)
+        return self._acting.scripted_action(self.seat)
 
     def fork(self, rng: Rng) -> Episode:
         """A copy for looking ahead, with hidden state and future chance sampled again from `rng`.
 
-        Raises `InvalidOption` for a game that hides information and cannot sample it again.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again, and
+        `OutOfTurn` once the episode is over.
         """
-        return self._episode.imagine(self.seat, rng)
+        episode = self._episode
+        if episode.over:  # all that was hidden, such as folded cards, is in its last state
+            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
+        own = Rng(rng.key, rng.counter)  # one of the agent's class could note what is drawn from
+        twin = episode.imagine(self.seat, own)
+        rng.counter = own.counter
+        return twin
+
+    @property
+    def _acting(self) -> Episode:
+        """The episode, if this seat is to act: the rules know the moves of no other seat."""
+        episode = self._episode
+        if self.seat in episode.to_act:
+            return episode
+        name = self.game.players[self.seat]
+        raise OutOfTurn(f"{name} is not to act now: this turn was answered; wait for the next one")
 
 
 def memory_key(episode: Episode, seat: int, life: int) -> int:
@@ -221,10 +257,15 @@ def memory_keys(episode: Episode) -> list[int]:
 class Decision(msgspec.Struct, gc=False):
     """An answer to one turn: an action, or text that the game parses, with its usage.
 
-    `logprob` is the natural log-probability that the agent gave the action. `thought` is recorded
-    separately from the answer. `sampling` holds the model's sampling settings, and `tokens` the
-    exact tokens, if they were requested. `facts` are intermediate results for the record only, such
-    as `value`, `candidates` and `confidence`; `palestra.records.facts` lists the names in use.
+    action: the number of a move, or a typed action; None if `text` is given.
+    text: the answer as it was written; the game parses it.
+    usage: the tokens, money and seconds that it took.
+    logprob: the natural log-probability that the agent gave the action; None if unknown.
+    thought: what was thought before the answer; it is recorded separately.
+    model: the name of the model. sampling: its settings, such as temperature.
+    tokens: the exact tokens, if they were requested.
+    facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
+        `palestra.records.facts` lists the names in use.
     """
 
     action: Any = None
@@ -305,10 +346,15 @@ class Agent(ABC):
 
     @abstractmethod
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """Return a decision for each turn, in order; raise `PartialDecisions` if some have none."""
+        """Return a decision for each of `turns`, in order.
+
+        Raises `PartialDecisions` if some have none.
+        """
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
-        """Start the agent's own random numbers afresh; called before a run or an episode."""
+        """Start the agent's own random numbers afresh from `seed`; called before a run or an
+        episode.
+        """
 
     def forget(self, episode_key: int) -> None:  # noqa: B027 - most agents keep nothing
         """Drop what is kept under this key: an episode with this `Turn.episode_key` has ended."""
@@ -320,9 +366,10 @@ class Agent(ABC):
 class FunctionAgent(Agent):
     """An agent from whatever answers one turn.
 
-    function: a function of a `Turn`, or an object with a method `act(turn)` or `__call__(turn)`;
-    it may be a coroutine function or an async generator function, whose last value then counts. It
-    returns the number of a move, its text, an action that `Turn.parse` gave, or a `Decision`.
+    function: a function of a `Turn`, or an object with a method `act(turn)` or `__call__(turn)`; it
+        may be a coroutine function or an async generator function, whose last value then counts. It
+        returns the number of a move, its text, an action that `Turn.parse` gave, or a `Decision`.
+    name: what records call it; by default the name of the function.
     concurrency: how many turns its coroutines answer at the same time.
 
     An object's own `reseed(seed)`, `forget(episode_key)` and `close()` are called as those of an

@@ -8,7 +8,7 @@ from palestra.kernel.errors import PalestraError
 
 
 class WrongAnswer(PalestraError, TypeError):
-    """A function or object that plays returned what is no answer to a turn."""
+    """A function or object that plays returned what is no answer to a turn. Also a TypeError."""
 
 
 class LateAnswer(PalestraError):

@@ -12,7 +12,12 @@ from palestra.kernel.errors import InvalidOption
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one or more decisions used: prompt, completion and cached tokens, money, seconds."""
+    """What one or more decisions used; two of them can be added.
+
+    tokens_in: tokens of prompts. tokens_out: tokens of completions. tokens_cached: those of the
+        prompts that came from a cache. calls: requests to a model. cost: money, in the currency of
+        the price table. seconds: time.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -45,6 +50,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def tokens(self) -> int:
+        """Prompt and completion tokens together."""
         return self.tokens_in + self.tokens_out
 
 
@@ -52,8 +58,11 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class Budget:
     """Hard limits for one agent over one run; None is no limit.
 
-    `tokens` counts read and written together, `money` is in the currency of the price table,
-    `seconds` is time spent inside the agent, `steps` are decisions.
+    tokens: read and written together. calls: requests to a model.
+    money: in the currency of the price table. seconds: time spent inside the agent.
+    steps: decisions.
+
+    Raises `InvalidOption` for a negative limit. `UNITS` names the limits.
     """
 
     tokens: int | None = None

@@ -21,9 +21,14 @@ MODELS_OWN = "model."  # prefix of an option that is for the model only
 def make_agent(agent: AgentLike, **more: Any) -> Agent:
     """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or whatever answers a `Turn`.
 
-    A name may also be that of code: `"mine.py:Mine,depth=2"` or `"package.module:name"`. What
-    answers is a function or a coroutine function, an object with `act(turn)` or `__call__(turn)`,
-    or a class of such objects or of agents, which is then made with `more`: see `FunctionAgent`.
+    agent: a name, which may also be that of code, as in `"mine.py:Mine,depth=2"` or
+        `"package.module:name"`; an `Agent`, which is returned as it is; a function or a coroutine
+        function, or an object with `act(turn)` or `__call__(turn)`: see `FunctionAgent`; or a class
+        of such objects or of agents.
+    more: options for the class, besides those in the name.
+
+    Raises `UnknownName` for a name that is not installed, and `InvalidOption` for an option that
+    the agent does not take or for what cannot be an agent.
     """
     if isinstance(agent, type):
         agent = construct(agent, f"agent {agent.__name__!r}", more)
@@ -88,11 +93,14 @@ class Lasting(Agent):
 
 
 def open_model(uri: str, **options: Any) -> Any:
-    """Open a language model by URI; the first plugin that knows the scheme answers.
+    """Open a language model by its `uri`; the first plugin that knows the scheme answers.
 
-    An option may be written `model.NAME`, so that it goes to the model and not to the agent that
-    opens it: `llm:vllm:NAME,seed=1,model.seed=2` seeds the agent with 1 and the engine with 2.
-    Raises `InvalidOption` if an option is given both ways.
+    uri: a scheme and a name, as in "local:NAME", "vllm:NAME" or "openai:NAME".
+    options: of the model. One may be written `model.NAME`, so that it goes to the model and not to
+        the agent that opens it: `llm:vllm:NAME,seed=1,model.seed=2` seeds the agent with 1 and the
+        engine with 2.
+
+    Raises `InvalidOption` if an option is given both ways, and `UnknownName` for an unknown scheme.
     """
     given = {name.removeprefix(MODELS_OWN): value for name, value in options.items()}
     if len(given) < len(options):

@@ -19,8 +19,8 @@ class ScriptedAgent(Agent, Generic[GameT]):
     `ScriptedAgent[Chess]` and `ScriptedAgent[Chess | Othello]` name the games it is written for,
     which become its `plays`; without them it plays any game. A turn of another game raises
     `InvalidOption`. In `choose`, draw from `self.rng`. It is seeded for each decision from the
-    agent's seed, its `stream` and the turn, so that its draws in one episode do not depend on other
-    episodes.
+    agent's `seed`, its `stream` and the turn, so that its draws in one episode do not depend on
+    other episodes.
     """
 
     plays: ClassVar[tuple[type[Game[Any, Any]], ...]] = ()

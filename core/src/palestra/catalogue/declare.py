@@ -130,13 +130,14 @@ def agent(
 ) -> Callable[[Declared], Declared]:
     """Declare an agent that can be named in a string such as `mcts:simulations=200`.
 
+    name: the name in that string.
     kind: "scripted", "search", "solver", "learned", "llm" or "human".
     plays: ids, namespaces ("text/*") or "*"; by default the ids of the games that the class names
         in its attribute `plays`, or every environment if it names none.
     needs: what it requires of a game beyond that: "array" (numbered actions and array
         observations), "two players", "zero-sum", "perfect information", "fork" (perfect
-        information, or hidden state that can be sampled again), "deals" (initial states that can
-        be listed) or "script" (a scripted player of its own).
+        information, or hidden state that can be sampled again), "deals" (initial states that can be
+        listed) or "script" (a scripted player of its own).
     paper: where it is published.
     summary: one sentence for lists; by default the first sentence of the docstring.
     """
@@ -153,10 +154,13 @@ def reward(
     summary: str = "",
     **more: Any,
 ) -> Callable[[Declared], Declared]:
-    """Declare a reward: a "step" or "episode" shaper, or a "group" estimator.
+    """Declare a reward: a shaper or an estimator.
 
-    needs: what it reads besides rewards. paper: where it is published. summary: one sentence for
-    lists; by default the first of the docstring. `more` is kept for the plugin's own use.
+    name: the name under which it is asked for.
+    shape: "step" or "episode" for a shaper, "group" for an estimator.
+    needs: what it reads besides rewards. paper: where it is published.
+    summary: one sentence for lists; by default the first of the docstring.
+    more: kept for the plugin's own use.
     """
     facts = {"shape": shape, "needs": tuple(needs), "paper": paper, "more": more}
     return _declare("palestra_rewards", name, summary=summary, **facts)
@@ -174,9 +178,10 @@ def metric(
 ) -> Callable[[Declared], Declared]:
     """Declare a measure of one `EpisodeRecord`, a function that takes the record.
 
-    The function returns a number; None if the episode has nothing to measure; or numbers by key
-    (a role, a generation), which are reported as `name:key`.
+    The function returns a number; None if the episode has nothing to measure; or numbers by key (a
+    role, a generation), which are reported as `name:key`.
 
+    name: the name under which it is reported.
     measures: ids, namespaces ("text/*") or "*" of the environments it applies to.
     needs: what it requires of them beyond that: "several seats", "one seat", "zero-sum" or
         "general" payoffs.
@@ -198,7 +203,10 @@ def metric(
 
 
 def renderer(mode: str, *, families: Sequence[str] = ("*",)) -> Callable[[Declared], Declared]:
-    """Declare a renderer of the scenes of some environment families in one mode."""
+    """Declare a renderer of scenes: the function below it draws them.
+
+    mode: how it draws, such as "ansi" or "html". families: those of environments; "*" for all.
+    """
 
     def remember(subject: Declared) -> Declared:
         for family in families:

@@ -17,7 +17,16 @@ def specs(
     payoffs: str | None = None,
     tags: Iterable[str] = (),
 ) -> list[EnvSpec]:
-    """Every installed environment whose declared facts match, in order of id."""
+    """Every installed environment whose declared facts match, in order of id.
+
+    family: which renderers draw it, such as "board". namespace: the part of the id before the
+        slash.
+    players: a number of seats that it can have.
+    moves: "sequential", "simultaneous" or "phased". payoffs: "zero-sum", "common" or "general".
+    tags: words that it must all have.
+
+    A filter that is not given lets every environment pass. Returns a list of `EnvSpec`.
+    """
     wanted = set(tags)
     return [
         spec

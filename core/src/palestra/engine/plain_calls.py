@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from palestra.answers import LONGEST_ANSWER
 from palestra.kernel.actions import TextAction
-from palestra.kernel.answers import LONGEST_ANSWER
 
 # No backslash, no line break, and no "<", which could open a thought
 _VALUE = r"""-?(?:0|[1-9][0-9]{0,17})|True|False|None|'[ !"#-&(-;=-\[\]-~]*'|"[ !#-;=-\[\]-~]*\""""

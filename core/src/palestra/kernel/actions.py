@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from palestra.kernel.answers import LONGEST_ANSWER, THOUGHT, said
+from palestra.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
 from palestra.stating import introduced_otherwise, plain_digits, undressed
@@ -42,8 +42,26 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
         return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", call)
 
 
+class Domain(Protocol):
+    """The values that a field of an action may hold; its str() is shown in lists of actions."""
+
+    __slots__ = ()
+
+    def problem(self, value: object) -> str | None:
+        """Why a `value` is not allowed; None if it is."""
+
+    def sample(self, rng: Rng) -> Any:
+        """A random value that is allowed, drawn from `rng`."""
+
+    def pattern(self, chars: int) -> str:
+        """A regular expression for its written values, with at most `chars` characters of text."""
+
+    def longest(self, chars: int) -> int:
+        """The largest number of bytes that a match of `pattern(chars)` takes."""
+
+
 @dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(Domain):
     """A whole number in [low, high]."""
 
     low: int
@@ -70,8 +88,8 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
-    """One of a few values."""
+class OneOf(Domain):
+    """One of a few `values`."""
 
     values: tuple[Any, ...]
 
@@ -95,7 +113,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Domain):
     """Free text of at most `limit` characters; `samples` are lines that programs say, cut to it."""
 
     limit: int = 300
@@ -122,22 +140,6 @@ class Text:
 
     def __str__(self) -> str:
         return f"'text up to {self.limit} characters'"
-
-
-class Domain(Protocol):
-    """The values that a field of an action may hold; its str() is shown in lists of actions."""
-
-    def problem(self, value: object) -> str | None:
-        """Why a value is not allowed; None if it is."""
-
-    def sample(self, rng: Rng) -> Any:
-        """A random value that is allowed."""
-
-    def pattern(self, chars: int) -> str:
-        """A regular expression for its written values, with at most `chars` characters of text."""
-
-    def longest(self, chars: int) -> int:
-        """The largest number of bytes that a match of that pattern takes."""
 
 
 def number_pattern(low: int, high: int) -> str:
@@ -168,7 +170,7 @@ def _digits(low: str, high: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One kind of action that is legal now, and what each of its fields, read only, may hold."""
+    """One kind of `action` that is legal now, and what its `fields`, read only, may hold."""
 
     action: type[TextAction]
     fields: Mapping[str, Domain] = field(default_factory=dict)
@@ -182,22 +184,27 @@ class Option:
 
     @property
     def name(self) -> str:
+        """The name of the action's class."""
         return self.action.__name__
 
     def problem(self, action: TextAction) -> str | None:
+        """Why a field of an `action` of this kind is not allowed; None if all are."""
         for name, domain in self.fields.items():
             if why := domain.problem(getattr(action, name)):
                 return f"{name} {why}"
         return None
 
     def sample(self, rng: Rng) -> TextAction:
+        """A random action of this kind, drawn from `rng`."""
         return self.action(**{name: domain.sample(rng) for name, domain in self.fields.items()})
 
     def pattern(self, chars: int) -> str:
+        """A regular expression for its call form, with at most `chars` of text a field."""
         inner = ", ".join(f"{name}={d.pattern(chars)}" for name, d in self.fields.items())
         return rf"{self.name}\({inner}\)"
 
     def longest(self, chars: int) -> int:
+        """The largest number of bytes that a match of `pattern(chars)` takes."""
         fields = sum(len(f", {name}=") + d.longest(chars) for name, d in self.fields.items())
         return len(f"{self.name}()") + fields
 
@@ -207,7 +214,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Everything one player may do now; one kind of action may have several options."""
+    """Everything one player may do now; one kind of action may have several `options`."""
 
     options: tuple[Option, ...]
 
@@ -218,7 +225,7 @@ class Grammar:
         return self.problem(action) is None
 
     def problem(self, action: object) -> str | None:
-        """Why an action is not legal now; None if it is."""
+        """Why an `action` is not legal now; None if it is."""
         why: str | None = None
         for option in self.options:
             if type(action) is option.action:
@@ -229,6 +236,7 @@ class Grammar:
         return why or f"{name} is not possible now"
 
     def sample(self, rng: Rng) -> TextAction:
+        """A random legal action, drawn from `rng`."""
         return rng.choice(self.options).sample(rng)
 
     def __str__(self) -> str:
@@ -242,10 +250,11 @@ class Grammar:
         return f"({'|'.join(option.pattern(chars) for option in self.options)})"
 
     def longest(self, chars: int) -> int:
-        """The largest number of bytes, and so of tokens, that a match of that pattern takes."""
+        """The largest number of bytes, and so of tokens, that a match of `pattern(chars)` takes."""
         return max(option.longest(chars) for option in self.options)
 
     def example(self) -> str:
+        """One legal action as it is written; empty if there is none."""
         return repr(self.sample(Rng(0))) if self.options else ""
 
 

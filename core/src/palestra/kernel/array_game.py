@@ -1,17 +1,7 @@
 """Games whose whole state is one numpy record, and whose rules compile.
 
-The rules are four static functions over that record, in the subset of Python numba compiles:
-
-    init_state(config, state)                      fill a zeroed record
-    apply_actions(config, state, actions, out)     play actions[s] of every acting seat s, in place
-    write_legal_mask(config, state, seat, mask)    set mask[a] = 1 for every legal action number a
-    write_observation(config, state, seat, obs)    write the seat's observation into a zeroed array
-
-The state's fields are declared by a class (see `palestra.kernel.state`); `config` has the game's
-numeric options and `constant`s; `out.rewards[s, t]` and `out.costs[s, c]` are zero before
-`apply_actions`. Chance is drawn with `palestra.rules.randint`. The same functions run interpreted,
-compiled for one episode or for thousands, and as device functions; they may call plain module-level
-functions and read module-level numbers and tuples, nothing else.
+The four functions of the rules run interpreted, compiled for one episode or for thousands, and on a
+GPU. The state's fields are declared by a class (see `palestra.kernel.state`).
 """
 
 from __future__ import annotations
@@ -30,7 +20,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from palestra import rules
-from palestra.kernel.answers import FORM, find_stated
+from palestra.answers import FORM, find_stated
 from palestra.kernel.errors import InvalidAction, InvalidOption, PluginError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask, Outcome, Result, Step, allowed_actions
@@ -46,14 +36,19 @@ RESULTS: tuple[Result, ...] = ("none", "win", "draw", "loss", "forfeit")
 
 
 class Out(NamedTuple):
-    """Where `apply_actions` writes: rewards[player, term] and costs[player, term], float64."""
+    """Where `apply_actions` adds `rewards` and `costs`: float64 of shape (seats, terms), at first
+    0.
+    """
 
     rewards: NDArray[np.float64]
     costs: NDArray[np.float64]
 
 
 class Channel(NamedTuple):
-    """A named part of an observation: `size` entries in a row along its axis of channels."""
+    """A named part of an observation.
+
+    name: a word. size: entries in a row along the axis of channels. meaning: what they hold.
+    """
 
     name: str
     size: int
@@ -72,24 +67,38 @@ class MoveTexts(dict[int, str]):
 
 
 class constant(cached_property[Constant]):  # noqa: N801 - a decorator, as cached_property is
-    """A number derived from the options, which rules read as `config.name`."""
+    """A number derived from the options by the method `func`; rules read it as `config.name`."""
 
 
 class ArrayGame(Game[StateT, int], Generic[StateT]):
     """Base class of games whose state is an array record of a fixed size.
 
-    A subclass writes `init_state`, `apply_actions`, `write_legal_mask` and `write_observation`,
-    which the module describes.
+    `StateT` is the class that declares the state's fields: `class Nim(ArrayGame[NimState])`. A
+    subclass declares these facts besides those of `Game`:
 
-    `StateT` is the class that declares the state's fields: `class Nim(ArrayGame[NimState])`.
+    num_actions: how many action numbers there are; a class attribute or a property.
+    observation_shape: the shape of a seat's observation, a tuple.
+    observation_dtype: its numpy type. observation_bounds: its lowest and highest value.
+    channel_axis: its axis along which channels follow.
+    fixed_moves: whether `action_text` makes no use of the state.
+    rng_bytes: how many bytes of a record the generator takes, at its start.
+
+    It writes `init_state`, `apply_actions`, `write_legal_mask` and `write_observation`, and may
+    write `scripted_action`: static functions in the subset of Python that numba compiles. They call
+    plain module-level functions, read module-level numbers and tuples, and draw chance with
+    `palestra.rules.randint`. Their arguments:
+
+    config: the game's numeric options and `constant`s, as attributes. state: the record, changed in
+        place. seat: a number from 0. actions: int64, by seat; -1 where a seat does not act. out:
+        see `Out`. mask: int8 zeros of shape (num_actions,). view: zeros of `observation_shape`.
     """
 
-    num_actions: Any  # int; a class attribute or property
-    observation_shape: Any  # tuple of int
+    num_actions: Any
+    observation_shape: Any
     observation_dtype: ClassVar[type[np.generic]] = np.int8
     observation_bounds: ClassVar[tuple[float, float]] = (0, 1)
-    channel_axis: ClassVar[int] = 0  # the axis of an observation along which channels follow
-    fixed_moves: ClassVar[bool] = False  # whether `action_text` makes no use of the state
+    channel_axis: ClassVar[int] = 0
+    fixed_moves: ClassVar[bool] = False
 
     # What a subclass writes
 
@@ -117,19 +126,23 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @staticmethod
     @abstractmethod
-    def init_state(config: Any, state: Any) -> None: ...
+    def init_state(config: Any, state: Any) -> None:
+        """Fill a zeroed record: the position before the first move."""
 
     @staticmethod
     @abstractmethod
-    def apply_actions(config: Any, state: Any, actions: Any, out: Out) -> None: ...
+    def apply_actions(config: Any, state: Any, actions: Any, out: Out) -> None:
+        """Play `actions[s]` of every acting seat s, and pay into `out`."""
 
     @staticmethod
     @abstractmethod
-    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None: ...
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        """Set `mask[a] = 1` for every legal action number a."""
 
     @staticmethod
     @abstractmethod
-    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None: ...
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        """Write what `seat` sees into `view`."""
 
     def observation_channels(self, seat: int) -> Sequence[Channel]:
         """What a seat's observation consists of, in order; pages of environments list it."""
@@ -146,6 +159,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @property
     def has_script(self) -> bool:
+        """Whether the game has a `scripted_action` of its own."""
         return type(self).scripted_action is not ArrayGame.scripted_action
 
     def scripted(self, state: StateT, seat: int) -> int:
@@ -167,7 +181,10 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     def narrate(
         self, before: StateT | None, actions: Mapping[int, int], after: StateT
     ) -> Sequence[Event]:
-        """Tell one step as events; `before` is None for the start. Default: moves are public."""
+        """Tell one step as events; `before` is None for the start. Default: moves are public.
+
+        before, after: the states around the step. actions: by seat, the numbers that were played.
+        """
         if before is None:
             return ()
         return [
@@ -183,11 +200,13 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @cached_property
     def config(self) -> Any:
+        """What the rules read: `constants` as a named tuple."""
         numbers = dict(self.constants())
         return _config_class(type(self), numbers)(**numbers)
 
     @cached_property
     def state_dtype(self) -> np.dtype[Any]:
+        """The numpy type of a state."""
         own = list(self.fields())
         for name, kind, *_ in own:
             if name in HEADER:
@@ -269,7 +288,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     def name_terms(
         amounts: NDArray[np.float64], names: Sequence[str]
     ) -> dict[int, dict[str, float]]:
-        """Rows of amounts as {seat: {term: amount}}, zeros left out."""
+        """Rows of `amounts` as {seat: {name: amount}} without zeros; `names` are of the columns."""
         if not names:
             return {}
         return {
@@ -314,7 +333,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return self.observe
 
     def parse(self, state: StateT, seat: int, text: str) -> int:
-        """Read the move that an answer states (see `palestra.kernel.answers`)."""
+        """Read the move that an answer states (see `palestra.answers`)."""
         written = self._written(state, seat, self.legal(state, seat))
         action = find_stated(text, written)
         if action is not None:
@@ -339,7 +358,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return self.written_moves(state, seat, allowed_actions(mask))
 
     def written_moves(self, state: StateT, seat: int, moves: Sequence[int]) -> dict[str, int]:
-        """Moves by their text, in their order."""
+        """The action numbers `moves` by their text, in their order."""
         if self.fixed_moves:  # Gomoku lists its 225 moves six times as fast
             texts = self._texts[seat]
             return dict(zip(map(texts.__getitem__, moves), moves, strict=True))

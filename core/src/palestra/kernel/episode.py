@@ -35,7 +35,13 @@ Link = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The complete state of an episode as a value, for `Episode.restore`; it can be pickled."""
+    """The complete state of an episode as a value, for `Episode.restore`; it can be pickled.
+
+    state: the game's state now. start: the seed, and the state that was loaded, if any. history:
+        the steps, linked backwards. steps_played: their number. returns, mistakes: by seat.
+        outcome: set if a forfeit or a truncation ended it. shaped: what `ShapedEpisode` has paid.
+        lives: the newcomers by seat.
+    """
 
     state: Any
     start: Any
@@ -51,11 +57,17 @@ class Snapshot:
 class Episode:
     """Play `game` from `seed`: ask `to_act`, call `act`, until `over`.
 
-    `invalid` is the policy for illegal moves: "raise" (raise `InvalidAction` and change nothing),
-    "retry:n" (the same up to n times in one turn, then forfeit), "random" (play a random legal
-    move), "noop" (the game's own no-operation; forfeit if it has none) or "forfeit". Every illegal
-    move is counted in `mistakes`. `compiled` chooses how an ArrayGame runs; by default compiled if
-    numba is installed.
+    game: the rules. seed: an integer in [0, 2**64); None draws one.
+    invalid: the policy for illegal moves, each of which is counted in `mistakes`: "raise" (raise
+        `InvalidAction` and change nothing), "retry:n" (the same up to n times in one turn, then
+        forfeit), "random" (play a random legal move), "noop" (the game's own no-operation; forfeit
+        if it has none) or "forfeit".
+    compiled: whether an ArrayGame runs compiled; None: if numba is installed. spec: the entry of
+        the registry that records name.
+
+    Arguments of its methods: `seat` is a number from 0, `action` and `actions` (by seat) are as the
+    game has them, `rng` is a generator to draw from. `notes` is what the caller wants in the
+    record. `life` counts the persons at a seat, from 0.
     """
 
     def __init__(
@@ -106,10 +118,12 @@ class Episode:
 
     @property
     def players(self) -> tuple[str, ...]:
+        """The ids of the seats: player_0, player_1, …"""
         return self.game.players
 
     @property
     def over(self) -> bool:
+        """Whether nobody is to act any more."""
         return not self.to_act
 
     @property
@@ -163,6 +177,7 @@ class Episode:
 
     @property
     def outcome(self) -> Outcome | None:
+        """How it ended; None while it continues."""
         return self._ended or self._simulator.outcome
 
     # What a player sees
@@ -172,7 +187,7 @@ class Episode:
         return self._simulator.observe(seat)
 
     def action_mask(self, seat: int) -> Mask:
-        """1 for legal action numbers; a read-only view that the next step rewrites."""
+        """1 for legal action numbers, int8 of shape (n,); read-only, rewritten by the next step."""
         return self._simulator.mask(seat)
 
     def legal_actions(self, seat: int | None = None) -> list[Any]:
@@ -184,9 +199,11 @@ class Episode:
         return self._simulator.state_key(seat)
 
     def describe(self, seat: int) -> str:
+        """The position as this seat sees it, in words."""
         return self.game.describe(self._simulator.state, seat)
 
     def scene(self, seat: int | None = None) -> Any:
+        """What to draw for a seat; for None, a spectator who may see everything."""
         return self.game.scene(self._simulator.state, seat)
 
     def prompt(self, seat: int, since: int = 0) -> str:
@@ -280,6 +297,7 @@ class Episode:
 
     @property
     def events(self) -> list[Event]:
+        """The whole log, in order: what every seat may know, and what only some may."""
         return [event for step in self.log for event in step]
 
     def transcript(self, seat: int, life: int | None = None) -> Sequence[Event]:
@@ -484,7 +502,9 @@ class Episode:
         self._history = (self._history, {p: Forfeit(why) for p, why in lost.items()}, notes)
 
     def repeat(self, played: PlayedStep) -> None:
-        """Play one step of another episode's history; it may be a forfeit or a truncation."""
+        """Play one step, `played`, of another episode's history; it may be a forfeit or a
+        truncation.
+        """
         first = next(iter(played.actions.values()))
         if isinstance(first, Forfeit):
             self.forfeit({p: gone.why for p, gone in played.actions.items()}, notes=played.notes)
@@ -494,7 +514,7 @@ class Episode:
             self.act(played.actions, played.notes)
 
     def truncate(self, why: str = "stopped", notes: Any = None) -> None:
-        """Truncate the episode from outside; no seat gets a result."""
+        """Truncate the episode from outside, for the reason `why`; no seat gets a result."""
         if self.over:
             return
         self._end(["truncated"] * self.game.num_players, why)
@@ -553,7 +573,7 @@ class Episode:
         self._clear(self.game.clone(state))
 
     def playout(self, rng: Rng, limit: int = 10_000) -> Sequence[float]:
-        """Play random legal moves to the end, keeping no history; returns each seat's return."""
+        """Play up to `limit` random legal moves, keeping no history; returns each seat's return."""
         self.steps_played += self._simulator.playout(rng, limit)
         self.to_act = self._simulator.to_act
         return self.returns

@@ -1,18 +1,4 @@
-"""Everything Palestra raises on purpose.
-
-PalestraError
-├── UnknownName          an id, agent, view … that is not there (also a LookupError)
-│   └── UnknownOption    an option that a constructor does not have (also a TypeError)
-├── InvalidOption        a known option with a value it cannot take (also a ValueError)
-├── InvalidAction        a move that was not understood or is not legal (also a ValueError)
-├── OutOfTurn            actions for players who are not asked to move, or none after the end
-├── MissingExtra         an optional dependency that is not installed (also an ImportError)
-├── PluginError          a plugin that failed, or two that claim one name
-├── RecordError          a record file that cannot be read; keeps what came before it
-├── Divergence           a record that does not replay as it was written
-├── ModelError           a language model that cannot answer: no server, no key, no weights
-└── BudgetSpent          a run that has used up what it was given
-"""
+"""Everything Palestra raises on purpose."""
 
 from __future__ import annotations
 
@@ -28,7 +14,11 @@ class PalestraError(Exception):
 
 
 class UnknownName(PalestraError, LookupError):
-    """A name that is not registered; the message suggests the nearest ones."""
+    """A name that is not registered; the message suggests the nearest ones. Also a LookupError.
+
+    kind: what was looked up, such as "agent"; alone, it is the whole message.
+    name: what came. known: the names there are. hint: a sentence on what to do next.
+    """
 
     def __init__(
         self, kind: str, name: object = ..., known: Iterable[str] = (), hint: str = ""
@@ -76,17 +66,17 @@ def _core(name: str) -> str:
 
 
 class InvalidOption(PalestraError, ValueError):
-    """An option whose value cannot be used; a message that quotes a long value is cut."""
+    """An option whose value cannot be used; a long `message` is cut. Also a ValueError."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message if len(message) <= LONGEST_WHY else f"{message[:LONGEST_WHY]}…")
 
 
 class InvalidAction(PalestraError, ValueError):
-    """A move that cannot be played.
+    """A move that cannot be played. Also a ValueError.
 
-    `read` is what was received, `legal` describes what would have been accepted, `example` is one
-    legal move in the form in which it must be written.
+    read: what was received. legal: what would have been accepted, in words.
+    example: one legal move, as it must be written. why: the reason for the refusal.
     """
 
     def __init__(self, read: object, legal: str, example: str = "", why: str = "") -> None:
@@ -125,11 +115,11 @@ def show(value: object, limit: int = 120) -> str:
 
 
 class OutOfTurn(PalestraError, ValueError):
-    """Actions that do not match the players who are to act."""
+    """Actions that do not match the players who are to act. Also a ValueError."""
 
 
 class MissingExtra(PalestraError, ImportError):
-    """Something optional is not installed; the message gives the command that installs it."""
+    """`what` is optional and not installed: `pip install "{install}"`. Also an ImportError."""
 
     def __init__(self, what: str, install: str) -> None:
         super().__init__(f'{what} is not installed; run: pip install "{install}"')
@@ -141,7 +131,10 @@ class PluginError(PalestraError):
 
 
 class RecordError(PalestraError, ValueError):
-    """A record file that cannot be read from `line` (counted from 1) on."""
+    """A record file that cannot be read from `line` (counted from 1) on. Also a ValueError.
+
+    path: the file. why: what is wrong there. kept: how many good episodes come before it.
+    """
 
     def __init__(self, path: object, line: int, why: str, kept: int) -> None:
         super().__init__(f"{path}, line {line}: {why} ({kept} good episodes before it were kept)")
@@ -149,7 +142,10 @@ class RecordError(PalestraError, ValueError):
 
 
 class Divergence(PalestraError):
-    """A replay that differs from its record at `turn` (counted from 0)."""
+    """A replay that differs from its record at `turn` (counted from 0).
+
+    what: the field that differs. recorded, replayed: its two values.
+    """
 
     def __init__(self, turn: int, what: str, recorded: object, replayed: object) -> None:
         super().__init__(

@@ -15,9 +15,9 @@ _NOTHING = FrozenDict()
 class Event(msgspec.Struct, frozen=True, gc=False):
     """Something that happened.
 
-    `text` is one sentence for a reader, `data` the same for a program, and cannot be written into:
-    seats and records share it. `audience` is None when everybody may know, otherwise the seats
-    (0-based) that may.
+    kind: a word for programs, such as "move". text: one sentence for a reader; data: the same for a
+        program, which seats and records share and nobody can write into. audience: the seats (from
+        0) that may know of it; None for everybody.
     """
 
     kind: str
@@ -30,9 +30,10 @@ class Event(msgspec.Struct, frozen=True, gc=False):
         msgspec.structs.force_setattr(self, "data", data)
 
     def visible_to(self, seat: int) -> bool:
+        """Whether `seat` may know of it."""
         return self.audience is None or seat in self.audience
 
 
 def only(*players: int) -> frozenset[int]:
-    """An audience of just these seats."""
+    """An audience of just these `players`, by seat number."""
     return frozenset(players)

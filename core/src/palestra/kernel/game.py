@@ -24,7 +24,7 @@ from palestra.kernel.events import Event
 from palestra.kernel.options import check_options
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import MoveOrder, Payoffs
-from palestra.kernel.text import paragraphs
+from palestra.paragraphs import paragraphs
 from palestra.scene import Scene
 
 State = TypeVar("State")
@@ -39,7 +39,8 @@ FEW = 32  # entries of a mask that Python scans faster than numpy
 class Outcome:
     """How an episode ended; rewards are separate.
 
-    `results` and `scores` have one entry per seat; `reason` is one sentence.
+    results: by seat, a `Result`. scores: by seat, points as the rules count them. reason: one
+        sentence.
     """
 
     results: tuple[Result, ...]
@@ -48,11 +49,15 @@ class Outcome:
 
     @property
     def winners(self) -> tuple[int, ...]:
+        """The seats whose result is "win"."""
         return tuple(seat for seat, result in enumerate(self.results) if result == "win")
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """The result of one set of actions: named reward terms and costs by seat, and new events."""
+    """The result of one set of actions.
+
+    rewards, costs: by seat, amounts by the name of their term. events: what happened, in order.
+    """
 
     rewards: Terms = {}
     costs: Terms = {}
@@ -61,7 +66,10 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A place at the table: the player's id, and the role and team it carries."""
+    """A place at the table.
+
+    player: its id. role: a word, empty if there are none. team: the number of its team.
+    """
 
     player: str
     role: str = ""
@@ -73,10 +81,23 @@ class Game(ABC, Generic[State, Action]):
 
     `rules_text` is what a player reads; the docstring is for Python users.
 
-    Declared facts: `order` (who moves when), `payoffs`, `perfect_information`, `deterministic` (no
-    chance after the start), the names of the reward and cost terms, `counters` (state fields that
-    count the past and do not affect the future: steps up to a limit, points so far), and
-    `payoff_bounds`, the lowest and highest return of a seat (a forfeit pays the lowest).
+    Declared facts:
+
+    num_players: the number of seats. order: "sequential", "simultaneous" or "phased". payoffs:
+        "zero-sum", "common" or "general". perfect_information: whether every seat sees the whole
+        state. deterministic: whether there is no chance after the start. reward_terms, cost_terms:
+        the names under which a step pays. counters: state fields that count the past and do not
+        affect the future, such as steps up to a limit. runs_programs: whether moves can be
+        programs, which are run.
+
+    Arguments of its methods:
+
+    state: a state of this game, which only `step` and `reseed` change. seat: a number from 0 to
+        `num_players - 1`. actions: by seat, an action. action: a number, or a typed action. index:
+        the number of an action, below `action_space(seat).n`. text: an answer, as it was written.
+        rng: a generator to draw from. seed: an integer in [0, 2**64). lost: the seats that forfeit.
+        news: texts of events that are new to the seat. legal: the legal moves in one line, None if
+        the seat is not to move.
     """
 
     rules_text: ClassVar[str] = ""  # what a player reads before the first move
@@ -111,6 +132,7 @@ class Game(ABC, Generic[State, Action]):
 
     @cached_property
     def players(self) -> tuple[str, ...]:
+        """The ids of the seats: player_0, player_1, …"""
         return tuple(f"player_{seat}" for seat in range(self.num_players))
 
     @cached_property
@@ -120,6 +142,7 @@ class Game(ABC, Generic[State, Action]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
+        """The lowest and highest return of a seat; a forfeit pays the lowest."""
         return (-1.0, 1.0)
 
     @property
@@ -144,7 +167,7 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def legal(self, state: State, seat: int) -> Any:
-        """A mask over a Discrete space, or a `Grammar` of typed actions."""
+        """A mask over a Discrete space (int8, 1 for legal), or a `Grammar` of typed actions."""
 
     @abstractmethod
     def step(self, state: State, actions: Mapping[int, Action]) -> Step:
@@ -169,11 +192,12 @@ class Game(ABC, Generic[State, Action]):
     # What a player sees and says
 
     @abstractmethod
-    def observation_space(self, seat: int) -> spaces.Space[Any]: ...
+    def observation_space(self, seat: int) -> spaces.Space[Any]:
+        """The Gymnasium space of what `observe` returns; the same in every state."""
 
     @abstractmethod
     def observe(self, state: State, seat: int) -> Any:
-        """The array view: an element of `observation_space(player)`, a copy."""
+        """The array view: an element of `observation_space(seat)`, a copy."""
 
     @abstractmethod
     def describe(self, state: State, seat: int) -> str:
@@ -204,11 +228,14 @@ class Game(ABC, Generic[State, Action]):
     # Actions by number
 
     @abstractmethod
-    def action_space(self, seat: int) -> spaces.Discrete: ...
+    def action_space(self, seat: int) -> spaces.Discrete:
+        """The Gymnasium space of action numbers."""
 
     @abstractmethod
     def action_mask(self, state: State, seat: int) -> Mask:
-        """1 for every legal action number, as int8; all ones for a seat that is not to act."""
+        """1 for every legal action number, int8 of shape (n,); all ones for a seat that is not to
+        act.
+        """
 
     @abstractmethod
     def action_of(self, index: int) -> Action:
@@ -243,7 +270,8 @@ class Game(ABC, Generic[State, Action]):
     # States as values
 
     @abstractmethod
-    def clone(self, state: State) -> State: ...
+    def clone(self, state: State) -> State:
+        """An independent copy."""
 
     @abstractmethod
     def state_key(self, state: State, seat: int | None = None) -> bytes:

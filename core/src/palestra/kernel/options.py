@@ -281,7 +281,10 @@ def _limits(meta: Meta) -> list[str]:
 
 
 def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
-    """Raise `InvalidOption` for the first option outside its (name, least, most or None)."""
+    """Raise `InvalidOption` for the first option of `game` outside its range.
+
+    ranges: each as (name, least, most), where most is None if there is no upper limit.
+    """
     for name, low, high in ranges:
         value = getattr(game, name)
         in_range = isinstance(value, int | float | np.number) and low <= value
@@ -291,6 +294,6 @@ def check_ranges(game: Any, ranges: Iterable[Range]) -> None:
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raise `InvalidOption` for a word that is not among the choices."""
+    """Raise `InvalidOption` if `value`, of the option `name`, is not among the `choices`."""
     if value not in choices:
         raise InvalidOption(f"{name} must be {' or '.join(choices)}, not {show(value)}")

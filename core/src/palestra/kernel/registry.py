@@ -141,7 +141,7 @@ def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Gam
 
 
 def game(name: str, **options: Any) -> Game[Any, Any]:
-    """The rules registered under an id."""
+    """The rules registered under an id, `name`, with the game's own `options`; see `Game`."""
     return load_game(registry().environment(name), options)
 
 

@@ -115,7 +115,7 @@ def check_seed(seed: int | None) -> int:
 class Rng:
     """The generator of a text state or an agent: it can be compared and copied.
 
-    `stream` separates generators that share a seed.
+    key: what it was seeded with, up to 64 bits. counter: how many words it has drawn.
     """
 
     key: int
@@ -123,6 +123,9 @@ class Rng:
 
     @classmethod
     def seeded(cls, seed: int | None, stream: int = 0) -> Rng:
+        """A generator from a `seed` in [0, 2**64), or a fresh one; `stream` separates those that
+        share it.
+        """
         value = check_seed(seed)
         if stream:
             x, y = encrypt(value, stream & MASK, MASK)
@@ -153,6 +156,7 @@ class Rng:
         return self.word() / 4294967296.0
 
     def choice(self, items: Sequence[T]) -> T:
+        """One of `items`, each equally likely."""
         return items[self.below(len(items))]
 
     def weighted(self, weights: Sequence[float]) -> int:
@@ -165,6 +169,7 @@ class Rng:
         return max(i for i, weight in enumerate(weights) if weight > 0)
 
     def shuffle(self, items: MutableSequence[Any]) -> None:
+        """Put `items` into a random order, in place."""
         for i in range(len(items) - 1, 0, -1):
             j = self.below(i + 1)
             items[i], items[j] = items[j], items[i]

@@ -94,12 +94,15 @@ class OptionSpec:
 class EnvSpec:
     """One registered environment and the facts that can be known without importing it.
 
-    `players` is the smallest and largest number of seats. `family` groups environments that are
-    share renderers ("board", "card", "grid", "text", …). `paper` cites where the rules come from.
-    `kwargs` are options that this id sets. `splits` names sets of options to train on, to test on
-    ("held-out-…") or to compare with a paper by; `palestra.make(id, split=name)` plays one.
-    `summary` is one sentence for lists. `array_game`: thousands of episodes can run in one compiled
-    loop; `runs_programs`: as in `Game`. Facts that are None are known after importing it only.
+    id: "namespace/Name-v0". entry_point: "module:class". players: smallest and largest number of
+        seats. moves, payoffs: as `order` and `payoffs` of the game. observations: "array", "text".
+        family: environments that share renderers ("board", "card", "grid", "text", …). tags: words
+        to filter by. paper: where the rules come from. kwargs: options that this id sets. splits:
+        sets of options to train on, to test on ("held-out-…") or to compare with a paper by:
+        `palestra.make(id, split=name)` plays one. summary: one sentence for lists. options: each as
+        an `OptionSpec`. array_game: thousands of episodes can run in one compiled loop.
+        reward_terms, perfect_information, deterministic, runs_programs: as in `Game`. Facts that
+        are None are known after importing it only.
     """
 
     id: str
@@ -133,6 +136,7 @@ class EnvSpec:
 
     @property
     def namespace(self) -> str:
+        """What comes before the slash in the id."""
         return self.id.split("/", 1)[0]
 
 
@@ -143,9 +147,10 @@ AgentKind = Literal["scripted", "search", "solver", "learned", "llm", "human"]
 class AgentSpec:
     """One agent that can be named in a string such as `mcts:simulations=200`.
 
-    `kind` is "scripted", "search", "solver", "learned", "llm" or "human". `plays` lists the ids,
-    namespaces (`"text/*"`) or `"*"` it can play; `needs` lists what it asks of a game beyond that,
-    in the words of `palestra.agents.fitting.NEEDS`.
+    name, entry_point, summary, options, paper: as in `EnvSpec`. kind: "scripted", "search",
+        "solver", "learned", "llm" or "human". plays: the ids, namespaces (`"text/*"`) or `"*"` it
+        can play. needs: what it asks of a game beyond that, in the words of
+        `palestra.agents.fitting.NEEDS`.
     """
 
     name: str
@@ -161,6 +166,7 @@ class AgentSpec:
         _check_words(self)
 
     def can_play(self, env: str) -> bool:
+        """Whether `plays` names the environment id `env`."""
         return names_environment(self.plays, env)
 
 
@@ -169,7 +175,11 @@ RewardShape = Literal["step", "episode", "group"]
 
 @dataclass(frozen=True, slots=True)
 class RewardSpec:
-    """A "step" or "episode" shaper or a "group" estimator; it applies only where it is named."""
+    """A reward, which applies only where it is named.
+
+    shape: "step" or "episode" shaper, or "group" estimator. needs: what it reads besides rewards.
+        name, entry_point, summary, paper, options: as in `AgentSpec`.
+    """
 
     name: str
     entry_point: str
@@ -185,7 +195,10 @@ class RewardSpec:
 
 @dataclass(frozen=True, slots=True)
 class RendererSpec:
-    """Draws the scenes of one environment family (`"*"` for any) in one mode."""
+    """Draws the scenes of one environment `family` (`"*"` for any) in one `mode`.
+
+    entry_point: the function that draws, as "module:function".
+    """
 
     family: str
     mode: str
@@ -194,7 +207,10 @@ class RendererSpec:
 
 @dataclass(frozen=True, slots=True)
 class ThemeSpec:
-    """Colours and pictures for all scenes: a JSON file in a package, as in "package:night.json"."""
+    """Colours and pictures for all scenes: the `name` of a theme, its `file`, and a `summary`.
+
+    The file is JSON in a package, as in "package:night.json".
+    """
 
     name: str
     file: str
@@ -203,16 +219,23 @@ class ThemeSpec:
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """A number of one `EpisodeRecord`; `measures` lists ids, namespaces (`"text/*"`) or `"*"`."""
+    """A number of one `EpisodeRecord`.
+
+    name, entry_point, summary: as in `AgentSpec`. unit: of the number. measures: ids, namespaces
+        (`"text/*"`) or `"*"` it applies to; needs: and what of them, as in
+        `palestra.records.metrics.NEEDS`. bounds: lowest and highest value, None for no bound.
+        better: "higher", "lower", or empty where neither is.
+    """
 
     name: str
     entry_point: str
     summary: str
     unit: str = ""
     measures: tuple[str, ...] = ("*",)
-    needs: tuple[str, ...] = ()  # of the environment, as in `palestra.records.metrics.NEEDS`
-    bounds: tuple[float | None, float | None] = (None, None)  # lowest, highest; None: no bound
-    better: str = ""  # "higher" or "lower"; empty where neither is
+    needs: tuple[str, ...] = ()
+    bounds: tuple[float | None, float | None] = (None, None)
+    better: str = ""
 
     def applies_to(self, env: str) -> bool:
+        """Whether `measures` names the environment id `env`."""
         return names_environment(self.measures, env)

@@ -28,13 +28,13 @@ from palestra.kernel.errors import PluginError
 
 
 class Shape:
-    """The shape of a field: numbers, or names of the game's own options and properties."""
+    """The shape of a field: `sides` are numbers, or names of options and properties of the game."""
 
     def __init__(self, *sides: int | str) -> None:
         self.sides = sides
 
     def of(self, game: Any) -> tuple[int, ...]:
-        """The shape in one game; raises `PluginError` for a side the game does not have."""
+        """The shape in one `game`; raises `PluginError` for a side the game does not have."""
         return tuple(self._side(game, side) for side in self.sides)
 
     @staticmethod
@@ -65,15 +65,20 @@ class ArrayState:
     """The fields of every array game's state; a game's own class adds its own.
 
     Rules write these fields through `palestra.rules` (`turn_to`, `win`, `finish`, …).
+
+    rng: the generator: key, key, counter. turn: steps played so far.
+    acting, present: 1 for seats that are to move, and for seats still in the game.
+    result: by seat, `rules.WIN`, … once it is over. over: 1 once the episode has ended.
+    truncated: 1 if it ended at a time limit.
     """
 
-    rng: Annotated[NDArray[np.int64], Shape(3)]  # the generator: key, key, counter
-    turn: Annotated[int, np.int32]  # steps played so far
-    acting: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats to move
-    present: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 for seats still in the game
-    result: Annotated[NDArray[np.uint8], Shape("num_players")]  # rules.WIN, … once it is over
-    over: Annotated[int, np.uint8]  # 1 once the episode has ended
-    truncated: Annotated[int, np.uint8]  # 1 if it ended at a time limit
+    rng: Annotated[NDArray[np.int64], Shape(3)]
+    turn: Annotated[int, np.int32]
+    acting: Annotated[NDArray[np.uint8], Shape("num_players")]
+    present: Annotated[NDArray[np.uint8], Shape("num_players")]
+    result: Annotated[NDArray[np.uint8], Shape("num_players")]
+    over: Annotated[int, np.uint8]
+    truncated: Annotated[int, np.uint8]
 
     if TYPE_CHECKING:  # as `Record`
 

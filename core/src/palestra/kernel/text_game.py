@@ -31,7 +31,8 @@ class TextGame(Game[State, TextAction]):
     """A game whose state is a slotted dataclass with a field `rng: Rng`.
 
     Besides the rules, a game declares `action_types`, all its kinds of action, and `menu`, the
-    actions that a program can choose by number; with an empty menu it has only a text view.
+    actions that a program can choose by number; with an empty menu it has only a text view. `legal`
+    returns a `Grammar`.
     """
 
     action_types: ClassVar[tuple[type[TextAction], ...]]

@@ -15,13 +15,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from palestra.agents.agent import Turn
 from palestra.agents.models import FunctionTool, ToolCall
+from palestra.answers import THOUGHT
 from palestra.kernel.actions import Domain, Grammar, Integer, OneOf, Option, Text, TextAction
-from palestra.kernel.answers import THOUGHT
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
-from palestra.phrasing.wording import shows_moves
+from palestra.phrasing.wording import ANSWER, shows_moves
 
 PLAY, MOVE = "play", "move"
+CALL = "Make your move by calling one of the tools."
 MOST_LISTED = 250  # values of an enum; OpenAI bounds their number and their letters
 _NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _TYPES = {
@@ -217,6 +218,13 @@ class MoveTools:
             name = f"{first[:60]}_{len(self._written)}"
         self._written[name] = tool.name
         return FunctionTool(name, tool.description, tool.parameters)
+
+
+def form_of_calls(form: str) -> str:
+    """What answers must look like where moves are tools; `form` says it of answers in text."""
+    if not form:  # a game may want nothing added to its own words
+        return form
+    return CALL if form == ANSWER else f"{form} {CALL}"
 
 
 def called(calls: Sequence[ToolCall]) -> list[dict[str, str]]:

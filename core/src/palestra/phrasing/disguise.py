@@ -183,7 +183,7 @@ class DisguisedGame(ArrayGame):
 
 def _rules_with(whole: str, told: str, text: str) -> str:
     """Rules with their fixed part replaced by the full text; what options add is kept."""
-    from palestra.kernel.text import paragraphs
+    from palestra.paragraphs import paragraphs
 
     fixed = paragraphs(text)
     added = told.removeprefix(fixed) if told.startswith(fixed) else ""

@@ -31,6 +31,8 @@ by an agent, about a decision (`TurnRecord.facts`):
   `implicit`: the logarithm of such a ratio of two policies, times a factor.
 * `calls`: the tools that a language model called to answer, each with its `name` and `arguments` as
   the model wrote them.
+* `trace`: the messages from the question to the answer of an agent of another framework, each with
+  its `role`, its `content` and the `calls` of tools in it.
 * `mode`: the way in which the decision was made, such as "instant".
 * `full tokens`: the tokens that the whole context would have taken.
 * `evidence`: the seat's own turns, from 0, that prove its task done.

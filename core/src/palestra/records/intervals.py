@@ -14,7 +14,10 @@ ALIKE = 1e-12  # a spread, against the values, that is rounding and no spread
 
 
 class Interval(NamedTuple):
-    """An estimate and its interval at the requested confidence."""
+    """An estimate, `value`, and the ends `low` and `high` of its interval.
+
+    Both ends are not a number where the interval is unknown.
+    """
 
     value: float
     low: float
@@ -24,8 +27,11 @@ class Interval(NamedTuple):
 def wilson(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     """Wilson's score interval for a share (Wilson 1927).
 
-    It has a positive width even if all trials succeeded, and stays inside [0, 1]. `successes` may
-    include half points for ties, which makes it conservative. Without trials it is [0, 1]. Raises
+    successes: may include half points for ties, which makes the interval conservative.
+    trials: how many there were; without any, the interval is [0, 1].
+    confidence: of the interval, above 0 and below 1.
+
+    It has a positive width even if all trials succeeded, and stays inside [0, 1]. Raises
     `InvalidOption` for more successes than trials, and for a confidence outside (0, 1).
     """
     if not 0 <= successes <= trials:

@@ -67,10 +67,12 @@ def own_metrics(env: str) -> list[MetricSpec]:
 def measure(record: EpisodeRecord, names: Iterable[str | Metric] | None = None) -> dict[str, float]:
     """Every metric that applies to a record, or those named.
 
+    record: of one episode.
     names: of installed metrics, of code as in `mine.py:length`, or functions of a record.
-    A metric by key appears as `name:key`. A metric that is undefined in this episode is left out,
-    and one that fails is left out with a warning. With `names`, an error of a metric is raised, and
-    `UnknownName` for a name that is not installed.
+
+    Returns the values by name; a metric by key appears as `name:key`. A metric that is undefined in
+    this episode is left out, and one that fails is left out with a warning. With `names`, an error
+    of a metric is raised, and `UnknownName` for a name that is not installed.
     """
     if names is not None:
         own = [numbers(name, function(record)) for name, function in map(_named, names)]

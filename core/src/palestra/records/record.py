@@ -149,12 +149,23 @@ class OutcomeRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
-    """One episode.
+    """One episode: everything that happened, as plain data.
 
-    `rewards_from` names the components of its rewards; `group`, `parent` and `branched_at` link
-    siblings and forks. `facts` are the game's facts about the initial state. `error` is the
-    traceback of the exception that ended the episode, if an agent, the game or a listener failed.
-    `length` is the number of steps played, which shows whether some are missing; 0 if unknown.
+    env: the id. seed: what it started from. number: its place in the run.
+    players: the ids of the seats. agents: the names of who sat there. options: those of the game.
+    opening: the events before the first move. steps: decisions, rewards and events, step by step.
+    outcome: results and scores by seat; None if it was not finished.
+    returns: the sum of rewards by seat. mistakes: illegal or unreadable moves by seat.
+    invalid: the policy for illegal moves. gamma: the discount that shaped rewards were paid under.
+    rewards_from: the components of its rewards.
+    versions: of Palestra, the plugins and the files that took part, by name.
+    group, parent, branched_at: link siblings and forks; the last is the number of shared steps.
+    tags: anything that a caller wants to keep with it.
+    error: the traceback of the exception that ended the episode, if an agent, the game or a
+        listener failed.
+    facts: the game's facts about the initial state.
+    length: the number of steps played, which shows whether some are missing; 0 if unknown.
+    format: the name of the file format.
     """
 
     env: str
@@ -183,6 +194,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
 
     @property
     def turns(self) -> list[TurnRecord]:
+        """Every decision in order, each as a `TurnRecord`."""
         return [turn for step in self.steps for turn in step.turns]
 
     @property
@@ -192,6 +204,7 @@ class EpisodeRecord(msgspec.Struct, omit_defaults=True, gc=False):
 
     @property
     def events(self) -> list[EventRecord]:
+        """Every event in order, the opening's first."""
         return [*self.opening, *(event for step in self.steps for event in step.events)]
 
     @property
@@ -236,7 +249,12 @@ def write_event(event: Event) -> EventRecord:
 def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
     """Record an episode by replaying its history from the start.
 
-    `notes` of the history, if a runner left them, are `{seat: TurnNote}`.
+    episode: of which nothing was loaded, so that its seed leads to it; it may be unfinished.
+        `notes` of the history, if a runner left them, are `{seat: TurnNote}`.
+    agents: the names of who sat at the seats.
+    identity: other fields of the record, such as `number` and `tags`.
+
+    Raises `InvalidOption` for an episode that went on from a state that was loaded.
     """
     game, spec = episode.game, episode.spec
     if episode._start is not None:
@@ -435,7 +453,12 @@ def options_of(game: Game[Any, Any]) -> dict[str, Any]:
 
 
 def replay(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Episode:
-    """Replay a record; raises `Divergence` where it stops matching."""
+    """Play a record again, and check seats, positions, rewards, events and ending as it goes.
+
+    record: of one episode. game: the rules; by default those installed under the record's id.
+
+    Returns the episode at its end. Raises `Divergence` at the first difference.
+    """
     try:
         return _replay(record, game)
     except PalestraError:
@@ -499,7 +522,12 @@ def who_lost(step: StepRecord) -> dict[int, str]:
 
 
 def retrace(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> Iterator[Episode]:
-    """Yield one episode before the first step and after each; first check it against the record."""
+    """Yield one episode before the first step and after each; first check it against the record.
+
+    record: of the episode. game: the rules; by default those installed under the record's id.
+
+    Raises `Divergence` as `replay` does.
+    """
     final = replay(record, game)
     episode = _restart(record, final.game, final.spec)
     _ = episode.log  # builds the log, which from now on grows with every step
@@ -574,9 +602,10 @@ _decoder = msgspec.json.Decoder(EpisodeRecord, strict=False)
 
 
 def write_records(path: str | Path, records: Iterable[EpisodeRecord]) -> Path:
-    """Append records to a JSON-lines file; each line is written whole and flushed.
+    """Append `records` to a JSON-lines file at `path`; each line is written whole and flushed.
 
     If a crash cut off the last line, it is terminated first, so that nothing is appended to it.
+    Missing folders are made. Returns the path.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -597,15 +626,21 @@ def _ends_a_line(path: Path) -> bool:
 
 
 def read_records(path: str | Path) -> list[EpisodeRecord]:
-    """All records of a file; raises `RecordError`, whose `kept` holds the good ones before it."""
+    """All records of the file at `path`.
+
+    Raises `RecordError` for a line that cannot be read; its `kept` says how many before it can.
+    """
     return list(iter_records(path))
 
 
 def iter_records(path: str | Path, *, running: bool = False) -> Iterator[EpisodeRecord]:
     """Records of a file one by one; a bad line raises after the good ones were yielded.
 
+    path: the file, one record a line.
     running: the file is of a run that goes on or was killed, so that a last line that is cut off is
-    left out.
+        left out.
+
+    Raises `RecordError`, which has the number of the line.
     """
     good = 0
     with Path(path).open("rb") as file:

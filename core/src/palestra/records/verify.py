@@ -45,6 +45,8 @@ TRUSTED_OF_TURNS = (
 def verify(record: EpisodeRecord, game: Game[Any, Any] | None = None) -> tuple[str, ...]:
     """Replay a record and compare every field that can be derived from it.
 
+    record: of one episode. game: the rules; by default those installed under the record's id.
+
     Returns the names of the fields that were taken on trust, because only the recorder can know
     them; `absent` says which of them are empty. `seed` and `options` are among these: a replay
     starts from them, and so finds a change only if it has an effect on these moves. `mistakes` are

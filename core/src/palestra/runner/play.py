@@ -50,7 +50,9 @@ def stream(
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished, keeping none in memory.
 
-    The arguments are those of `play`, which returns the same records as a list.
+    env, agents, episodes, seed, out, resume, other_versions, invalid, budgets, hooks, live,
+        max_episode_steps, rewards, gamma, move_seconds, isolate, options: as in `play`, which
+        returns the same records as a list.
     """
     spec, game, seated = _open(env, agents, seed, options, isolate)
     runner = Runner(
@@ -107,23 +109,30 @@ def play(
 ) -> list[EpisodeRecord]:
     """Play episodes and return their records, in order of episode.
 
+    env: an id, or a game that was made.
     agents: one entry per seat, or one agent for every seat; naming one twice seats the same agent
-    twice.
+        twice. See `make_agent` for what an entry may be.
+
+    The settings:
+
     episodes: how many (1). seed: episode i starts from seed + i (0).
     out: a folder whose `episode.jsonl` gets every record as soon as it is finished. A run that is
-    interrupted leaves its unfinished episodes in `unfinished.jsonl`; resume=True resumes them,
-    plays the missing ones, and returns the records of this call. Episodes that ended in an error
-    are kept in `errors.jsonl`; resuming plays them again. A run that was begun with other versions
-    of palestra or of the plugins is refused, unless other_versions=True.
-    invalid: the policy for illegal moves ("retry:2"). budgets: limits, for every agent or by name.
+        interrupted leaves its unfinished episodes in `unfinished.jsonl`; resume=True resumes them,
+        plays the missing ones, and returns the records of this call. Episodes that ended in an
+        error are kept in `errors.jsonl`; resuming plays them again. A run that was begun with other
+        versions of palestra or of the plugins is refused, unless other_versions=True.
+    invalid: the policy for illegal moves ("retry:2"); see `Episode`.
+    budgets: limits, a `Budget` for every agent or by name.
     hooks: objects with life-cycle hooks. live: episodes played side by side (256).
-    max_episode_steps: truncate longer episodes. rewards: step shapers to pay, by name, as code
-    ("mine.py:near") or as functions of a `Transition` ("env": the game's own), under the discount
-    gamma (1.0). move_seconds: a seat that takes longer for a move
-    forfeits, or the episode is truncated if the game is not zero-sum (no limit; main thread only).
+    max_episode_steps: truncate longer episodes (no limit).
+    rewards: step shapers to pay, by name, as code ("mine.py:near") or as functions of a
+        `Transition` ("env": the game's own), under the discount gamma (1.0).
+    move_seconds: a seat that takes longer for a move forfeits, or the episode is truncated if the
+        game is not zero-sum (no limit; main thread only).
     isolate: each agent plays in a process of its own, which reaches nothing but its turns (Linux):
-    see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine"; with
-    False none does.
+        see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine";
+        with False none does.
+
     Everything else goes to the game; num_players follows from `agents` if not given.
 
     An exception of an agent, the game or a listener ends that episode only: its record has `error`,
@@ -199,13 +208,17 @@ def rollouts(
 
     Chance inside the game is the same for all, and follows from `seed`; agents draw different
     random numbers in each, and the same ones in every call with this seed.
+
+    env, agents, rewards, gamma, hooks: as in `play`. n: how many records, at least 1.
     start: an episode to branch from; by default a new one. Its steps so far are in every record, up
-    to `branched_at`; `EpisodeRecord.own_turns` leaves them out. It keeps its own rewards, so
-    `rewards` and `gamma` cannot be given with it.
+        to `branched_at`; `EpisodeRecord.own_turns` leaves them out. It keeps its own rewards, so
+        `rewards` and `gamma` cannot be given with it.
     parent: the number, or the tag `id`, of the record that the start was taken from.
-    Everything else is as in `play`: invalid, budgets, hooks, live, max_episode_steps, move_seconds,
-    isolate, and the game's options. Records of one call share `group`, which identifies seed and
-    position.
+    settings: as in `play`: invalid, budgets, live, max_episode_steps, move_seconds, isolate, and
+        the game's options.
+
+    Records of one call share `group`, which identifies seed and position. Raises `InvalidOption`
+    for a start of another game, and for settings of runs that are kept in a folder.
     """
     if n < 1:
         raise InvalidOption(f"n must be at least 1, not {n}")

@@ -50,17 +50,31 @@ MOST_FAILURES = 32  # episodes that end in an error, none having finished, befor
 
 
 class Runner:
-    """Steps all live episodes of one game until `episodes` are done.
+    """Steps all live episodes of one game until the numbers of `run` are done.
 
-    Episode i starts from `seed + i`. `invalid` is the policy for moves that are illegal or cannot
-    be read: "retry:n" asks again with the error in `Turn.error`. An agent whose budget is spent, or
-    that takes more than `move_seconds` for a move (a batch of turns has that much for each),
-    forfeits, or the episode is truncated if the game is not zero-sum.
+    `palestra.play` and `palestra.stream` make one; use it where episodes are stepped by hand.
+
+    game: the rules. agents: one for every seat. spec: the entry of the registry that records name.
+    seed: episode i starts from `seed + i`.
+    invalid: the policy for moves that are illegal or cannot be read: "retry:n" asks again with the
+        error in `Turn.error`.
+    budgets: limits, for every agent or by name. An agent whose budget is spent forfeits, or the
+        episode is truncated if the game is not zero-sum.
+    listeners: whose life-cycle hooks are called. live: episodes played side by side.
+    max_episode_steps: truncate longer episodes; None for no limit.
+    rewards, gamma: step shapers to pay, and the discount; see `palestra.play`.
+    move_seconds: time for a move, as for a budget; a batch of turns has that much for each.
+    root: an episode from which every one branches, instead of a new start.
+    forfeits: an agent that raises one of these forfeits, once the others that act in the step have
+        answered.
 
     An exception of an agent, the game or a listener ends that episode, with the traceback in
     `EpisodeRecord.error`; the others continue. If no episode has finished, the first such exception
-    is raised at the end, or after `MOST_FAILURES` of them. An agent that raises one of `forfeits`
-    forfeits instead, once the others that act in the step have answered.
+    is raised at the end, or after `MOST_FAILURES` of them.
+
+    Arguments of its methods: `running` is an episode in progress, `pending` and `waiting` are turns
+    that wait in it, `decision` is the answer of a seat, `error` says why it was refused. `number`
+    is that of the episode, and `begun` its record, if it was begun before.
     """
 
     def __init__(

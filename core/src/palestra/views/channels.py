@@ -19,9 +19,12 @@ def read_channels(
 ) -> dict[str, NDArray[Any]]:
     """Split a seat's observation into the channels that `game.observation_channels` lists.
 
+    game: the rules. seat: whose observation it is, from 0.
     observation: of one seat, of the shape `game.observation_shape`, or a batch of them with any
-        number of axes before it. The parts are views of it, with the axis of channels where it was.
-    InvalidOption: the game lists no channels, or the shape differs.
+        number of axes before it.
+
+    Returns the parts by name: views of the observation, with the axis of channels where it was.
+    Raises `InvalidOption` if the game lists no channels, or if the shape differs.
     """
     channels, shape = game.observation_channels(seat), tuple(game.observation_shape)
     if not channels:

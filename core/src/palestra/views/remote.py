@@ -9,11 +9,13 @@ from palestra.kernel.registry import registry
 
 
 def connect(url: str, **options: Any) -> Any:
-    """A seat on a match server as a `gymnasium.Env`; the first plugin that knows the address opens
-    it.
+    """A seat on a match server as a `gymnasium.Env`; the first plugin that knows `url` opens it.
 
-    palestra-server's options: env= (every reset opens a match, opponents= in the other seats) or
-    match=, with seat=. Raises `InvalidOption` if no plugin opens such an address.
+    url: the address of the server.
+    options: palestra-server's are env= (every reset opens a match, opponents= in the other seats)
+        or match=, with seat=.
+
+    Raises `InvalidOption` if no plugin opens such an address.
     """
     opened = registry().plugins.first("palestra_connect", url=url, options=options)
     if opened is None:

@@ -283,7 +283,7 @@ def _print_leaderboard(
     level = f"intervals at {board.confidence * 100:g} %"
     console.print(f"{board.games} games, {level}{uncounted}", highlight=False)
     _warn_of_seen(console, store)
-    for note in filter(None, (board.seating, board.unrated)):
+    for note in filter(None, (board.seating, board.winnings, board.unrated)):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     return board
 

@@ -83,7 +83,7 @@ CLINIC = (
     Environment("tasks/Hospital-v0", players=1),
     Environment("tasks/Counselling-v0", players=1),
     Environment("tasks/Proactive-v0"),
-    Environment("tasks/Incident-v0", players=1),
+    Environment("tasks/Incident-v0", players=1, options={"system": "large", "turns": 24}),
 )
 
 

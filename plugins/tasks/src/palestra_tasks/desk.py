@@ -31,8 +31,8 @@ from palestra import (
     TextGame,
     quote,
 )
+from palestra.answers import LONGEST_ANSWER, said
 from palestra.kernel.actions import read_action
-from palestra.kernel.answers import LONGEST_ANSWER, said
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.kernel.text_game import written_state

@@ -27,7 +27,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/FastCode-v0": ("first", "fastcode-expert"),
     "tasks/FrontierEng-v0": ("first", "design-climber"),
     "tasks/Hospital-v0": ("hospital-records", "hospital-bayes"),
-    "tasks/Incident-v0": ("incident-vague", "incident-runbook"),
+    "tasks/Incident-v0": ("incident-hasty", "incident-runbook"),
     "tasks/MLWorkspace-v0": ("experimenter-linear", "experimenter"),
     "tasks/NeuralSA-v0": ("annealing-greedy", "annealing-learned"),
     "tasks/OptiMUS-v0": ("optimus-relaxer", "optimus-modeller"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+from palestra.cli.explaining import all_options
 from palestra.cli.pages.markdown import cell, code, options_table, plain, section, table
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import AgentSpec, load_entry_point
@@ -55,7 +56,7 @@ def page(agent: AgentSpec) -> str:
             inspect.getdoc(load_entry_point(agent.entry_point)) or agent.summary,
             "",
             *section("Facts", table(("fact", "value"), [fact for fact in facts if fact[1]])),
-            *section("Options", options_table(agent.options)),
+            *section("Options", options_table(all_options(agent))),
             *section("Use it", ["```text", _command(agent), "```"]),
         ]
     )

@@ -266,7 +266,8 @@ class Particles(ParticlesOptions):
     def determinize(self, state: ParticlesState, seat: int, rng: Rng) -> ParticlesState:
         """Redraw the goal, unless the player knows it, and everything they do not see.
 
-        Things out of sight get places in the square and out of sight, unless none is found.
+        Things out of sight get places in the square and out of sight. Where no draw finds any, they
+        lie towards the farthest corner, out of sight.
         """
         imagined: ParticlesState = self.clone(state)
         if not self.knows_goal(seat):
@@ -280,13 +281,16 @@ class Particles(ParticlesOptions):
         return imagined
 
     def _hide(self, imagined: ParticlesState, seat: int, thing: int, rng: Rng) -> None:
-        """Move a thing to a random place out of sight of a player, if one is found."""
-        place = imagined.place[thing].copy()
+        """Move a thing to a random place out of sight of a player."""
         for _ in range(TRIES):
             imagined.place[thing] = random_coordinate(rng), random_coordinate(rng)
             if not self.sees(imagined, seat, thing):
                 return
-        imagined.place[thing] = place
+        own = imagined.place[seat]
+        away = np.where(own > 0, -1.0, 1.0) - own  # to the farthest corner
+        far = float(np.hypot(*away))
+        nearest = self.sight * 1.01 / far
+        imagined.place[thing] = own + away * (nearest + max(0.0, 1 - nearest) * rng.random())
 
     # Words
 

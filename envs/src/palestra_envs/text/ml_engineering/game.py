@@ -48,7 +48,7 @@ from palestra import (
     TextGame,
     environment,
 )
-from palestra.kernel.answers import LONGEST_ANSWER, said
+from palestra.answers import LONGEST_ANSWER, said
 from palestra.sandbox import Limits, run_program
 
 from palestra_envs.text.ml_engineering.instrument import MARK, MILESTONES, instrument

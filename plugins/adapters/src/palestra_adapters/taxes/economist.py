@@ -76,7 +76,7 @@ def tax_years(transcript: Sequence[Event | EventRecord], players: Sequence[str])
             years.append(TaxYear(len(years) + 1, tuple(event.data["rates"]), winner))
         elif event.kind == "slip" and years:
             years[-1].slips.append(event)
-        elif event.kind == "reveal" and years:
+        elif event.kind == "reveal" and event.data and years:
             years[-1].welfare.append(float(event.data["welfare"]))
     return years
 

@@ -62,7 +62,9 @@ class RedTeam(Speaking):
         self,
         *,
         size: Annotated[int, Meta(ge=1, le=1_000, description="members of the team")] = 3,
-        attackers: Annotated[int, Meta(ge=1, description="attackers")] = 1,
+        attackers: Annotated[
+            int, Meta(ge=1, description="attackers, who write before the team does")
+        ] = 1,
         channel: Annotated[
             Literal["user", "tool", "member"],
             Meta(description="as what the team reads the attackers' text"),

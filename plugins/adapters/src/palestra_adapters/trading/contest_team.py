@@ -77,7 +77,9 @@ class ContestTeam(Adapter):
         self,
         *,
         analysts: Annotated[int, Meta(ge=1, le=3, description="members of the data team")] = 2,
-        researchers: Annotated[int, Meta(ge=1, le=4, description="researchers")] = 4,
+        researchers: Annotated[
+            int, Meta(ge=1, le=4, description="members who propose weights")
+        ] = 4,
         keep: Annotated[int, Meta(ge=1, description="members of a team who are followed")] = 2,
         memory: Annotated[
             float, Meta(gt=0, le=1, description="weight of the last day in a predicted score")

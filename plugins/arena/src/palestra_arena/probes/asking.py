@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from palestra import Game, InvalidAction, Meta, TextAction, TextGame
+from palestra.answers import FORM, find_stated, said
 from palestra.kernel.actions import Grammar, Option, Text
-from palestra.kernel.answers import FORM, find_stated, said
 from palestra.kernel.game import Mask, Outcome, Step
 from palestra.kernel.rng import Rng
 

@@ -24,6 +24,7 @@ def write_json(board: Leaderboard, path: str | Path) -> Path:
         "void": board.void,
         "errors": board.errors,
         "seating": board.seating,
+        "winnings": board.winnings,
         "rows": [_row(row) for row in board.rows],
     }
     return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")

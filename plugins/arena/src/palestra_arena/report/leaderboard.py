@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import combinations, permutations
 
 from palestra import InvalidOption, Usage
 
@@ -78,6 +78,7 @@ class Leaderboard:
     environments: tuple[str, ...] = ()
     errors: int = 0
     seating: str = ""  # who sat where too often for seats to cancel out; empty if nobody
+    winnings: str = ""  # who won more often and was paid less than another; empty if nobody
 
     @property
     def uncounted(self) -> str:
@@ -132,10 +133,11 @@ def leaderboard_of(
         _row(agent, total, ratings.get(agent), decided, confidence, spent[agent], bounds)
         for agent, total in sums.items()
     ]
+    rows.sort(key=_merit)
     return Leaderboard(
         system=system,
         confidence=confidence,
-        rows=tuple(sorted(rows, key=_merit)),
+        rows=tuple(rows),
         pairings=_pairings(kinds, confidence),
         games=counted.games,
         void=counted.void.total(),
@@ -143,6 +145,7 @@ def leaderboard_of(
         environments=counted.environments,
         errors=counted.errors.total(),
         seating=_unbalanced(kinds),
+        winnings=_paid_less(rows) if len(counted.environments) == 1 else "",
     )
 
 
@@ -229,6 +232,24 @@ def _unbalanced(kinds: Sequence[tuple[Kind, int]]) -> str:
                 "as strength"
             )
     return worst
+
+
+def _paid_less(rows: Sequence[LeaderboardRow]) -> str:
+    """The agents whose order by score contradicts their order here the most, in a sentence."""
+    pairs = [
+        (better, worse)
+        for better, worse in combinations(rows, 2)
+        if better.points and worse.points and better.points.value > worse.points.value
+        if better.score.high < worse.score.low
+    ]
+    if not pairs:
+        return ""
+    better, worse = max(pairs, key=lambda pair: pair[1].score.value - pair[0].score.value)
+    return (
+        f"points count who won and not how much: {better.agent} won more often than "
+        f"{worse.agent} and was paid less, a score of {better.score.value:.2f} and not of "
+        f"{worse.score.value:.2f}"
+    )
 
 
 def _pairings(

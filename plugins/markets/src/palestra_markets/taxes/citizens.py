@@ -15,8 +15,8 @@ from palestra_markets.taxes.schedule import FEDERAL, saez_rates, shares, tax
 
 
 def last(events: Sequence[Event], kind: str) -> Mapping[str, Any] | None:
-    """The data of the last event of a kind; None if there is none."""
-    return next((e.data for e in reversed(events) if e.kind == kind), None)
+    """The data of the last event of a kind that has any; None if there is none."""
+    return next((e.data for e in reversed(events) if e.kind == kind and e.data), None)
 
 
 def phase_of(turn: Turn) -> int:

@@ -61,7 +61,7 @@ from palestra_markets.taxes.households import (
     Worker,
     draw_worker,
 )
-from palestra_markets.taxes.schedule import BRACKETS, FEDERAL, shares, tax
+from palestra_markets.taxes.schedule import BRACKETS, FEDERAL, in_proportion, shares, tax
 
 SPEAK, VOTE, RATES, WORK = range(4)
 PHASES = ("speeches", "votes", "rates", "work")
@@ -339,7 +339,9 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         state.planner, state.phase = state.rng.choice(tied), RATES
         text = f"{self.players[state.planner]} is elected with {max(counts)} votes."
         data = {"player": state.planner, "votes": counts}
-        return [Event("elected", text, data), *self._returns(state)]
+        returns = self._returns(state)  # what others earned
+        shown = [Event("reveal", "", {}, only(state.planner))] if returns else []
+        return [Event("elected", text, data), *shown, *returns]
 
     def _returns(self, state: TaxEconomyState) -> list[Event]:
         """The event that shows the last step's incomes to the seat that sets the rates."""
@@ -441,7 +443,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)
 
     def determinize(self, state: TaxEconomyState, seat: int, rng: Rng) -> TaxEconomyState:
-        """Redraw the other workers, keeping what they have earned so far.
+        """Redraw the other workers and what they did, keeping what is published.
 
         Whom the odd cents of the last rebate went to is drawn from what fits one's own.
         """
@@ -457,7 +459,38 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         ]
         fitting = [back for back in paid_back if own < 0 or back[own] == state.rebates[own]]
         copy.rebates = rng.choice(fitting)
+        if state.history:
+            self._redraw_last_step(copy, seat, rng)
         return copy
+
+    def _redraw_last_step(self, state: TaxEconomyState, seat: int, rng: Rng) -> None:
+        """Redraw the other workers' hours and money; their sums are published.
+
+        Whoever sees the incomes keeps them, with the taxes that follow from them.
+        """
+        others = [worker for worker in range(self.num_workers) if worker != self.worker_of(seat)]
+        hours = [rng.between(0, MOST_HOURS) for _ in others]
+        if self._knows_incomes(state, seat):
+            skills = [state.workers[worker].skill for worker in others]
+            earned = [state.incomes[worker] for worker in others]
+            hours = [min(MOST_HOURS, e // max(1, s)) for e, s in zip(earned, skills, strict=True)]
+        else:
+            weights = [state.workers[w].skill * h for w, h in zip(others, hours, strict=True)]
+            for money in (state.incomes, state.taxes):
+                parts = in_proportion(sum(money[worker] for worker in others), weights)
+                for worker, part in zip(others, parts, strict=True):
+                    money[worker] = part
+        for worker, spent in zip(others, hours, strict=True):
+            consumed = self.consumption(state, worker)
+            state.hours[worker] = spent
+            state.utilities[worker] = float(self.tastes.utility(consumed, spent))
+        for worker in others:
+            state.scores[self.seat_of(worker)] = self._paid(state, worker) * len(state.history)
+
+    def _knows_incomes(self, state: TaxEconomyState, seat: int) -> bool:
+        """Whether a seat that sets, or has set, the rates was told the last incomes."""
+        told = state.phase == RATES or (state.phase == WORK and state.step == 0)
+        return seat == state.planner and told and bool(state.history)
 
     # What a player sees
 

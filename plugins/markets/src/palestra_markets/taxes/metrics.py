@@ -6,7 +6,7 @@ from palestra import EpisodeRecord, metric
 
 
 def _mean(record: EpisodeRecord, name: str) -> float:
-    values = [float(e.data[name]) for e in record.events if e.kind == "reveal"]
+    values = [float(e.data[name]) for e in record.events if e.kind == "reveal" and e.data]
     return sum(values) / max(1, len(values))
 
 

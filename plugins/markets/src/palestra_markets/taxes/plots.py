@@ -9,7 +9,7 @@ from palestra_markets.report.plot import Plot, Series, over_time
 
 def plots(record: EpisodeRecord) -> list[Plot]:
     """Plots by step; rates by bracket in the first and the last year."""
-    steps = [event.data for event in record.events if event.kind == "reveal"]
+    steps = [event.data for event in record.events if event.kind == "reveal" and event.data]
     rates = [event.data["rates"] for event in record.events if event.kind == "rates"]
     ends = [("first year", rates[0]), ("last year", rates[-1])] if rates else []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ def shares(total: int, count: int, first: int = 0) -> list[int]:
     """A sum split into equal whole parts; the remainder goes one each to parts from `first` on."""
     each, left = divmod(total, count)
     return [each + ((place - first) % count < left) for place in range(count)]
+
+
+def in_proportion(total: int, weights: Sequence[int]) -> list[int]:
+    """A sum split into whole parts in proportion to `weights`; evenly if all are 0."""
+    ends = list(accumulate(weights if any(weights) else [1] * len(weights)))
+    marks = [total * end // ends[-1] for end in ends]
+    return [mark - before for before, mark in pairwise([0, *marks])]
 
 
 def saez_rate(weight: float, tail: float, elasticity: float) -> float:

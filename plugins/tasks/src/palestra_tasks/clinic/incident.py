@@ -8,6 +8,13 @@ them a flag that was turned on, a zone that is down and a service on which the f
 team of three seats shares the work, as one specialist each for diagnosis, planning and risk; with
 `num_players=1` one copilot does all.
 
+With `system="small"`, `"medium"` or `"large"` the failed service is one of 5, 8 or 12 that call
+each other (`outage.py`), and each has panels of its own. The player follows failing calls from log
+to log, and tells causes apart by metrics or changes. Faults that are over, faults of services that
+are not needed and changes that did no harm mislead. `faults="rare"` has kinds that the splits for
+training never have. One service alone is a demonstration: it has 60 instances, if names and numbers
+do not count.
+
 The decision quality of a brief, after Drammeh, "Multi-Agent LLM Orchestration Achieves
 Deterministic, High-Quality Decision Support for Incident Response" (MyAntFarm.ai), 2025: the mean
 of validity (the share of commands that exist and name a service that exists), specificity (the
@@ -19,6 +26,7 @@ share of the remedy's commands that it holds, and nothing under another cause th
 Checked: the known remedy scores 1, "look into recent changes" 0; the index against another
 library's. The best brief written unread, which knows the failed service from the alert alone, is
 paid about what guessing the cause allows: 0.215 over 200 seeds with five causes, 0.115 with ten.
+In a system networkx finds one cause, and another reader of all panels finds the remedy.
 
 Left out: logs of real systems, free causes in words, and the seconds that a response takes.
 """
@@ -26,43 +34,52 @@ Left out: logs of real systems, free causes in words, and the seconds that a res
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
     Rng,
-    ScriptedAgent,
     Talking,
     Text,
     TextAction,
-    Turn,
-    agent,
     environment,
     metric,
 )
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
+from palestra.paragraphs import paragraphs
 
+from palestra_tasks.clinic.outage import (
+    FAULTS,
+    VIEWS,
+    Outage,
+    draw_outage,
+    draw_system,
+    imagine_outage,
+)
+from palestra_tasks.clinic.runbook import (
+    COMMANDS,
+    FLAGS,
+    KINDS,
+    RUNBOOK,
+    TEN,
+    ZONES,
+    filled,
+    page_text,
+)
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared_end
 
 SERVICES = ("auth", "cart", "checkout", "gateway", "orders", "payments", "search", "stock")
 PANELS = ("alerts", "deploys", "logs", "metrics")
 ROLES = ("diagnosis", "planning", "risk")
 RISKS = ("low", "medium", "high")
-KINDS = ("deploy", "memory", "disk", "certificate", "traffic")
-TEN = (*KINDS, "connections", "flag", "zone", "client", "dependency")
-COMMANDS = {
-    "rollback": 2, "restart": 1, "scale": 2, "rotate-certificate": 1, "clean-disk": 1,
-    "reset-connections": 1, "turn-off": 2, "fail-over": 2, "block-client": 2,
-}  # fmt: skip
-FLAGS = ("new-login", "fast-path", "dark-mode", "bulk-writes")
-ZONES = ("north", "south", "east")
 # What the deploys and the metrics tell of each kind; the logs tell every kind
 SIGNS = {
     "deploys": {"deploy": "deploy", "flag": "flag"},
@@ -76,48 +93,16 @@ _VERSION = re.compile(r"v\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"\d{1,3}")
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of the runbook: how to know a cause, and what to do about it."""
-
-    sign: str
-    commands: tuple[str, ...]  # with capitals for what an incident fills in
-    risk: str = "low"  # of carrying them out
-
-
-RUNBOOK = {
-    "deploy": Page(
-        "a handler that the running release added fails; VERSION is the one before it",
-        ("rollback SERVICE VERSION",),
-        "medium",
-    ),
-    "memory": Page("workers are killed, out of memory", ("restart SERVICE",)),
-    "disk": Page("no space is left", ("clean-disk SERVICE", "restart SERVICE"), "medium"),
-    "certificate": Page(
-        "an expired certificate breaks the handshake",
-        ("rotate-certificate SERVICE", "restart SERVICE"),
-    ),
-    "traffic": Page(
-        "requests are shed under load from everywhere; REPLICAS is twice those that run",
-        ("scale SERVICE REPLICAS",),
-    ),
-    "connections": Page("no connection to the database is free", ("reset-connections SERVICE",)),
-    "flag": Page("the feature of a flag that was turned on fails", ("turn-off SERVICE FLAG",)),
-    "zone": Page("the replicas of one zone are down", ("fail-over SERVICE ZONE",), "high"),
-    "client": Page("one client sends most requests", ("block-client SERVICE CLIENT",), "medium"),
-    "dependency": Page("OTHER, which the service calls, is stuck", ("restart OTHER",)),
-}
-
-
-def page_text(kind: str) -> str:
-    """A page of the runbook as it is read."""
-    page = RUNBOOK[kind]
-    return f"{kind}: {page.sign}. Commands: {'; '.join(page.commands)}. Risk: {page.risk}."
-
-
 class Read(TextAction, frozen=True):
     """Read a panel."""
 
+    panel: str
+
+
+class Inspect(TextAction, frozen=True):
+    """Read a panel of one service of a system."""
+
+    service: str
     panel: str
 
 
@@ -153,6 +138,16 @@ class Incident:
     version: tuple[int, int, int]  # of the service
     replicas: int
     named: str  # the flag, zone or client that is at fault; drawn for every kind
+    services: tuple[str, ...] = SERVICES
+
+    @property
+    def alert(self) -> str:
+        """What everybody reads."""
+        return f"Alert: {self.panels['alerts'][0]}.\nServices: {', '.join(self.services)}."
+
+    def lines(self, panel: str) -> tuple[str, ...]:
+        """What a panel says."""
+        return self.panels[panel]
 
 
 def _version(rng: Rng) -> tuple[int, int, int]:
@@ -262,11 +257,6 @@ def _sign(kind: str, service: str, other: str, release: str, named: str) -> str:
     return f"{service}: {said[kind]}"
 
 
-def filled(commands: Collection[str], words: Mapping[str, str]) -> tuple[str, ...]:
-    """Commands of the runbook with the words of an incident."""
-    return tuple(" ".join(words.get(word, word) for word in line.split()) for line in commands)
-
-
 def possible_kinds(kind: str, shown: Collection[str], kinds: tuple[str, ...] = KINDS) -> list[str]:
     """The kinds of incident that look like one of `kind` on the panels shown."""
     told = [SIGNS[panel] for panel in shown if panel in SIGNS]
@@ -282,26 +272,26 @@ _ARGUMENTS = {
 }
 
 
-def validity(commands: list[str]) -> float:
+def validity(commands: list[str], services: Collection[str] = SERVICES) -> float:
     """The share of commands that can be carried out: known, with a service and an argument."""
-    return _share(commands, _valid)
+    return _share(commands, lambda command: _valid(command, services))
 
 
-def _valid(command: str) -> bool:
+def _valid(command: str, services: Collection[str]) -> bool:
     words = command.split()
-    if not words or len(words) != 1 + COMMANDS.get(words[0], 99) or words[1] not in SERVICES:
+    if not words or len(words) != 1 + COMMANDS.get(words[0], 99) or words[1] not in services:
         return False
     return len(words) == 2 or bool(_ARGUMENTS[words[0]].fullmatch(words[2]))
 
 
-def specificity(commands: list[str]) -> float:
+def specificity(commands: list[str], services: Collection[str] = SERVICES) -> float:
     """The share of commands that name a service, and for a rollback a version."""
-    return _share(commands, _specific)
+    return _share(commands, lambda command: _specific(command, services))
 
 
-def _specific(command: str) -> bool:
+def _specific(command: str, services: Collection[str]) -> bool:
     words = command.lower().split()
-    named = any(word.strip(".,:") in SERVICES for word in words)
+    named = any(word.strip(".,:") in services for word in words)
     back = any(word.startswith(("rollback", "roll")) for word in words)
     return named and (not back or bool(_VERSION.search(command)))
 
@@ -317,18 +307,21 @@ def correctness(commands: list[str], remedy: tuple[str, ...]) -> float:
     return len(said & known) / len(said | known)
 
 
-def quality(commands: list[str], remedy: tuple[str, ...]) -> tuple[float, float, float]:
+def quality(
+    commands: list[str], remedy: tuple[str, ...], services: Collection[str] = SERVICES
+) -> tuple[float, float, float]:
     """Validity, specificity and correctness of a brief's commands."""
-    return validity(commands), specificity(commands), correctness(commands, remedy)
+    valid, specific = validity(commands, services), specificity(commands, services)
+    return valid, specific, correctness(commands, remedy)
 
 
-def pay_of(brief: Brief, incident: Incident) -> float:
+def pay_of(brief: Brief, incident: Incident | Outage) -> float:
     """The quality of a brief times the share of the remedy it holds; 0 for a wrong cause."""
     if brief.cause != incident.kind:
         return 0.0
     commands = commands_of(brief)
     held = _share(list(incident.remedy), commands.__contains__)
-    return held * sum(quality(commands, incident.remedy)) / 3
+    return held * sum(quality(commands, incident.remedy, incident.services)) / 3
 
 
 def commands_of(brief: Brief | None) -> list[str]:
@@ -349,10 +342,41 @@ class IncidentState(TaskState):
     pages: tuple[str, ...] = ()  # of the runbook, that were read
     speaker: int = 0
     brief: Brief | None = None
+    outage: Outage | None = None  # of a system, in place of `seed` and `hidden`
 
 
 def incident_of(state: IncidentState) -> Incident:
     return draw_incident(state.seed, state.hidden, state.known, state.kinds)
+
+
+def scenario_of(state: IncidentState) -> Incident | Outage:
+    """What is behind the alert, in one service or in a system."""
+    return state.outage or incident_of(state)
+
+
+SYSTEM_RULES = """
+    This is a simulation for the study of agents, and no advice for any system. Services call each
+    other. One fails if it has a fault itself, or if a service that it needs fails; it goes on
+    without those that it can do without. The alert is about one service that fails. Exactly one of
+    those that it needs, directly or through others, has a fault: the cause. Others may have faults
+    that are not what the alert is about.
+
+    Read panels of a service (logs, metrics, changes), as in Inspect(service='NAME', panel='logs'),
+    and pages of the runbook, as in Consult(page='CAUSE'), then hand in a brief:
+    Brief(cause='CAUSE', commands='…', risk='low'). Write one command a line, in the runbook's form,
+    with the names and numbers of this incident in place of the words in capitals. The remedy is
+    what the page of the cause asks for. If the log of the alerted service, or of one that it needs
+    directly or through others, says that connections stay broken, it is also what the page
+    'callers' asks for, once for each such service.
+
+    A line of a log without an end is still going on. A release or a flag that is the cause came
+    less than 5 minutes before the service failed.
+
+    A brief with another cause than the true one is paid nothing. With the true one it is paid the
+    mean of three shares (commands that can be carried out, commands that are specific, and the
+    overlap of their words with the known remedy) times the share of the remedy's commands that it
+    holds. The risk is recorded and not paid.
+"""
 
 
 @environment(
@@ -367,6 +391,12 @@ def incident_of(state: IncidentState) -> Incident:
         "copilot": {"num_players": 1},
         "team": {"num_players": 3},
         "ten-causes": {"causes": "ten"},
+        "small": {"system": "small", "faults": "common", "turns": 16},
+        "medium": {"system": "medium", "faults": "common", "turns": 20},
+        "large": {"system": "large", "faults": "common", "turns": 24},
+        "held-out-small": {"system": "small", "faults": "rare", "turns": 16},
+        "held-out-medium": {"system": "medium", "faults": "rare", "turns": 20},
+        "held-out-large": {"system": "large", "faults": "rare", "turns": 24},
     },
 )
 @dataclass(frozen=True)
@@ -387,6 +417,17 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             description="kinds of cause; ten: also a flag, a zone, a client, a dependency, others"
         ),
     ] = "five"
+    system: Annotated[
+        Literal["none", "small", "medium", "large"],
+        Meta(
+            description="services that call each other, of which one is at fault, in place of "
+            "`causes`: 5 of them (small), 8 or 12; none: one service alone, a demonstration"
+        ),
+    ] = "none"
+    faults: Annotated[
+        Literal["all", "common", "rare"],
+        Meta(description="kinds of fault in a system; rare: client, zone, certificate, held out"),
+    ] = "all"
     turns: Turns = 12
 
     rules_text = """
@@ -402,10 +443,18 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         that it holds. The risk is recorded and not paid.
     """
     payoffs = "common"
-    action_types = (Read, Consult, Note, Brief)
+    action_types = (Read, Inspect, Consult, Note, Brief)
+
+    def validate(self) -> None:
+        if self.system == "none" and self.faults != "all":
+            raise InvalidOption(
+                f"faults={self.faults!r} is for a system; set system to small, medium or large"
+            )
+        if self.system != "none" and self.causes != "five":
+            raise InvalidOption(f"causes={self.causes!r} is not for a system; set faults instead")
 
     def rules_for(self, seat: int) -> str:
-        rules = super().rules_for(seat)
+        rules = super().rules_for(seat) if self.system == "none" else paragraphs(SYSTEM_RULES)
         if self.num_players == 1:
             return rules
         role = ROLES[seat]
@@ -423,6 +472,10 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def initial_state(self, seed: int | None = None) -> IncidentState:
         rng = Rng.seeded(check_seed(seed))
+        if self.system != "none":
+            system = draw_system(Rng.seeded(rng.word(), 43), self.system, self.faults)
+            outage = draw_outage(system, Rng.seeded(rng.word(), 44))
+            return IncidentState(rng=rng, seed=0, hidden=0, kinds=FAULTS["all"], outage=outage)
         kinds = TEN if self.causes == "ten" else KINDS
         return IncidentState(rng=rng, seed=rng.word(), hidden=rng.word(), kinds=kinds)
 
@@ -430,18 +483,23 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         return state.speaker
 
     def statement(self, state: IncidentState, seat: int) -> str:
-        alert = incident_of(state).panels["alerts"][0]
-        return f"Alert: {alert}.\nServices: {', '.join(SERVICES)}."
+        return scenario_of(state).alert
 
     def notes(self, state: IncidentState, seat: int) -> tuple[str, ...]:
-        panels = incident_of(state).panels
-        read = tuple(f"{panel}: {'; '.join(panels[panel])}" for panel in state.shown)
+        scenario = scenario_of(state)
+        read = tuple(f"{panel}: {'; '.join(scenario.lines(panel))}" for panel in state.shown)
         return (*read, *(f"Runbook, {page_text(page)}" for page in state.pages))
 
     def options(self, state: IncidentState, seat: int) -> tuple[Option, ...]:
-        service = draw_alert(state.seed)[0]  # nothing hidden, so that the time tells nothing either
         kinds = OneOf(state.kinds)
-        options = [Option(Read, {"panel": OneOf(PANELS)}), Option(Consult, {"page": kinds})]
+        if state.outage:
+            services = state.outage.services
+            service, pages = services[0], OneOf((*state.kinds, "callers"))
+            read = Option(Inspect, {"service": OneOf(services), "panel": OneOf(VIEWS)})
+        else:  # nothing hidden, so that the time tells nothing either
+            service, pages = draw_alert(state.seed)[0], kinds
+            read = Option(Read, {"panel": OneOf(PANELS)})
+        options = [read, Option(Consult, {"page": pages})]
         if self.num_players > 1:
             options.append(Option(Note, {"text": Text(600, ("I see.", "It is the deploy."))}))
         if seat == self.num_players - 1:
@@ -463,13 +521,16 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         if isinstance(action, Consult):
             state.pages = tuple(sorted({*state.pages, action.page}))
             return Reply(f"Runbook, {page_text(action.page)}", {"page": action.page})
-        state.shown = tuple(sorted({*state.shown, action.panel}))
-        lines = incident_of(state).panels[action.panel]
-        return Reply(f"{action.panel}: {'; '.join(lines)}", {"panel": action.panel})
+        panel = action.panel
+        if isinstance(action, Inspect):
+            panel = f"{action.service} {action.panel}"
+        state.shown = tuple(sorted({*state.shown, panel}))
+        lines = scenario_of(state).lines(panel)
+        return Reply(f"{panel}: {'; '.join(lines)}", {"panel": panel})
 
     def settle(self, state: IncidentState) -> Final:
-        incident, brief = incident_of(state), state.brief
-        parts = quality(commands_of(brief), incident.remedy)
+        incident, brief = scenario_of(state), state.brief
+        parts = quality(commands_of(brief), incident.remedy, incident.services)
         score = pay_of(brief, incident) if brief else 0.0
         remedy = "; ".join(incident.remedy)
         reason = (
@@ -488,7 +549,11 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
     def determinize(self, state: IncidentState, seat: int, rng: Rng) -> IncidentState:
         """Draw another scenario with the same alert and the same panels shown."""
-        copy, true, shown = self.copy_for(state, seat), incident_of(state), state.shown
+        copy, shown = self.copy_for(state, seat), state.shown
+        if state.outage:
+            copy.outage = imagine_outage(state.outage, shown, rng)
+            return copy
+        true = incident_of(state)
         kind = rng.choice(possible_kinds(true.kind, shown, state.kinds))
         dated = "deploys" in shown or ("logs" in shown and kind == "deploy")
         copy.known = Known(
@@ -500,59 +565,6 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         )
         copy.hidden = rng.word()
         return copy
-
-
-SEEN = (  # a cause, and the words of the panels by which the reference knows it
-    ("dependency", r"(?P<OTHER>\w+): stuck"),
-    ("zone", r"zone (?P<ZONE>\S+): no replica"),
-    ("client", r"(?P<CLIENT>client-\d+) sent most"),
-    ("flag", r"flag (?P<FLAG>\S+) turned on"),
-    ("deploy", r"NullReference in handler added in (?P<now>\S+)"),
-    ("memory", r"out of memory"),
-    ("disk", r"no space"),
-    ("certificate", r"certificate has expired"),
-    ("traffic", r"request shed"),
-    ("connections", r"no free connection"),
-)
-
-
-@agent("incident-runbook", kind="solver")
-class RunbookReader(ScriptedAgent[IncidentResponse]):
-    """Reads logs, metrics and deploys, then the page of the cause, and writes what it says."""
-
-    def choose(self, turn: Turn[IncidentResponse]) -> Any:
-        position = turn.position
-        for panel in ("logs", "deploys", "metrics"):
-            if f"\n{panel}: " not in position:
-                return Read(panel)
-        kind, words = self._cause(position)
-        page = re.search(rf"\nRunbook, {kind}: .*Commands: (.*)\. Risk: (\w+)", position)
-        if not page:
-            return Consult(kind)
-        if "Brief(" not in turn.legal_text:
-            return Note(f"The cause is {kind}; its page is read.")
-        return Brief(kind, "\n".join(filled(page[1].split("; "), words)), page[2])
-
-    def _cause(self, position: str) -> tuple[str, dict[str, str]]:
-        """The cause on the panels, and what fills in the capitals of its page."""
-        service = position.split("Alert: ", 1)[1].split(":", 1)[0]
-        kind, seen = next((k, m) for k, words in SEEN if (m := re.search(words, position)))
-        words = {"SERVICE": service, **seen.groupdict()}
-        if back := re.search(rf"{service} (v\S+) -> v", position):
-            words["VERSION"] = back[1]
-        if replicas := re.search(rf"\n?{service}: memory .*?(\d+) replicas", position):
-            words["REPLICAS"] = str(2 * int(replicas[1]))
-        return kind, words
-
-
-@agent("incident-vague", kind="scripted")
-class Vague(ScriptedAgent[IncidentResponse]):
-    """Reads nothing and says what fits every incident."""
-
-    def choose(self, turn: Turn[IncidentResponse]) -> Any:
-        if "Brief(" not in turn.legal_text:
-            return Note("Somebody should look at it.")
-        return Brief("deploy", "look into recent changes", "medium")
 
 
 @metric("decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher")

@@ -88,8 +88,8 @@ class WorkspaceState(TaskState):
 
     kind: str
     seed: int  # of the data
-    again: int = 0  # in a fork, the seed of a draw from known rows in place of hidden ones
-    looked: bool = False  # whether the data, or an error on it, was seen
+    opened: bool = False  # whether rows of the data were shown
+    shown: Sample | None = None  # in a fork: these rows, from which all others are drawn
     versions: tuple[str, ...] = (STARTER,)  # of the script, the current one last
     measured: tuple[float, ...] = ()  # validation errors so far
 
@@ -149,11 +149,14 @@ class MLWorkspace(TaskGame[WorkspaceState]):
     def samples(self, state: WorkspaceState) -> tuple[Sample, Sample, Sample]:
         """Training, validation and test rows."""
         drawn = draw_data(state.kind, state.seed)
-        if not state.again:
+        if state.shown is None:
             return drawn
-        rng, known = Rng.seeded(state.again, 62), drawn[0]
+        known, rng = state.shown, Rng.seeded(state.seed, 62)
+        more = len(drawn[0].rows) - len(known.rows)
+        rest = self._drawn_again(known, more, rng)
+        train = Sample((*known.rows, *rest.rows), (*known.targets, *rest.targets))
         hidden = [self._drawn_again(known, len(one.rows), rng) for one in drawn[1:]]
-        return (known, hidden[0], hidden[1])
+        return (train, hidden[0], hidden[1])
 
     def _drawn_again(self, known: Sample, count: int, rng: Rng) -> Sample:
         places = [rng.below(len(known.rows)) for _ in range(count)]
@@ -202,7 +205,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             return self._execute(state)
         if action.file == SCRIPT:
             return Reply(f"{SCRIPT}: {quote(state.versions[-1])}", kind="file")
-        state.looked = True
+        state.opened = True
         return Reply(f"{DATA}:\n{self._table(state)}", {"file": DATA})
 
     def _table(self, state: WorkspaceState) -> str:
@@ -216,7 +219,6 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         found, why = self.score_script(state, state.versions[-1], self.samples(state)[1])
         if found is None:
             return Reply(f"The script failed: {why}.", {"error": why})
-        state.looked = True
         state.measured = (*state.measured, found)
         return Reply(f"Error on the validation data: {found:.4f}.", {"validation": found})
 
@@ -231,12 +233,15 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         return solo(max(0.0, gain), reason, gain=gain, success=gain >= SUCCESS, ran=True)
 
     def determinize(self, state: WorkspaceState, seat: int, rng: Rng) -> WorkspaceState:
-        """Other data, or, once it was seen, known rows drawn again in place of hidden ones."""
+        """Other data; once rows were shown, these, and others drawn from them.
+
+        A validation error says little of the data: it stays as it was measured.
+        """
         copy = self.copy_for(state, seat)
-        if state.looked:
-            copy.again = 1 + rng.word() // 2
-        else:
-            copy.seed = rng.word()
+        copy.seed = rng.word()
+        if state.opened and state.shown is None:
+            known = self.samples(state)[0]
+            copy.shown = Sample(known.rows[:SHOWN], known.targets[:SHOWN])
         return copy
 
     def picture(self, state: WorkspaceState, seat: int | None) -> tuple[Part, ...]:

@@ -346,22 +346,22 @@ class Reranking(Talking, TaskGame[RankState]):
         copy.rng = Rng.seeded(rng.word())
         if seat == READER:
             other = self.draw(copy.rng)
-            known = set(state.taken) if state.reading else set()
-            passages = tuple(
-                old if n in known else new
-                for n, (old, new) in enumerate(
-                    zip(state.query.passages, other.passages, strict=True)
-                )
-            )
-            copy.query = Query(state.query.text, passages, other.answer)
-            copy.taken = state.taken if state.reading else ()
+            passages, held = list(other.passages), state.taken if state.reading else ()
+            numbers = list(range(len(passages)))
+            rng.shuffle(numbers)  # the reader does not know which numbers they had
+            copy.taken = tuple(numbers[: len(held)])
+            for number, was in zip(copy.taken, held, strict=True):
+                passages[number] = state.query.passages[was]
+            copy.query = Query(state.query.text, tuple(passages), other.answer)
         return copy
 
     def picture(self, state: RankState, seat: int | None) -> tuple[Part, ...]:
         """The passages that were taken, in order."""
         if seat == READER and not state.reading:
             return ()
-        rows = tuple((str(n + 1), state.query.passages[n].text) for n in state.taken[:12])
+        numbers = range(len(state.taken)) if seat == READER else state.taken
+        texts = (state.query.passages[n].text for n in state.taken[:12])
+        rows = tuple((str(n + 1), text) for n, text in zip(numbers, texts, strict=False))
         return (Table(("passage", "text"), rows, "taken"),) if rows else ()
 
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from palestra import Meta, Option, Rng, ScriptedAgent, Text, TextAction, Turn, agent, environment
 from palestra.kernel.rng import check_seed
-from palestra.kernel.text import paragraphs
+from palestra.paragraphs import paragraphs
 from palestra.scene import Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
@@ -43,7 +43,7 @@ HEIST_RULES = """
     original one in turn, and you read its success. You are paid the change of its mean success.
 """
 Worlds = tuple[PracticeWorld, ...]
-Cycles = tuple[Worlds, ...]
+Cycles = tuple[tuple[int, Worlds], ...]  # the seed of each training, and its worlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +93,24 @@ def read_worlds(text: str, kind: type[Any] = crafting.Config) -> Worlds:
 
 
 @lru_cache(maxsize=2048)
-def student(name: str, cycles: Cycles, episodes: int, seed: int) -> Q:
+def student(name: str, cycles: Cycles, episodes: int) -> Q:
     """The student after some cycles of a training; nobody changes it."""
     if not cycles:
         return {}
-    before = student(name, cycles[:-1], episodes, seed)
+    before, (seed, worlds) = student(name, cycles[:-1], episodes), cycles[-1]
     q = {seen: list(values) for seen, values in before.items()}
-    rng = Rng.seeded(seed, 82 + len(cycles))
-    mix = (*cycles[-1], TRAININGS[name].original)
+    rng = Rng.seeded(seed, 82)
+    mix = (*worlds, TRAININGS[name].original)
     for n, config in enumerate(mix):
         train(q, config, episodes // len(mix) + (n < episodes % len(mix)), rng)
     return q
 
 
 @lru_cache(maxsize=2048)
-def success_rates(name: str, cycles: Cycles, episodes: int, seed: int) -> tuple[float, ...]:
+def success_rates(name: str, cycles: Cycles, episodes: int) -> tuple[float, ...]:
     """The student's success at every skill after some cycles."""
-    training = TRAININGS[name]
-    q = student(name, cycles, episodes, seed)
+    training, seed = TRAININGS[name], cycles[-1][0] if cycles else 0
+    q = student(name, cycles, episodes)
     return success(q, training.original, training.skills, JUDGED, seed)
 
 
@@ -118,14 +118,13 @@ def success_rates(name: str, cycles: Cycles, episodes: int, seed: int) -> tuple[
 class CycleState(TaskState):
     """The state of a training in cycles."""
 
-    seed: int
     cycles: Cycles = ()
 
 
 @environment(
     "tasks/EnvGen-v0",
     family="text",
-    tags=("generated-worlds", "teaching", "perfect-information"),
+    tags=("generated-worlds", "teaching", "perfect-information", "chance"),
     paper=(
         "Zala et al. (2024), EnvGen: Generating and Adapting Environments via LLMs for Training "
         "Embodied Agents"
@@ -165,6 +164,7 @@ class EnvGen(TaskGame[CycleState]):
         are paid the change of its mean success.
     """
     perfect_information = True
+    deterministic = False  # the luck of each training
     pays_score = False
     reward_terms = ("gain",)
     payoff_bounds = (-1.0, 1.0)
@@ -188,12 +188,11 @@ class EnvGen(TaskGame[CycleState]):
         return tuple(Configure(worlds_text(worlds)) for worlds in self.training.presets)
 
     def initial_state(self, seed: int | None = None) -> CycleState:
-        rng = Rng.seeded(check_seed(seed))
-        return CycleState(rng=rng, seed=rng.word())
+        return CycleState(rng=Rng.seeded(check_seed(seed)))
 
     def success(self, state: CycleState) -> tuple[float, ...]:
         """The student's success at every skill."""
-        return success_rates(self.original, state.cycles, self.practice, state.seed)
+        return success_rates(self.original, state.cycles, self.practice)
 
     def statement(self, state: CycleState, seat: int) -> str:
         return f"The original world: {msgspec.json.encode(self.training.original).decode()}"
@@ -212,7 +211,7 @@ class EnvGen(TaskGame[CycleState]):
         except ValueError as error:
             return Reply(f"Refused: {error}. Nothing was trained.", kind="refusal")
         before = mean(self.success(state))
-        state.cycles = (*state.cycles, worlds)
+        state.cycles = (*state.cycles, (state.rng.word(), worlds))
         after = mean(self.success(state))
         text = f"The student has trained; mean success {before:.3f} -> {after:.3f}."
         gain = after - before
@@ -220,7 +219,7 @@ class EnvGen(TaskGame[CycleState]):
 
     def settle(self, state: CycleState) -> Final:
         found = self.success(state)
-        start = success_rates(self.original, (), self.practice, state.seed)
+        start = success_rates(self.original, (), self.practice)
         score = mean(found) - mean(start)
         facts: dict[str, Any] = dict(zip(self.training.skills, found, strict=True))
         return solo(score, f"The mean success rose by {score:.3f}.", **facts)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palestra import Grammar, InvalidAction, TextAction
+from palestra.answers import LONGEST_ANSWER, said
 from palestra.kernel.actions import FORM, stated_action
-from palestra.kernel.answers import LONGEST_ANSWER, said
 from palestra.kernel.errors import show
 
 from palestra_web.tools.declare import Call, Program, Tool, call

@@ -58,7 +58,7 @@ from palestra import (
     constant,
     environment,
 )
-from palestra.kernel.answers import stated_moves
+from palestra.answers import stated_moves
 from palestra.rules import draw, mover, truncate, turn_to, win
 from palestra.scene import Cell, mark_cells, turned
 

@@ -40,5 +40,8 @@ def _dedent_lines(text: str) -> list[str]:
 
 
 def beside(module_file: str, name: str) -> str:
-    """The text of a file in a module's folder: `beside(__file__, "rules.txt")`."""
+    """The text of a file that lies in a module's folder: `beside(__file__, "rules.txt")`.
+
+    module_file: the module's `__file__`. name: the file's name.
+    """
     return Path(module_file).with_name(name).read_text("utf-8")
