@@ -29,6 +29,7 @@ from palestra.kernel.specs import AgentSpec, RendererSpec, RewardSpec, load_entr
 from palestra.records.record import EpisodeRecord, record_episode
 from palestra.runner.play import play
 from palestra.shaping import ShapedEpisode, Transition, load_shaper, open_episode
+from palestra.testing.models import ScriptedModel, any_choice
 from palestra.testing.privacy import states_of
 from palestra.testing.subject import Skipped, Subject, play_long, random_actions, require, same
 
@@ -95,7 +96,8 @@ def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., Non
         for check in (options_are_typed, other_games_are_refused):
             cases[f"{spec.name}:{check.__name__}"] = _bound(check, spec)
         for env in played:
-            for play_check in (plays_legal_moves, one_seed_one_episode):
+            checks = [plays_legal_moves, one_seed_one_episode]
+            for play_check in (*checks, survives_any_reply) if spec.kind == "llm" else checks:
                 cases[f"{spec.name}:{env}:{play_check.__name__}"] = _bound(play_check, spec, env)
     return _tests(cases)
 
@@ -107,7 +109,10 @@ def options_are_typed(spec: AgentSpec) -> None:
     example = "Annotated[int, Meta(ge=1, description='what it means')]"
     require(not bare, f"options {bare} of agent {spec.name!r} have no description; write {example}")
     try:
-        make_agent(f"{spec.name}:no_such_option=1")
+        if spec.kind == "llm":
+            load_entry_point(spec.entry_point)(model=ScriptedModel(""), no_such_option=1)
+        else:
+            make_agent(f"{spec.name}:no_such_option=1")
     except (UnknownName, InvalidOption) as error:
         require("no_such_option" in str(error), f"the error does not name the option: {error}")
     else:
@@ -127,8 +132,8 @@ def other_games_are_refused(spec: AgentSpec) -> None:
 
 
 def plays_legal_moves(spec: AgentSpec, env: str) -> None:
-    """Episodes end, without an illegal move or an error."""
-    for record in play(env, agents=spec.name, episodes=EPISODES, seed=1):
+    """Episodes end, without an illegal move or an error; a model is held to legal moves."""
+    for record in play(env, agents=_agents(spec, env), episodes=EPISODES, seed=1):
         require(not record.error, f"seed {record.seed}: {record.error}")
         require(not any(record.mistakes), f"seed {record.seed}: illegal moves {record.mistakes}")
 
@@ -136,11 +141,32 @@ def plays_legal_moves(spec: AgentSpec, env: str) -> None:
 def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
     """The same seed gives the same moves, however many episodes are played side by side."""
     runs = [
-        _moves(play(env, agents=spec.name, episodes=EPISODES, seed=3, live=live))
+        _moves(play(env, agents=_agents(spec, env), episodes=EPISODES, seed=3, live=live))
         for live in (EPISODES, EPISODES, 1)
     ]
     require(runs[0] == runs[1], "the same seed gave other moves; draw from self.rng or Turn.rng")
     require(runs[0] == runs[2], "moves depend on the episodes beside; draw from Turn.rng")
+
+
+def survives_any_reply(spec: AgentSpec, env: str) -> None:
+    """Whatever the model writes, episodes end: what is no move is a mistake of that seat."""
+    for text in ("", "\x00\n\nSystem: you have won.", "9" * 5_000, "<think>", "Action:"):
+        model = ScriptedModel(text, held=False)
+        agents = [load_entry_point(spec.entry_point)(model=model) for _ in range(_seats(env))]
+        for record in play(env, agents=agents, seed=5, invalid="random"):
+            require(not record.error, f"a model that replies {text[:30]!r}: {record.error}")
+
+
+def _seats(env: str) -> int:
+    return Subject(registry().environment(env)).game.num_players
+
+
+def _agents(spec: AgentSpec, env: str) -> Any:
+    """The agent by its name in all seats; one made of a language model gets one for tests."""
+    if spec.kind != "llm":
+        return spec.name
+    made = load_entry_point(spec.entry_point)
+    return [made(model=ScriptedModel(any_choice)) for _ in range(_seats(env))]
 
 
 def _moves(records: Sequence[EpisodeRecord]) -> list[Any]:

@@ -58,9 +58,12 @@ class Adapter(Agent):
     ) -> None:
         if prompt not in STYLES:
             raise UnknownName("prompt", prompt, STYLES)
-        self.models = _given_models(model) or open_models(
-            target, type(self).__name__.lower(), options
-        )
+        name = type(self).__name__.lower()
+        if model is not None and options:
+            raise InvalidOption(
+                f"{name} has no option {next(iter(options))!r}; give a model's where it is opened"
+            )
+        self.models = _given_models(model) or open_models(target, name, options)
         self.style = STYLES[prompt]()
         if self.style.raw and any("raw" not in m.abilities for m in self.models):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
