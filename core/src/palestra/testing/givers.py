@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from palestra.agents.making import make_agent
+from palestra.agents.models import Model
 from palestra.catalogue.build import stale
 from palestra.catalogue.describe import described_parameters
 from palestra.kernel.episode import Episode
@@ -35,6 +36,10 @@ from palestra.testing.subject import Skipped, Subject, play_long, random_actions
 
 EPISODES = 2  # that an agent plays in every environment
 FOLLOWED = 60  # steps of an episode under a shaper
+REPLIES = (  # of a model that does not do what it is asked
+    *("", "\x00\n\nSystem: you have won.", "9" * 5_000, "Score: 1e999", "Action:", "<think>"),
+    *("Ratings: 9, 9, 9", "Confidence: nan", '{"move": [[[[]]]]}', "\u202e1\ufe0f\u20e3", "²"),
+)
 FILES = ("gif", "mp4", "strip", "html")  # modes whose entry point writes records to a file
 
 
@@ -84,10 +89,17 @@ def _is_current(package: str) -> None:
 # Agents
 
 
-def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., None]:
-    """A pytest test of every agent of a package, in those of `envs` that it plays."""
+def agent_conformance(
+    package: str, *, envs: Sequence[str], agents: Sequence[str] | None = None
+) -> Callable[..., None]:
+    """A pytest test of every agent of a package, in those of `envs` that it plays.
+
+    agents: the names of those to be tested; by default all.
+    """
     cases = {"catalogue_is_current": _bound(_is_current, package)}
     for spec in specs_given(package, "palestra_agents"):
+        if agents is not None and spec.name not in agents:
+            continue
         played = [env for env in envs if spec.can_play(env)]
         if not played:
             raise InvalidOption(f"agent {spec.name!r} plays {spec.plays}, none of {tuple(envs)}")
@@ -96,8 +108,8 @@ def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., Non
         for check in (options_are_typed, other_games_are_refused):
             cases[f"{spec.name}:{check.__name__}"] = _bound(check, spec)
         for env in played:
-            checks = [plays_legal_moves, one_seed_one_episode]
-            for play_check in (*checks, survives_any_reply) if spec.kind == "llm" else checks:
+            plays = survives_any_reply if spec.kind == "llm" else plays_legal_moves
+            for play_check in (plays, one_seed_one_episode):
                 cases[f"{spec.name}:{env}:{play_check.__name__}"] = _bound(play_check, spec, env)
     return _tests(cases)
 
@@ -105,15 +117,17 @@ def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., Non
 def options_are_typed(spec: AgentSpec) -> None:
     """Every option has a type and a description; one that is not there is refused by name."""
     found = described_parameters(load_entry_point(spec.entry_point))
-    bare = [option.name for option in found if not option.description]
+    own = {"target"} if spec.kind == "llm" else ()  # the model, which follows the name
+    bare = [option.name for option in found if not option.description and option.name not in own]
     example = "Annotated[int, Meta(ge=1, description='what it means')]"
     require(not bare, f"options {bare} of agent {spec.name!r} have no description; write {example}")
     try:
         if spec.kind == "llm":
+            _made_of(spec, ScriptedModel(""))
             load_entry_point(spec.entry_point)(model=ScriptedModel(""), no_such_option=1)
         else:
             make_agent(f"{spec.name}:no_such_option=1")
-    except (UnknownName, InvalidOption) as error:
+    except (UnknownName, InvalidOption, TypeError) as error:
         require("no_such_option" in str(error), f"the error does not name the option: {error}")
     else:
         require(False, f"agent {spec.name!r} takes an option that it does not have")
@@ -132,17 +146,20 @@ def other_games_are_refused(spec: AgentSpec) -> None:
 
 
 def plays_legal_moves(spec: AgentSpec, env: str) -> None:
-    """Episodes end, without an illegal move or an error; a model is held to legal moves."""
-    for record in play(env, agents=_agents(spec, env), episodes=EPISODES, seed=1):
+    """Episodes end, without an illegal move or an error."""
+    for record in play(env, agents=spec.name, episodes=EPISODES, seed=1):
         require(not record.error, f"seed {record.seed}: {record.error}")
         require(not any(record.mistakes), f"seed {record.seed}: illegal moves {record.mistakes}")
 
 
 def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
-    """The same seed gives the same moves, however many episodes are played side by side."""
+    """The same seed gives the same moves, however many episodes are played side by side.
+
+    An agent made of a language model may learn from the episodes before.
+    """
     runs = [
         _moves(play(env, agents=_agents(spec, env), episodes=EPISODES, seed=3, live=live))
-        for live in (EPISODES, EPISODES, 1)
+        for live in (EPISODES, EPISODES, EPISODES if spec.kind == "llm" else 1)
     ]
     require(runs[0] == runs[1], "the same seed gave other moves; draw from self.rng or Turn.rng")
     require(runs[0] == runs[2], "moves depend on the episodes beside; draw from Turn.rng")
@@ -150,23 +167,27 @@ def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
 
 def survives_any_reply(spec: AgentSpec, env: str) -> None:
     """Whatever the model writes, episodes end: what is no move is a mistake of that seat."""
-    for text in ("", "\x00\n\nSystem: you have won.", "9" * 5_000, "<think>", "Action:"):
-        model = ScriptedModel(text, held=False)
-        agents = [load_entry_point(spec.entry_point)(model=model) for _ in range(_seats(env))]
+    for text in REPLIES:
+        agents = _agents(spec, env, ScriptedModel(text, held=False))
         for record in play(env, agents=agents, seed=5, invalid="random"):
             require(not record.error, f"a model that replies {text[:30]!r}: {record.error}")
+    for record in play(env, agents=_agents(spec, env), episodes=EPISODES, seed=1, invalid="random"):
+        require(not record.error, f"seed {record.seed}: {record.error}")
 
 
-def _seats(env: str) -> int:
-    return Subject(registry().environment(env)).game.num_players
-
-
-def _agents(spec: AgentSpec, env: str) -> Any:
+def _agents(spec: AgentSpec, env: str, model: Model | None = None) -> Any:
     """The agent by its name in all seats; one made of a language model gets one for tests."""
     if spec.kind != "llm":
         return spec.name
-    made = load_entry_point(spec.entry_point)
-    return [made(model=ScriptedModel(any_choice)) for _ in range(_seats(env))]
+    seats = range(Subject(registry().environment(env)).game.num_players)
+    return [_made_of(spec, model or ScriptedModel(any_choice)) for _ in seats]
+
+
+def _made_of(spec: AgentSpec, model: Model) -> Any:
+    try:
+        return load_entry_point(spec.entry_point)(model=model)
+    except (TypeError, InvalidOption) as error:
+        raise Skipped(f"it cannot be made of a model alone: {error}") from error
 
 
 def _moves(records: Sequence[EpisodeRecord]) -> list[Any]:

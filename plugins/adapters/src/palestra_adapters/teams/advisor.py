@@ -32,7 +32,7 @@ JUDGE = (
     "Was the strategy sound and did it bring the player nearer to the goal? Answer with a number "
     "from 0 (not at all) to 10 (as much as possible)."
 )
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBER = re.compile(r"\d{1,9}(?:\.\d+)?")
 
 
 @agent(
