@@ -12,7 +12,7 @@ import palestra
 import pytest
 from numpy.typing import NDArray
 from palestra import ArrayGame, ArrayState, Episode, InvalidOption, Rng, Shape, Turn
-from palestra.rules import finish, pass_turn, turn_to
+from palestra.rules import finish, pass_turn, randint, turn_to
 from palestra_agents import array_tree
 from palestra_agents.array_tree import ArrayTree, fits_array_tree
 from palestra_agents.mcts import ForkTree, MCTSAgent
@@ -254,6 +254,82 @@ def test_seats_with_unequal_returns_play_by_induction(seats: int, known: bool) -
         assert lines[most_visited(choices)][0] == best[0], size
 
 
+# Chance
+
+
+class DrawState(ArrayState):
+    """A number that was drawn, and whether it was."""
+
+    drawn: Annotated[int, np.int8]
+    number: Annotated[int, np.int8]
+
+
+@dataclass(frozen=True)
+class Draw(ArrayGame[DrawState]):
+    """Take 2, or name a number below three for 3 if it is the one drawn, before or after that."""
+
+    before: bool = True
+
+    order = "sequential"
+    payoffs = "general-sum"
+    num_players = 1
+    num_actions = 3
+    observation_shape = (2,)
+    payoff_bounds = (0.0, 3.0)
+
+    @staticmethod
+    def init_state(config: Any, state: Any) -> None:
+        turn_to(state, 0)
+
+    @staticmethod
+    def apply_actions(config: Any, state: Any, actions: Any, out: Any) -> None:
+        if state.drawn:
+            number = state.number if config.before else randint(state, 3)
+            out.rewards[0, 0] = 3.0 if actions[0] == number else 0.0
+            finish(state)
+        elif actions[0] == 0:
+            out.rewards[0, 0] = 2.0
+            finish(state)
+        else:
+            state.drawn = 1
+            state.number = randint(state, 3)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: Any, seat: int, mask: Any) -> None:
+        mask[: 3 if state.drawn else 2] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: Any, seat: int, view: Any) -> None:
+        view[0], view[1] = state.drawn, state.number
+
+    def describe(self, state: Any, seat: int) -> str:
+        return f"drawn: {state.drawn}, number {state.number}"
+
+
+@pytest.mark.parametrize(("before", "gamble", "best"), [(True, 3.0, 1), (False, 1.0, 0)])
+def test_chance_is_worth_its_mean_and_seen_after_it_is_drawn(
+    before: bool, gamble: float, best: int
+) -> None:
+    choices = search(Episode(Draw(before), 0, compiled=False), 2_000)
+    assert most_visited(choices) == best
+    assert choices[0].value == 2.0 * choices[0].visits
+    mean = choices[1].value / choices[1].visits
+    assert abs(mean - gamble) < (0.1 if before else 6 / np.sqrt(choices[1].visits))
+
+
+def test_what_the_episode_will_draw_makes_no_difference() -> None:
+    one, other = (Episode(Draw(False), seed, compiled=False) for seed in (0, 1))
+    assert search(one, 200) == search(other, 200)
+
+
+@pytest.mark.parametrize("env", ["games/FrozenLake-v0", "games/Game2048-v0"])
+def test_with_chance_interpreted_rules_find_the_same(env: str) -> None:
+    settings = Settings(c=1.0, playouts=2, depth=6)
+    compiled, plain = (search(opening(env, how), 40, 5, settings) for how in (True, False))
+    assert compiled == plain
+    assert len(compiled) >= 2
+
+
 # The agent
 
 
@@ -273,9 +349,9 @@ def test_facts_are_means_of_what_was_tried() -> None:
     assert all(-1.0 <= value <= 1.0 for value in facts["candidates"].values())
 
 
-def test_only_array_games_without_chance_secrets_or_simultaneous_moves_fit() -> None:
-    fitting = ("games/TicTacToe-v0", "games/Chess-v0", "games/Sokoban-v0")
-    others = ("games/KuhnPoker-v0", "games/Game2048-v0", "games/MatrixGame-v0", "games/Taboo-v0")
+def test_only_array_games_of_perfect_information_and_single_movers_fit() -> None:
+    fitting = ("games/TicTacToe-v0", "games/Chess-v0", "games/Sokoban-v0", "games/Game2048-v0")
+    others = ("games/KuhnPoker-v0", "games/MatrixGame-v0", "games/Taboo-v0", "games/Blackjack-v0")
     assert all(fits_array_tree(palestra.game(env)) for env in fitting)
     assert not any(fits_array_tree(palestra.game(env)) for env in others)
 

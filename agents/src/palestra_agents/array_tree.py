@@ -1,4 +1,4 @@
-"""The whole of UCT in one compiled call, for array games of perfect information without chance."""
+"""The whole of UCT in compiled code, for array games of perfect information."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EDGE = record_dtype(
         ("value", np.float64),  # sum of the returns of the seat that acts
         ("action", np.int32),
         ("node", np.int32),  # where it starts
-        ("child", np.int32),  # where it leads, -1 as long as that is not a node
+        ("child", np.int32),  # where it led last, -1 as long as that is not a node
         ("next", np.int32),
     ]
 )
@@ -45,12 +45,12 @@ FIRST_PART = 16
 
 
 def fits_array_tree(game: Game[Any, Any]) -> bool:
-    """Whether `ArrayTree` can search a game; not with chance, secrets or simultaneous moves."""
+    """Whether `ArrayTree` can search a game; not with hidden information or simultaneous moves."""
     return (
         isinstance(game, ArrayGame)
         and game.order == "sequential"
         and game.perfect_information
-        and game.deterministic
+        and (game.deterministic or type(game).reseed is ArrayGame.reseed)
     )
 
 
@@ -58,7 +58,8 @@ class ArrayTree:
     """The tree of one turn of a game that `fits_array_tree`.
 
     It is a graph: paths that lead to the same state meet in one node, and equal states after
-    different numbers of steps stay apart. Compiled and interpreted rules find the same.
+    different numbers of steps stay apart. Each simulation draws chance anew, and every state that
+    chance leads to has its own node. Compiled and interpreted rules find the same.
 
     root: the episode at that turn. rng: draws the seed of all simulations.
     """
@@ -75,6 +76,7 @@ class ArrayTree:
         search.key[:] = rng.word(), rng.word()
         search.c, search.playouts, search.depth = settings.c, settings.playouts, settings.depth
         search.low, search.high, search.adapts = return_scale(game)
+        search.chance = not game.deterministic
         start = uct_loop.LEAF * game.timestep_dtype.itemsize
         search.first_word = (start + game.rng_bytes) // WORD
         search.end_word = (start + game.state_dtype.itemsize) // WORD
@@ -130,6 +132,7 @@ def search_dtype(game: ArrayGame) -> np.dtype[Any]:
             ("playouts", np.int64),
             ("depth", np.int64),
             ("adapts", np.int64),
+            ("chance", np.int64),
             ("c", np.float64),
             ("low", np.float64),
             ("high", np.float64),

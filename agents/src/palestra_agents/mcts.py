@@ -1,9 +1,9 @@
 """Monte-Carlo tree search over forks, for any game.
 
 UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006), one return a seat.
-Array games of perfect information in which one seat moves at a time and nothing is drawn are
-searched in compiled code (`palestra_agents.array_tree`), all others over forks, as follows. A
-deterministic game of perfect information is forked once at the root. With chance or hidden
+Array games of perfect information in which one seat moves at a time are searched in compiled code
+(`palestra_agents.array_tree`), all others over forks, as follows. A deterministic game of perfect
+information is forked once at the root. With chance or hidden
 information every simulation starts from a fresh fork with future chance and hidden facts redrawn,
 and statistics are kept by the acting seat's view (information-set MCTS, Cowling, Powley and
 Whitehouse, 2012). Seats that move simultaneously choose by their own statistics (decoupled UCT).
@@ -81,7 +81,7 @@ class MCTSAgent(ScriptedAgent):
                 ge=1,
                 le=MOST_SIMULATIONS,
                 description="playouts per move; each takes memory, about 160 bytes in an array "
-                "game without chance and secrets, half a kilobyte in any other",
+                "game of perfect information, half a kilobyte in any other",
             ),
         ] = 200,
         c: Annotated[float, Meta(ge=0, description="exploration constant of UCT")] = 0.7,

@@ -1,4 +1,4 @@
-"""UCT over the compiled rules of an array game with one mover at a time, and no chance.
+"""UCT over the compiled rules of an array game of perfect information, one seat at a time.
 
 This file is a template (see `palestra.engine.compiled.Template`): the names below are the game's
 own functions and the engine's. `palestra_agents.array_tree` makes the arrays and says what their
@@ -37,6 +37,8 @@ def simulate(
     while search.done < search.wanted and search.edges + search.deepest + 2 <= len(edges):
         timesteps[LEAF] = timesteps[ROOT]
         search.random_bits = draw_bits(search, search.playouts)
+        if search.chance:
+            draw_future(timesteps[LEAF].state.rng, search)
         length = descend(timesteps[LEAF], words, search, nodes, edges, path, table)
         value_leaf(timesteps, search)
         for place in range(length):
@@ -57,6 +59,12 @@ def draw_bits(search: Any, number: int) -> int:
     """
     bits, _ = threefry(search.key[0], search.key[1], search.done, number)
     return int(bits & 0x7FFFFFFF)
+
+
+def draw_future(rng: Any, search: Any) -> None:
+    """Seed a state's generator anew, for what chance does in the current simulation."""
+    rng[0], rng[1] = threefry(search.key[0], search.key[1], search.done, search.playouts + 1)
+    rng[2] = 0
 
 
 def descend(
@@ -80,7 +88,7 @@ def descend(
         settle(timestep)
         if new or length == search.depth or next_to_act(timestep.state) == NONE:
             return length
-        if edge.child == NONE:
+        if search.chance or edge.child == NONE:
             edge.child = find_node(timestep, words, search, nodes, table)
             search.deepest = max(search.deepest, length)
         number = int(edge.child)
