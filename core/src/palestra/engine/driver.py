@@ -108,7 +108,11 @@ def settle(timestep: Any) -> None:
 
 def playout(timesteps: Any, key: int, limit: int) -> int:
     """Play uniformly random legal moves to the end or for `limit` steps; returns steps played."""
-    timestep = timesteps[0]
+    return play_out(timesteps[0], key, limit)
+
+
+def play_out(timestep: Any, key: int, limit: int) -> int:
+    """What `playout` and loops of plugins share: an entry is not called by other functions."""
     state = timestep.state
     random_bits = key
     for steps in range(limit):

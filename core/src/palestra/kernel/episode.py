@@ -122,6 +122,11 @@ class Episode:
         return self.game.players
 
     @property
+    def compiled(self) -> bool | None:
+        """What the caller said about compiling the rules; None if that was left open."""
+        return getattr(self._simulator, "asked", None)
+
+    @property
     def over(self) -> bool:
         """Whether nobody is to act any more."""
         return not self.to_act
@@ -288,7 +293,7 @@ class Episode:
         return log
 
     def _at_start(self) -> Simulator:
-        simulator = open_simulator(self.game, getattr(self._simulator, "asked", None))
+        simulator = open_simulator(self.game, self.compiled)
         if self._start is None:
             simulator.begin(self.seed)
         else:
