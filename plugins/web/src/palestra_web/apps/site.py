@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from palestra import Meta, Rng, environment
+from palestra import Meta, Rng, Step, TextAction, environment
 
 from palestra_web.apps.chores import EVERY
 from palestra_web.apps.errands import ERRANDS, Errand, draw
+from palestra_web.apps.imagining import imagine, missing, units
 from palestra_web.apps.rows import (
     DECLINED,
     ME,
@@ -63,7 +64,16 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import Draw
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
+from palestra_web.website import (
+    Landing,
+    Limit,
+    NotFound,
+    Website,
+    WebState,
+    Window,
+    split,
+    with_reveal,
+)
 
 PER_PAGE = 10
 LENGTHS = ("30", "60", "90", "120")
@@ -87,6 +97,7 @@ class Day:
     apps: Apps  # as they are now
     before: Apps  # as they were at the start
     verdicts: tuple[bool, ...] = ()  # of each test; empty before the player stops
+    opened: frozenset[str] = frozenset()  # what the pages so far have shown, as `units` names it
 
 
 @environment(
@@ -213,17 +224,30 @@ class AppWorld(Website):
         }
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Keep the errand's text, but require the changes of another scenario.
-
-        No page says which changes are wanted.
-        """
+        """Draw again all that no page has shown, in a world in which the request can be made."""
         other = self.clone(state)
-        errand = other.data.errand
-        drawn = draw(errand.kind, Draw(rng.word()), EVERY)[1]
-        other.data.errand = Errand(
-            errand.kind, errand.text, errand.phrases, drawn.wanted, drawn.truth
+        day: Day = other.data
+        day.before, day.apps, day.errand = imagine(
+            day.before, day.apps, day.errand, day.opened, EVERY[day.errand.kind], Draw(rng.word())
         )
         return other
+
+    def show(self, state: WebState, seat: int, url: str) -> None:
+        """Open a page in a seat's tab, and note what it shows."""
+        super().show(state, seat, url)
+        path, query = split(url)
+        try:
+            self.open(state.data, seat, path, query)
+        except NotFound:
+            state.data.opened |= frozenset(missing(path))
+        else:
+            state.data.opened |= frozenset(units(path))
+
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        ((seat, _),) = actions.items()
+        before = state.data.opened
+        step = super().step(state, actions)
+        return step if state.data.opened == before else with_reveal(step, seat, "")
 
     # The pages
 
