@@ -29,6 +29,7 @@ from palestra.kernel.rng import Rng
 from palestra.plain import plain_data
 from palestra.scene import Scene
 
+T = TypeVar("T")
 GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 
 
@@ -263,7 +264,8 @@ class Decision(msgspec.Struct, gc=False):
     logprob: the natural log-probability that the agent gave the action; None if unknown.
     thought: what was thought before the answer; it is recorded separately.
     model: the name of the model. sampling: its settings, such as temperature.
-    tokens: the exact tokens, if they were requested.
+    tokens: the exact tokens of the last reply, if they were requested. earlier: those of the
+        replies before it, in order.
     facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
         `palestra.records.facts` lists the names in use.
     """
@@ -276,6 +278,7 @@ class Decision(msgspec.Struct, gc=False):
     model: str = ""
     sampling: Mapping[str, Any] = {}
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
     facts: Mapping[str, Any] = {}
 
 
@@ -299,10 +302,16 @@ def plain_decision(decision: Decision) -> Decision:
     """
     given = msgspec.structs.asdict(decision)
     kept: dict[str, Any] = {name: given[name] for name in Decision.__struct_fields__}
+    earlier = kept.pop("earlier")
     for name, kind in (("usage", Usage), ("tokens", Tokens)):
         if issubclass(type(kept[name]), kind):
-            kept[name] = kind(*plain_data(msgspec.structs.astuple(kept[name]))[:6])
+            kept[name] = _plain(kept[name], kind)
+    kept["earlier"] = tuple(_plain(one, Tokens) for one in earlier)
     return Decision(kept.pop("action"), **{name: plain_data(one) for name, one in kept.items()})
+
+
+def _plain(given: Any, kind: type[T]) -> T:
+    return kind(*plain_data(msgspec.structs.astuple(given))[:6])
 
 
 def decision_problem(decision: Any) -> str:
@@ -322,6 +331,9 @@ def decision_problem(decision: Any) -> str:
         return f"Decision.usage is a Usage of finite amounts, none negative, not {show(used)}"
     if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
         return f"Decision.tokens is a Tokens or None, not {show(said['tokens'])}"
+    earlier = said["earlier"]
+    if not (isinstance(earlier, tuple) and all(isinstance(one, Tokens) for one in earlier)):
+        return f"Decision.earlier is a tuple of Tokens, not {show(earlier)}"
     for name in ("sampling", "facts"):
         if said[name] and not _is_data(said[name]):
             return f"Decision.{name} is a mapping that JSON can hold, not {show(said[name])}"

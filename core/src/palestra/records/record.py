@@ -66,6 +66,7 @@ class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
     model: str = ""
     logprob: float | None = None
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
 
     @classmethod
     def of(cls, decision: Decision, error: str) -> Attempt:
@@ -77,6 +78,7 @@ class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
             model=readable(decision.model) or "",
             logprob=decision.logprob,
             tokens=decision.tokens,
+            earlier=decision.earlier,
         )
 
 
@@ -96,8 +98,9 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     "ok", "retried", "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors`
     say why the answers before it were refused, and `refused` holds those answers and their usage.
     `usage` is that of the answer that was played. `sampling` and `tokens` are those of the model
-    that decided, if one did. `state_key` is `Game.state_key` of the decision, and `anchor` is
-    `Game.anchor` if the game has counters. `facts` are the agent's facts about the decision.
+    that decided, if one did, and `earlier` the tokens of its replies before that. `state_key` is
+    `Game.state_key` of the decision, and `anchor` is `Game.anchor` if the game has counters.
+    `facts` are the agent's facts about the decision.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -114,6 +117,7 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     usage: Usage = Usage()
     sampling: dict[str, Any] = {}
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
     state_key: str = ""
     refused: list[Attempt] = []
     anchor: str = ""
@@ -358,6 +362,7 @@ def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -
         usage=made.usage,
         sampling=dict(made.sampling),
         tokens=made.tokens,
+        earlier=made.earlier,
         state_key=simulator.state_key(seat).hex(),
         facts=as_json(made.facts) if made.facts else {},
     )
@@ -510,6 +515,7 @@ def _note(turn: TurnRecord) -> TurnNote:
         model=turn.model,
         sampling=turn.sampling,
         tokens=turn.tokens,
+        earlier=turn.earlier,
         facts=turn.facts,
     )
     refused = turn.refused or [Attempt(error) for error in turn.errors]

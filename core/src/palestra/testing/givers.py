@@ -10,6 +10,7 @@ gives one pytest test for every agent of that package, every environment and eve
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -28,6 +29,7 @@ from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import AgentSpec, RendererSpec, RewardSpec, load_entry_point
 from palestra.records.record import EpisodeRecord, record_episode
+from palestra.records.trace import trace_seats
 from palestra.runner.play import play
 from palestra.shaping import ShapedEpisode, Transition, load_shaper, open_episode
 from palestra.testing.models import ScriptedModel, any_choice
@@ -108,8 +110,9 @@ def agent_conformance(
         for check in (options_are_typed, other_games_are_refused):
             cases[f"{spec.name}:{check.__name__}"] = _bound(check, spec)
         for env in played:
-            plays = survives_any_reply if spec.kind == "llm" else plays_legal_moves
-            for play_check in (plays, one_seed_one_episode):
+            of_models = (survives_any_reply, keeps_every_token)
+            plays = of_models if spec.kind == "llm" else (plays_legal_moves,)
+            for play_check in (*plays, one_seed_one_episode):
                 cases[f"{spec.name}:{env}:{play_check.__name__}"] = _bound(play_check, spec, env)
     return _tests(cases)
 
@@ -175,17 +178,32 @@ def survives_any_reply(spec: AgentSpec, env: str) -> None:
         require(not record.error, f"seed {record.seed}: {record.error}")
 
 
-def _agents(spec: AgentSpec, env: str, model: Model | None = None) -> Any:
+def keeps_every_token(spec: AgentSpec, env: str) -> None:
+    """With keep_tokens, all that a model read and wrote is on the record, and in its traces."""
+    model = ScriptedModel(any_choice, tokens=True)
+    agents = _agents(spec, env, model, keep_tokens=True)
+    records = play(env, agents=agents, episodes=EPISODES, seed=4, invalid="retry:2")
+    turns = [turn for record in records for step in record.steps for turn in step.turns]
+    answers: list[Any] = [attempt for turn in turns for attempt in turn.refused]
+    answers += [turn for turn in turns if turn.status != "forfeit"]  # else its last is refused
+    kept = [one for answer in answers for one in (*answer.earlier, answer.tokens) if one]
+    spoken = Counter(model.spoken)
+    require(Counter(kept) == spoken, f"{len(kept)} of {len(model.spoken)} exchanges are on record")
+    traced = sum(len(turn) for turn in map(trace_seats, records))
+    require(bool(traced) == bool(kept), "an exchange on record is in no trace")
+
+
+def _agents(spec: AgentSpec, env: str, model: Model | None = None, **options: Any) -> Any:
     """The agent by its name in all seats; one made of a language model gets one for tests."""
     if spec.kind != "llm":
         return spec.name
     seats = range(Subject(registry().environment(env)).game.num_players)
-    return [_made_of(spec, model or ScriptedModel(any_choice)) for _ in seats]
+    return [_made_of(spec, model or ScriptedModel(any_choice), **options) for _ in seats]
 
 
-def _made_of(spec: AgentSpec, model: Model) -> Any:
+def _made_of(spec: AgentSpec, model: Model, **options: Any) -> Any:
     try:
-        return load_entry_point(spec.entry_point)(model=model)
+        return load_entry_point(spec.entry_point)(model=model, **options)
     except (TypeError, InvalidOption) as error:
         raise Skipped(f"it cannot be made of a model alone: {error}") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from palestra.agents.budget import Usage
-from palestra.agents.models import Model, Reply, Request
+from palestra.agents.models import Model, Reply, Request, Tokens
 from palestra.kernel.rng import Rng
 
 
@@ -17,14 +17,23 @@ class ScriptedModel(Model):
     what it was asked, `calls` how many requests came at once.
 
     answer: the text, or a function that returns it. name: of the model, on records. held: whether
-    it can be held to the legal moves; if not, it may answer anything.
+    it can be held to the legal moves; if not, it may answer anything. tokens: whether it returns
+    exact tokens, one a character; `spoken` lists those that it has returned.
     """
 
     def __init__(
-        self, answer: Callable[[Request], str] | str, name: str = "scripted", *, held: bool = True
+        self,
+        answer: Callable[[Request], str] | str,
+        name: str = "scripted",
+        *,
+        held: bool = True,
+        tokens: bool = False,
     ) -> None:
         self.name = name
-        self.abilities = frozenset({"choices", "raw"} if held else ())  # type: ignore[misc]
+        self.abilities = frozenset(  # type: ignore[misc]
+            (*(("choices", "raw") if held else ()), *(("tokens",) if tokens else ()))
+        )
+        self.spoken: list[Tokens] = []
         self.requests: list[Request] = []
         self.calls: list[int] = []
         self._answer = (lambda _: answer) if isinstance(answer, str) else answer
@@ -39,7 +48,16 @@ class ScriptedModel(Model):
         if request.choices and text not in request.choices:
             text = request.choices[0]
         read = sum(len(message.content.split()) for message in request.messages)
-        return Reply(text, Usage(read, len(text.split()), calls=1), model=self.name)
+        tokens = self._tokens(request, text) if request.tokens else None
+        usage = Usage(read, len(text.split()), calls=1)
+        return Reply(text, usage, model=self.name, tokens=tokens)
+
+    def _tokens(self, request: Request, text: str) -> Tokens:
+        new = request.messages[-request.new :] if request.read else request.messages
+        prompt = (*request.read, *map(ord, "".join(message.content for message in new)))
+        made = Tokens(prompt, tuple(map(ord, text)), (-0.5,) * len(text), finish="end")
+        self.spoken.append(made)
+        return made
 
 
 def any_choice(request: Request) -> str:

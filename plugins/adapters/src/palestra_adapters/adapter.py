@@ -53,6 +53,9 @@ class Adapter(Agent):
         ] = 0.0,
         seed: int | None = None,
         adapter: Annotated[str | None, Meta(description="folder of a LoRA adapter")] = None,
+        keep_tokens: Annotated[
+            bool, Meta(description="whether the exact tokens of every reply are recorded")
+        ] = False,
         model: Model | Sequence[Model] | None = None,
         **options: Any,
     ) -> None:
@@ -67,7 +70,10 @@ class Adapter(Agent):
         self.style = STYLES[prompt]()
         if self.style.raw and any("raw" not in m.abilities for m in self.models):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
+        if keep_tokens and (dumb := [m for m in self.models if "tokens" not in m.abilities]):
+            raise InvalidOption(f"keep_tokens is not possible with {dumb[0].name}")
         self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
+        self.keeps_tokens = keep_tokens
         self._seed, self._fixed_seed = seed or 0, seed is not None
         self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
@@ -121,6 +127,7 @@ class Adapter(Agent):
             "temperature": heat,
             "seed": self.rng.word() % SEEDS if heat else None,
             "adapter": self.lora,
+            "tokens": self.keeps_tokens and not fields.get("score"),
         }
         return Ask(Request(tuple(messages), **settings | fields), member, talk)
 
