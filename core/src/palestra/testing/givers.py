@@ -184,8 +184,7 @@ def keeps_every_token(spec: AgentSpec, env: str) -> None:
     agents = _agents(spec, env, model, keep_tokens=True)
     records = play(env, agents=agents, episodes=EPISODES, seed=4, invalid="retry:2")
     turns = [turn for record in records for step in record.steps for turn in step.turns]
-    answers: list[Any] = [attempt for turn in turns for attempt in turn.refused]
-    answers += [turn for turn in turns if turn.status != "forfeit"]  # else its last is refused
+    answers: list[Any] = [answer for turn in turns for answer in (*turn.refused, turn)]
     kept = [one for answer in answers for one in (*answer.earlier, answer.tokens) if one]
     spoken = Counter(model.spoken)
     require(Counter(kept) == spoken, f"{len(kept)} of {len(model.spoken)} exchanges are on record")
