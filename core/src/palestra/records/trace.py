@@ -41,6 +41,7 @@ class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
 
     @property
     def reward(self) -> float:
+        """What the seat was paid from this reply to its next, over all terms."""
         return sum(self.rewards.values())
 
 

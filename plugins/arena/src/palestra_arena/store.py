@@ -207,6 +207,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
+        """Close the file; what was played is on the disk."""
         self._db.close()
 
     # Writing

@@ -204,6 +204,7 @@ class Group:
         return replace(self, **columns)
 
     def with_facts(self, **facts: Any) -> Group:
+        """A copy with these facts besides those it has."""
         return replace(self, facts={**self.facts, **facts})
 
     def only(
@@ -264,10 +265,12 @@ class Group:
 
     @property
     def episodes(self) -> int:
+        """The number of episodes."""
         return self.truncated.size
 
     @property
     def lines(self) -> int:
+        """The number of lines, one for each seat of each episode."""
         return self.returns.size
 
     @cached_property
@@ -398,6 +401,7 @@ class Group:
         return self.flat(table)
 
     def line_sum(self, values: Floats) -> Floats:
+        """The sum of values, one a turn, over each line."""
         return floats(np.bincount(self.line, values, minlength=self.lines))
 
     def fact(self, name: str) -> Any:

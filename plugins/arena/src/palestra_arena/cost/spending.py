@@ -51,6 +51,7 @@ class Spending:
 
 
 def won(result: str, score: float) -> bool:
+    """Whether a result is a win, whatever the score."""
     return result == "win"
 
 

@@ -248,6 +248,7 @@ class Population(TextGame[PopulationState]):
 
     @property
     def group_names(self) -> tuple[str, ...]:
+        """The names of the groups of people, in the order of observations."""
         return ARCHETYPES[self.groups]
 
     @cached_property
