@@ -271,7 +271,7 @@ def write_knowledge(config: Hanabi, state: HanabiState, observer: int, obs: Any,
     for ahead in range(config.num_players):
         seat = (observer + ahead) % config.num_players
         known = state.known[seat]
-        part = obs[at : at + config.hand_knowledge]  # its places count from 0: a step takes half of the time
+        part = obs[at : at + config.hand_knowledge]  # counted from 0, which halves a step's time
         for place in range(config.hand_knowledge):
             part[place] = known[place]
         at += config.hand_knowledge
