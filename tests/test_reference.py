@@ -212,3 +212,6 @@ def test_every_name_of_the_other_public_modules_has_a_text() -> None:
                 bare += bare_members(value)
     assert seen > 250
     assert not bare
+    others = [module for module in script.public_modules() if module != "palestra"]
+    index = script.reference_index(others)  # each stands under what a reader wants to do
+    assert all(f"   {module}\n" in index for module in others)
