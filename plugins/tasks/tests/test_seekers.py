@@ -17,14 +17,12 @@ from palestra_tasks.clinic import seekers
 from palestra_tasks.clinic.counselling import (
     Close,
     Counselling,
-    Heard,
     Offer,
-    QuickCounsellor,
     Recall,
     Say,
     Touch,
-    TracingCounsellor,
 )
+from palestra_tasks.clinic.counsellors import Heard, QuickCounsellor, TracingCounsellor
 from palestra_tasks.clinic.feelings import MOVES, Chain, Felt, imagine_moves, modulate
 from palestra_tasks.clinic.seekers import (
     BELIEFS,
@@ -153,7 +151,7 @@ def test_no_shortcut_earns_nine_tenths_of_the_reference(
 ) -> None:
     agent = TracingCounsellor() if reading else QuickCounsellor()
     if reading:
-        monkeypatch.setattr("palestra_tasks.clinic.counselling.Heard", reading)
+        monkeypatch.setattr("palestra_tasks.clinic.counsellors.Heard", reading)
     paid = 0.0
     for seed in range(40):
         episode = palestra.Episode(Counselling(**SPLITS["large"]), seed)
