@@ -64,7 +64,10 @@ TASKS = (
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
     Environment("tasks/DataRoom-v0"),
-    Environment("tasks/Errands-v0"),
+    Environment(
+        "tasks/Errands-v0",
+        options={"kind": "composed", "size": "large", "changes": "common", "rows": 15},
+    ),
     Environment("tasks/DeepSearch-v0"),
     Environment("tasks/Reranking-v0", players=1),
     Environment("tasks/AutoEnv-v0"),
