@@ -365,8 +365,12 @@ class Website(TextGame[WebState]):
         """Open a page in a seat's tab."""
         tab = state.tabs[seat]
         tab.page = self.page(state.data, seat, url)
+        self.note(state.data, seat, url)
         tab.drafts = {}
         tab.scroll = 0
+
+    def note(self, data: Any, seat: int, url: str) -> None:
+        """Keep in the site's data what an opened page has shown; by default nothing is kept."""
 
     def outcome(self, state: WebState) -> Outcome | None:
         if self.to_act(state):

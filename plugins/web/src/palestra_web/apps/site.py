@@ -232,16 +232,14 @@ class AppWorld(Website):
         )
         return other
 
-    def show(self, state: WebState, seat: int, url: str) -> None:
-        """Open a page in a seat's tab, and note what it shows."""
-        super().show(state, seat, url)
+    def note(self, data: Day, seat: int, url: str) -> None:
         path, query = split(url)
         try:
-            self.open(state.data, seat, path, query)
+            self.open(data, seat, path, query)
         except NotFound:
-            state.data.opened |= frozenset(missing(path))
+            data.opened |= frozenset(missing(path))
         else:
-            state.data.opened |= frozenset(units(path))
+            data.opened |= frozenset(units(path))
 
     def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
         ((seat, _),) = actions.items()
