@@ -138,12 +138,13 @@ def walk(config: Options, state: DilemmaState, actions: Any) -> None:
             state.facing[seat] = (state.facing[seat] + 3) % 4
         elif state.absent[seat] == 0 and actions[seat] == TURN_RIGHT:
             state.facing[seat] = (state.facing[seat] + 1) % 4
+        state.target[seat] = 0  # kept, it would tell where players out of sight have headed
 
 
 def heading(config: Options, state: DilemmaState, actions: Any) -> int:
     """A bit for each player who steps; of several who head for one cell a random one is kept.
 
-    The cells they head for are kept in the state.
+    The cells they head for are noted in the state, for as long as they walk.
     """
     moving = 0
     for seat in range(config.num_players):
