@@ -193,9 +193,8 @@ def site_script() -> ModuleType:
 def bare_members(kind: type) -> Iterator[str]:
     """The public methods and properties of a class that have no text, of its own or a base's."""
     for name, value in vars(kind).items():
-        made = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         given = (getattr(vars(base).get(name), "__doc__", None) for base in kind.__mro__)
-        if inspect.isfunction(made) and not name.startswith("_") and not any(given):
+        if inspect.isfunction(function_of(value)) and not name.startswith("_") and not any(given):
             yield f"{kind.__name__}.{name}"
 
 

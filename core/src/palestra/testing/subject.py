@@ -50,6 +50,7 @@ class Subject:
 
     @cached_property
     def game(self) -> Game[Any, Any]:
+        """The game with the subject's options."""
         return load_game(self.spec, self.options)
 
     @property

@@ -280,18 +280,22 @@ class Group:
 
     @cached_property
     def line_episode(self) -> Ints:
+        """The episode of each line."""
         return self.episode[self.line_first]
 
     @cached_property
     def line_task(self) -> Ints:
+        """The task of each line."""
         return self.task[self.line_episode]
 
     @cached_property
     def line_role(self) -> Ints:
+        """The role of each line."""
         return self.role[self.line_first]
 
     @cached_property
     def turn_task(self) -> Ints:
+        """The task of each turn."""
         return self.task[self.episode]
 
     @cached_property
@@ -319,6 +323,7 @@ class Group:
 
     @cached_property
     def turn_seating(self) -> Ints:
+        """The seating of each turn's line."""
         return self.seating[self.line]
 
     @cached_property
@@ -335,6 +340,7 @@ class Group:
 
     @cached_property
     def turn_peers(self) -> Ints:
+        """The number in `peers` of each turn's line."""
         return self.peers[self.line]
 
     @property

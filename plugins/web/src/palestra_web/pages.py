@@ -226,10 +226,12 @@ class Page:
 
     @cached_property
     def digest(self) -> bytes:
+        """Equal for pages with the same address, title and content."""
         return blake2b(msgspec.msgpack.encode((self.url, self.title, self.body))).digest()[:16]
 
     @cached_property
     def layout(self) -> Layout:
+        """The page's elements in order, numbered where something can be done with them."""
         layout = Layout()
         for element in self.body:
             layout.add(element)

@@ -253,6 +253,7 @@ class Population(TextGame[PopulationState]):
 
     @cached_property
     def disease(self) -> Disease:
+        """The illness that the options describe."""
         places = self.home, self.work, self.outside, self.contact
         return Disease(self.transmission, self.latent, self.infectious, *places)
 
