@@ -3,10 +3,10 @@
 UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006), one return a seat.
 Array games of perfect information in which one seat moves at a time are searched in compiled code
 (`palestra_agents.array_tree`), all others over forks, as follows. A deterministic game of perfect
-information is forked once at the root. With chance or hidden
-information every simulation starts from a fresh fork with future chance and hidden facts redrawn,
-and statistics are kept by the acting seat's view (information-set MCTS, Cowling, Powley and
-Whitehouse, 2012). Seats that move simultaneously choose by their own statistics (decoupled UCT).
+information is forked once at the root. With chance or hidden information every simulation starts
+from a fresh fork with future chance and hidden facts redrawn, and statistics are kept by the acting
+seat's view (information-set MCTS, Cowling, Powley and Whitehouse, 2012). Seats that move
+simultaneously choose by their own statistics (decoupled UCT).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import palestra
 import pytest
+from palestra.agents.models import exchanges
 from palestra.records.trace import trace_seats
 from palestra_adapters.talks import settle
 
@@ -18,7 +19,7 @@ def test_react_thinks_and_plays_a_hand_of_kuhn_poker() -> None:
     assert all(turn.usage.tokens_out > 0 and turn.logprob is not None for turn in own)
     assert not sum(record.mistakes)
     for turn in own:
-        replies = [tokens for tokens in (*turn.earlier, turn.tokens) if tokens is not None]
+        replies = exchanges(turn)
         assert len(replies) == turn.usage.calls
         assert sum(len(one.prompt) for one in replies) == turn.usage.tokens_in
         assert sum(len(one.reply) for one in replies) == turn.usage.tokens_out

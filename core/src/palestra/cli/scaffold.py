@@ -65,6 +65,7 @@ class Kind:
 
 
 PLAYED = "palestra-games"  # what is tested on the games of another plugin
+AGENTS = ("random", "first", "scripted", *homes("agents"))
 KINDS = {
     "plugin": Kind(
         "plugin",
@@ -84,7 +85,7 @@ KINDS = {
         "An agent",
         "palestra_agents",
         {"agent.py": MODULE, "test_agent.py": MODULE_TEST},
-        reserved=("random", "first", "scripted", *homes("agents")),
+        reserved=AGENTS,
     ),
     "llm": Kind(
         "llm",
@@ -92,7 +93,7 @@ KINDS = {
         "palestra_agents",
         {"agent.py": MODULE, "test_agent.py": MODULE_TEST},
         dependencies=("palestra", "palestra-adapters", "palestra-agents"),
-        reserved=("random", "first", "scripted", *homes("agents")),
+        reserved=AGENTS,
         is_a="agent",
     ),
     "reward": Kind(

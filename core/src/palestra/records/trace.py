@@ -12,7 +12,7 @@ from math import isfinite
 
 import msgspec
 
-from palestra.agents.models import Tokens
+from palestra.agents.models import Tokens, exchanges
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.lives import newcomers
 from palestra.records.record import Attempt, EpisodeRecord, StepRecord, TurnRecord
@@ -117,7 +117,7 @@ def _append(
     refused: bool,
 ) -> None:
     """Append the replies of one answer; what was decided without any is paid to the one before."""
-    replies = [one for one in (*answer.earlier, answer.tokens) if one is not None]
+    replies = exchanges(answer)
     for place, tokens in enumerate(replies, 1):
         pay = rewards if place == len(replies) else {}
         _append_reply(traces, record, turn, step, tokens, pay, refused=refused)

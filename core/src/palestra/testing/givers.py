@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from palestra.agents.making import make_agent
-from palestra.agents.models import Model
+from palestra.agents.models import Model, exchanges
 from palestra.catalogue.build import stale
 from palestra.catalogue.describe import described_parameters
 from palestra.kernel.episode import Episode
@@ -184,7 +184,7 @@ def keeps_every_token(spec: AgentSpec, env: str) -> None:
     records = play(env, agents=agents, episodes=EPISODES, seed=4, invalid="retry:2")
     turns = [turn for record in records for step in record.steps for turn in step.turns]
     answers: list[Any] = [answer for turn in turns for answer in (*turn.refused, turn)]
-    kept = [one for answer in answers for one in (*answer.earlier, answer.tokens) if one]
+    kept = [tokens for answer in answers for tokens in exchanges(answer)]
     spoken = Counter(model.spoken)
     require(Counter(kept) == spoken, f"{len(kept)} of {len(model.spoken)} exchanges are on record")
     traced = sum(len(trace.turns) for record in records for trace in trace_seats(record))

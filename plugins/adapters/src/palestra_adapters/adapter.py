@@ -209,6 +209,11 @@ def split_thought(reply: Reply) -> tuple[str, str]:
     return found.group(1).strip(), reply.text[found.end() :].strip()
 
 
+def one_line(reply: Reply) -> str:
+    """What a reply says besides its reasoning, without line breaks."""
+    return " ".join(split_thought(reply)[1].split())
+
+
 def game_text(turn: Turn, text: str) -> str:
     """A move in the game's notation; text that is not a legal move is returned unchanged."""
     found = legal_move(turn, text)

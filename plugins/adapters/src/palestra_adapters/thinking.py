@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 from palestra import BudgetSpent, Decision, ModelError, Usage
 from palestra.agents.budget import Account
-from palestra.agents.models import Message, Model, Reply, Request, Tokens
+from palestra.agents.models import Message, Model, Reply, Request, Tokens, exchanges
 from palestra.llm.conversation import Conversation
 from palestra.llm.prices import price_of
 
@@ -117,11 +117,6 @@ def _settle_thread(thread: Thread, models: Sequence[Model]) -> Decision:
         decision.tokens = thread.tokens[-1]
     decision.model = decision.model or "+".join(dict.fromkeys(model.name for model in models))
     return decision
-
-
-def exchanges(decision: Decision) -> tuple[Tokens, ...]:
-    """The exact tokens of all replies that led to a decision, in order."""
-    return (*decision.earlier, *(() if decision.tokens is None else (decision.tokens,)))
 
 
 def charge(decision: Decision, said: Decision) -> None:

@@ -18,7 +18,7 @@ from palestra.files import UNREADABLE, write_bytes
 from palestra.kernel.errors import cause
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial, named_file
 from palestra_adapters.similarity import similarity
 from palestra_adapters.thinking import Thinking
@@ -165,7 +165,7 @@ class AgentRxiv(Remembering):
 
     def _asked(self, rules: str, request: str) -> Thinking[str]:
         (reply,) = yield [self.ask(self.single(rules, request), max_tokens=256)]
-        return " ".join(split_thought(reply)[1].split())
+        return one_line(reply)
 
     def memories(self) -> Any:
         return {"methods": self.methods, "results": self._results, "tried": self._tried}

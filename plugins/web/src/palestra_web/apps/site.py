@@ -65,6 +65,7 @@ from palestra_web.pages import (
 )
 from palestra_web.shop.catalogue import Draw
 from palestra_web.website import (
+    NOT_FOUND,
     Landing,
     Limit,
     NotFound,
@@ -232,14 +233,9 @@ class AppWorld(Website):
         )
         return other
 
-    def note(self, data: Day, seat: int, url: str) -> None:
-        path, query = split(url)
-        try:
-            self.open(data, seat, path, query)
-        except NotFound:
-            data.opened |= frozenset(missing(path))
-        else:
-            data.opened |= frozenset(units(path))
+    def note(self, data: Day, page: Page) -> None:
+        told = missing if page.title == NOT_FOUND else units
+        data.opened |= frozenset(told(split(page.url)[0]))
 
     def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
         ((seat, _),) = actions.items()
