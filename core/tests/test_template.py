@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import palestra
 import pytest
-from palestra.engine.compiled import Template, cache_folder, functions_for
+from palestra.engine.compiled import Template, functions_for
 from palestra.kernel.array_game import ArrayGame
 
 SOURCE = '''
@@ -48,8 +48,11 @@ def test_a_template_runs_over_the_rules_of_a_game(tmp_path: Path, compiled: bool
     assert [count(path, depth, compiled) for depth in (0, 2, 9)] == [(7, 9), (7, 7), (7, 0)]
 
 
-def test_two_templates_of_one_name_do_not_run_each_other_s_code(tmp_path: Path) -> None:
+def test_two_templates_of_one_name_do_not_run_each_other_s_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALESTRA_CACHE", str(tmp_path / "cache"))
     one, ten = write(tmp_path / "one", 1), write(tmp_path / "ten", 10)
     assert [count(path, 1, True) for path in (one, ten)] == [(7, 8), (7, 80)]
-    kept = {path.name.split(".")[0] for path in cache_folder().rglob("*_counting_*.nbc")}
+    kept = {path.name.split(".")[0] for path in tmp_path.rglob("*_counting_*.nbc")}
     assert len(kept) == 2
