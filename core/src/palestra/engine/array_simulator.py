@@ -147,7 +147,7 @@ class ArraySimulator(Simulator):
 
     @property
     def outcome(self) -> Outcome | None:
-        if self._outcomes is None or not self.state["over"]:
+        if self._outcomes is None or self.to_act:
             return self.game.outcome(self.state)
         bare = bytes(self._memory[self._bare])
         if bare not in self._outcomes:
