@@ -392,6 +392,19 @@ def test_how_it_says_that_it_failed_is_a_short_line(hostile: Path, name: str) ->
     assert len(str(failed.value)) < 5000
 
 
+def test_who_does_not_come_back_delays_nobody_more_than_by_a_move(hostile: Path) -> None:
+    agent = IsolatedAgent(f"{hostile}:forge_a_failure", seconds=1)
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=0)
+    with pytest.raises(palestra.PalestraError):
+        agent.act([palestra.Turn(episode, 0)])
+    with pytest.raises(IsolatedAgentFailed, match="drawing anew took more than 1 s"):
+        agent.reseed(1)
+    with pytest.raises(palestra.PalestraError):
+        agent.act([palestra.Turn(episode, 0)])
+    with pytest.raises(IsolatedAgentFailed, match="closing took more than 1 s"):
+        agent.close()
+
+
 def test_what_it_claims_to_have_looked_at_is_read_once(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ from palestra.records.record import typed_action
 SECONDS = 60.0  # for each turn
 MEMORY = 4096  # MiB of address space
 LONGEST_WHY = 500  # characters of how it says that it failed
-STARTING = 60.0  # seconds that starting, making an agent and forgetting may take
+STARTING = 60.0  # seconds that starting and making an agent may take
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PALESTRA_CACHE", "XDG_CACHE_HOME")
 SETTINGS = ("PALESTRA_", "NUMBA_", "OMP_", "MKL_", "OPENBLAS_")  # beginnings of variables
 SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -60,7 +60,8 @@ class IsolatedAgent(Agent):
 
     agent: a name (`"mcts:simulations=200"`), an importable class or function of a module, or
     `"FILE.py:NAME"`, whose file only that process runs. memory: MiB of address space. seconds: for
-    each turn; then the process is ended, and the agent has failed.
+    each turn, for drawing anew, forgetting and closing; then the process is ended, and the agent
+    has failed.
 
     The same agent in the same process as the game decides the same. It is started when it is first
     needed, and again after it was ended. A model that its name names is opened and asked here, so
@@ -302,12 +303,12 @@ class IsolatedAgent(Agent):
         if self._process is None:
             self._start()
         else:
-            with self._speaking(STARTING, "drawing anew") as until:
+            with self._speaking(self._seconds, "drawing anew") as until:
                 self._order("reseed", seed, until=until)
 
     def forget(self, episode_key: int) -> None:
         if self._process is not None and episode_key in self._known_as:
-            with self._speaking(STARTING, "forgetting an episode") as until:
+            with self._speaking(self._seconds, "forgetting an episode") as until:
                 self._order("forget", self._known_as[episode_key], until=until)
         for seat in [seat for seat in self._latest if seat[0] == episode_key]:
             self._turns.pop(self._latest.pop(seat), None)
@@ -316,7 +317,7 @@ class IsolatedAgent(Agent):
     def close(self) -> None:
         try:
             if self._process is not None:
-                with self._speaking(STARTING, "closing") as until:
+                with self._speaking(self._seconds, "closing") as until:
                     self._order("close", until=until)
         finally:
             self._end()
