@@ -12,6 +12,7 @@ from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.isolation.system import unwalled_system
+from palestra.quoting import one_line
 from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -171,7 +172,9 @@ def _play(
             nonlocal drawn, over
             over = done
             if result is not None and result.status != "played":
-                bar.console.print(_mishap(result), markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(
+                    one_line(_mishap(result)), markup=False, highlight=False, soft_wrap=True
+                )
             if done == total or result is None or time.monotonic() - drawn > STEP:
                 bar.update(task, completed=done, total=total)
                 drawn = time.monotonic()
@@ -284,7 +287,7 @@ def _print_leaderboard(
     console.print(f"{board.games} games, {level}{uncounted}", highlight=False)
     _warn_of_seen(console, store)
     for note in filter(None, (board.seating, board.winnings, board.unrated)):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(one_line(note), markup=False, highlight=False, soft_wrap=True)
     return board
 
 
@@ -314,7 +317,7 @@ def _warn_of_seen(console: Console, store: Store) -> None:
     seen = [seen_before(settings.trained, m.environment.id, m.agents, m.seed) for m in matches]
     for entry in dict.fromkeys(filter(None, seen)):
         note = f"{entry}: {seen.count(entry)} games here are no test of it"
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(one_line(note), markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_findings(console: Console, store: Store) -> None:
@@ -322,13 +325,11 @@ def _print_findings(console: Console, store: Store) -> None:
 
     found = inspect(store.records())
     for finding in found:
-        console.print(
+        said = (
             f"{finding.kind}: {finding.agent or 'somebody'}, {finding.env}, seed {finding.seed}, "
-            f"turn {finding.turn}: {finding.why}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
+            f"turn {finding.turn}: {finding.why}"
         )
+        console.print(one_line(said), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(found)} findings", highlight=False)
 
 

@@ -304,12 +304,13 @@ class Referee:
             make = self._factories.get(name)
             try:
                 agent = self._made(name, make)
+                trained = seeds_trained_on(name, agent)
             except BaseException as error:
                 if is_stop(error):
                     raise
                 raise _failed_with(seat, error, "cannot be made") from error
             self._agents[name] = Guard(name, agent, self._clock)
-            self._trained += seeds_trained_on(name, agent)
+            self._trained += trained
         return self._agents[name]
 
     def _made(self, name: str, make: Any) -> Agent:

@@ -279,6 +279,8 @@ def additions(old: Settings, new: Settings) -> list[str]:
 
 def settings_from(data: Mapping[str, Any], source: str = "settings") -> Settings:
     """Settings from plain data, with environments and the schedule given in short or in full."""
+    if not isinstance(data, Mapping):
+        raise InvalidOption(f"{source}: settings are a table of fields, not {show(data)}")
     plain = dict(data)
     named = plain.get("environments", ())
     if not isinstance(named, list | tuple):

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+from palestra.quoting import one_line
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -125,5 +126,5 @@ def _table(costs: Costs, names: list[str]) -> Table:
     for row in costs.rows:
         mark = " *" if row.agent in costs.front else ""
         cells = dict(zip(COLUMNS, cost_cells(row), strict=True))
-        table.add_row(Text(row.agent + mark), *(Text(cells[name]) for name in names))
+        table.add_row(Text(one_line(row.agent) + mark), *(Text(cells[name]) for name in names))
     return table

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from palestra.files import write_text
+from palestra.quoting import one_line
 
 from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.statistics import Interval
+
+MARKS = re.compile(r"[&<>|`\[\]*\\]")  # what HTML and Markdown read as more than text
 
 
 def write_json(board: Leaderboard, path: str | Path) -> Path:
@@ -62,8 +66,13 @@ def markdown_table(board: Leaderboard) -> str:
     lines = [_line(["#", "agent", *names]), _line(["---:", "---", *["---:"] * len(names)])]
     for number, row in enumerate(board.rows, 1):
         cells = cells_of(row, board)
-        lines.append(_line([str(number), row.agent, *(cells[name] for name in names)]))
+        lines.append(_line([str(number), _name(row.agent), *(cells[name] for name in names)]))
     return "\n".join(lines) + "\n"
+
+
+def _name(agent: str) -> str:
+    """An agent's name as text, whatever Markdown or HTML it holds."""
+    return MARKS.sub(lambda mark: f"&#{ord(mark[0])};", one_line(agent))
 
 
 def _line(cells: list[str]) -> str:

@@ -89,8 +89,10 @@ def calculate(text: str) -> str:
     """The value of an arithmetic expression with + - * / // % ** and brackets, as text."""
     try:
         return f"{_value(ast.parse(text.strip(), mode='eval').body):.12g}"
-    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+    except (SyntaxError, ValueError, TypeError, ArithmeticError) as error:
         raise InvalidOption(f"that is no sum such as (3 + 4) * 2: {error}") from error
+    except (RecursionError, MemoryError) as error:  # of the parser
+        raise InvalidOption("that sum is nested too deeply; ask for parts of it") from error
 
 
 def _value(node: Any) -> float:
