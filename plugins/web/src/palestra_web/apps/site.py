@@ -226,6 +226,7 @@ class AppWorld(Website):
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
         """Draw again all that no page has shown, in a world in which the request can be made."""
+        self.refuse_the_end(state)
         other = self.clone(state)
         day: Day = other.data
         day.before, day.apps, day.errand = imagine(
