@@ -470,6 +470,32 @@ def test_pages_that_were_opened_are_imagined_as_they_are_and_others_anew() -> No
     assert not any(map(any, lists[1:]))
 
 
+LISTS = ("/mail", "/calendar", "/payments/history", "/files")
+
+
+@pytest.mark.parametrize("url", LISTS)
+def test_of_a_list_only_the_page_that_was_opened_stays_in_what_is_imagined(url: str) -> None:
+    unseen: list[bool] = []
+    for seed in range(120):
+        episode = start("all", seed)
+        seen, other = (1, 2) if seed % 3 else (2, 1)
+        pages = [f"{url}?page={number}" for number in (seen, other)]
+        if "There is nothing here." in page_text(episode, f"{url}?page=2"):
+            continue
+        do(episode, f"Goto({pages[0]!r})")
+        worlds = [episode, *(imagined(episode, 7 * seed + n) for n in range(2))]
+        kept, drawn = ([page_text(world, page) for world in worlds] for page in pages)
+        assert len(set(kept)) == 1, seed
+        unseen.append(len(set(drawn)) == len(worlds))
+    assert len(unseen) > 20
+    assert sum(unseen) > 0.9 * len(unseen)
+
+
+def page_text(episode: palestra.Episode, url: str) -> str:
+    """A page of the site as it is now, which nobody has opened."""
+    return "\n".join(map(str, episode.game.page(episode.state.data, 0, url).body))
+
+
 def test_what_a_mail_or_a_file_says_is_imagined_anew_until_it_is_opened() -> None:
     for seed in range(12):
         episode = start("any", seed)

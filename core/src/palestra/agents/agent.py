@@ -33,12 +33,12 @@ T = TypeVar("T")
 GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 
 
-class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
+class Turn(msgspec.Struct, Generic[GameT], frozen=True, eq=False, gc=False):
     """One seat of one episode waiting for a decision, with everything this seat may know.
 
     `Turn[Chess]` says which game it is a turn of: its `game` is then typed. The runner makes it.
-    What the seat may play raises `OutOfTurn` while the seat is not to act, and `fork` once the
-    episode is over.
+    What the seat may play raises `OutOfTurn` while the seat is not to act, `fork` once the episode
+    is over, and what the seat sees once somebody else has taken it.
 
     seat: the number of the seat, from 0.
     since: the length of the transcript at this seat's last turn.
@@ -62,7 +62,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def __post_init__(self) -> None:
         if self.life < 0:
-            self.life = self._episode.life(self.seat)
+            msgspec.structs.force_setattr(self, "life", self._episode.life(self.seat))
 
     @property
     def game(self) -> GameT:
@@ -121,12 +121,12 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         """What the seat sees as an array, of shape and dtype of `game.observation_space(seat)`; a
         copy.
         """
-        return self._episode.observation(self.seat)
+        return self._own.observation(self.seat)
 
     @property
     def mask(self) -> Mask:
         """1 for every legal action number, int8 of shape (n,)."""
-        return self._episode.action_mask(self.seat).copy()
+        return self._own.action_mask(self.seat).copy()
 
     @property
     def legal_actions(self) -> list[Any]:
@@ -152,17 +152,17 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def text(self) -> str:
         """The text prompt: events since this seat's last turn, the position, the legal moves."""
-        return self._episode.prompt(self.seat, self.since)
+        return self._own.prompt(self.seat, self.since)
 
     @property
     def position(self) -> str:
         """The position and the legal moves of this seat, without earlier events."""
-        return self._episode.prompt(self.seat, self.cursor)
+        return self._own.prompt(self.seat, self.cursor)
 
     @property
     def scene(self) -> Scene:
         """What to draw for this seat."""
-        return self._episode.scene(self.seat)
+        return self._own.scene(self.seat)
 
     @property
     def transcript(self) -> Sequence[Event]:
@@ -202,7 +202,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def state_key(self) -> bytes:
         """A digest that is equal where this seat faces the same decision."""
-        return self._episode.state_key(self.seat)
+        return self._own.state_key(self.seat)
 
     def anchor(self) -> bytes:
         """The digest of this decision without counters, as records hold it; see `Game.anchor`."""
@@ -222,18 +222,25 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         Raises `InvalidOption` for a game that hides information and cannot sample it again, and
         `OutOfTurn` once the episode is over.
         """
-        episode = self._episode
-        if episode.over:  # all that was hidden, such as folded cards, is in its last state
-            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
+        episode = self._own
         own = Rng(rng.key, rng.counter)  # one of the agent's class could note what is drawn from
         twin = episode.imagine(self.seat, own)
         rng.counter = own.counter
         return twin
 
     @property
+    def _own(self) -> Episode:
+        """The episode, while this person sits at the seat: what it shows next is for another."""
+        episode = self._episode
+        if episode.game.has_newcomers and episode.life(self.seat) != self.life:
+            name = self.game.players[self.seat]
+            raise OutOfTurn(f"somebody else is {name} now: this turn was another person's")
+        return episode
+
+    @property
     def _acting(self) -> Episode:
         """The episode, if this seat is to act: the rules know the moves of no other seat."""
-        episode = self._episode
+        episode = self._own
         if self.seat in episode.to_act:
             return episode
         name = self.game.players[self.seat]

@@ -557,8 +557,11 @@ class Episode:
     def imagine(self, seat: int, rng: Rng) -> Episode:
         """A copy for one seat's look-ahead, with hidden state, chance and seed sampled again.
 
-        Raises `InvalidOption` for a game that hides information and cannot sample it again.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again, and
+        `OutOfTurn` once the episode is over.
         """
+        if self.over:  # all that was hidden, such as folded cards, is in its last state
+            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
         twin = self.plain()
         state, twin.seed = self.game.determinize(twin._simulator.state, seat, rng), rng.word()
         self.game.reseed(state, twin.seed)

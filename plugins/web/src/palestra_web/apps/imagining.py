@@ -1,36 +1,40 @@
 """The apps as a player may imagine them: what was opened stays, all else is drawn again.
 
-`units` names what a page shows. A table counts as shown once one page of its list was opened, and
-with it the numbers of its rows. The request itself tells of people, a meeting and a file, which are
-in every imagined world.
+`units` and `line_of` name what a page shows. Once one page of a list was opened, the numbers of all
+its rows stay; a row that no page has shown is drawn anew, between those that were. The request
+itself tells of people, a meeting and a file, which are in every imagined world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
 
-from palestra_web.apps.drawing import RepeatedDraw
+from palestra_web.apps.drawing import RepeatedDraw, named
 from palestra_web.apps.errands import (
     FILLS,
+    FIRST_HOUR,
     FUNDS,
     PEOPLE,
     Errand,
     ErrandMaker,
     Scenario,
+    clock,
     demand,
     demanded,
     draw_amount,
     person_called,
     receipt,
     stranger,
+    workdays,
 )
 from palestra_web.apps.rows import ME, TABLES, AppRow, Apps, File, Mail, Meeting, Person
-from palestra_web.apps.words import NAMES, PAPERS, STRANGE_PLACES
+from palestra_web.apps.words import NAMES, PAPERS, SHOPS, STRANGE_PLACES
 from palestra_web.shop.catalogue import Draw
 
 TRIES = 60  # worlds drawn until the request can be made, and tables until their numbers fit
@@ -55,8 +59,13 @@ def units(path: Sequence[str]) -> tuple[str, ...]:
     match path:
         case ["mail" | "calendar" | "files" as app, key]:
             table = {"mail": "mails", "calendar": "meetings"}.get(app, app)
-            return table, f"{table}/{key}"
+            return table, f"{table}:{key}", f"{table}/{key}"
     return _SHOWN.get(tuple(path), ())
+
+
+def line_of(table: str, row: AppRow) -> str:
+    """The name of a row's line in a list, such as 'files:31'."""
+    return f"{table}:{row.id}"
 
 
 def missing(path: Sequence[str]) -> tuple[str, ...]:
@@ -131,7 +140,7 @@ class _Imagined:
                 unnumbered.append(table)
                 continue
             self._fill(apps, unnumbered, rows[0].id - 1)
-            getattr(apps, table).extend(map(self._row, rows))
+            getattr(apps, table).extend(map(self._row, self._known_rows(apps, table)))
             unnumbered, apps.last = [], rows[-1].id
         self._fill(apps, unnumbered, before.last if any(self.own.values()) else None)
         return apps
@@ -161,11 +170,42 @@ class _Imagined:
 
     def _fill_table(self, apps: Apps, table: str) -> None:
         if table in self.opened:
-            rows = getattr(self.before, table)
+            rows = self._known_rows(apps, table)
             getattr(apps, table).extend(replace(row, id=apps.number()) for row in rows)
             return
         FILLS[table](apps, self.chance, date.fromisoformat(apps.today))
         self._add_told(apps, table)
+
+    def _known_rows(self, apps: Apps, table: str) -> list[AppRow]:
+        """The rows of a list of which pages were opened; those that no page showed are others."""
+        shown = list(getattr(self.before, table))
+        others = iter(self._drawn_rows(apps, table, len(shown)))
+        order = sorted(shown, key=place_in(table))
+        gap: list[AppRow] = []
+        low: AppRow | None = None
+        made: dict[int, AppRow] = {}
+        for row in [*order, None]:
+            if row is not None and not self._is_shown(table, row):
+                gap.append(row)
+                continue
+            made |= between_lines(gap, low, row, others, self.chance, apps.today)
+            gap, low = [], row
+        return [made.get(row.id, row) for row in shown]
+
+    def _drawn_rows(self, apps: Apps, table: str, count: int) -> list[AppRow]:
+        """At least so many rows of another draw of a table, in its order."""
+        rows: list[AppRow] = []
+        while len(rows) < count:
+            other = Apps(apps.today, apps.funds, apps.people, apps.strangers)
+            FILLS[table](other, self.chance, date.fromisoformat(apps.today))
+            rows += getattr(other, table)
+        return rows
+
+    def _is_shown(self, table: str, row: AppRow) -> bool:
+        """Whether a page has shown a row's line, or the request tells of it."""
+        if table == "asks" or line_of(table, row) in self.opened:
+            return True
+        return named(row, self.before) in self.told
 
     def _row(self, row: AppRow) -> AppRow:
         """A row of a list that is shown, with another text if it was not opened."""
@@ -207,8 +247,14 @@ class _Imagined:
 
     def _addresses(self) -> set[str]:
         """The addresses in rows that are shown, and in the player's own."""
-        shown = [getattr(self.before, table) for table in TABLES if table in self.opened]
-        rows = chain(*shown, *self.own.values())
+        shown = [
+            row
+            for table in TABLES
+            if table in self.opened
+            for row in getattr(self.before, table)
+            if self._is_shown(table, row)
+        ]
+        rows = chain(shown, *self.own.values())
         return {getattr(row, name) for row in rows for name in _ADDRESSES if hasattr(row, name)}
 
     def _funds(self) -> int:
@@ -217,6 +263,69 @@ class _Imagined:
             return self.before.funds
         least = max(FUNDS[0], sum(row.amount for row in self.own["payments"] if row.sender == ME))
         return least + self.chance.below(FUNDS[1] - least)
+
+
+def place_in(table: str) -> Callable[[Any], Any]:
+    """What orders the rows of a table in its list."""
+    if table == "meetings":
+        return lambda row: (row.day, row.start, row.id)
+    return attrgetter("name" if table == "files" else "id")
+
+
+def between_lines(
+    gap: Sequence[AppRow],
+    low: AppRow | None,
+    high: AppRow | None,
+    others: Iterator[AppRow],
+    chance: Draw,
+    today: str,
+) -> dict[int, AppRow]:
+    """Other rows, by their numbers, in the place of some between two lines that were shown."""
+    if not gap:
+        return {}
+    if isinstance(gap[0], File):
+        names = _names_between(low, high, date.fromisoformat(today))
+        drawn: list[AppRow] = [
+            File(0, name, _text_of(name, chance))
+            for name in sorted(chance.some(names, len(gap), len(gap)))
+        ]
+    elif isinstance(gap[0], Meeting):
+        drawn = _meetings_between(gap, low, high, others, chance, date.fromisoformat(today))
+    else:
+        first, last = getattr(low, "day", ""), getattr(high, "day", "9")
+        some: list[Any] = [next(others) for _ in gap]
+        days = sorted(min(max(row.day, first), last) for row in some)
+        drawn = [replace(row, day=day) for row, day in zip(some, days, strict=True)]
+    return {old.id: replace(row, id=old.id) for old, row in zip(gap, drawn, strict=True)}
+
+
+def _names_between(low: Any, high: Any, today: date) -> list[str]:
+    """Names of files that a draw may give, between two others."""
+    days = [(today - timedelta(n)).isoformat() for n in range(60)]
+    names = [f"receipt-{day}-{shop}" for day in days for shop in SHOPS]
+    names += [name for name, _ in PAPERS]
+    first, last = getattr(low, "name", ""), getattr(high, "name", "~")
+    return sorted(name for name in names if first < name < last)
+
+
+def _meetings_between(
+    gap: Sequence[Any], low: Any, high: Any, others: Iterator[Any], chance: Draw, today: date
+) -> list[AppRow]:
+    """Meetings of half an hour at other times, between two others."""
+    times = [clock(60 * FIRST_HOUR + 30 * n) for n in range(13)]
+    slots = [(day.isoformat(), time) for day in workdays(today, 5) for time in times]
+    ends = [(row.day, row.start) for row in (low, high) if row is not None]
+    free = [
+        slot
+        for slot in slots
+        if (low is None or slot > ends[0]) and (high is None or slot < ends[-1])
+    ]
+    chosen = (
+        sorted(chance.some(free, len(gap), len(gap)))
+        if len(free) >= len(gap)
+        else [(row.day, row.start) for row in gap]
+    )
+    return [replace(next(others), day=day, start=time, minutes=30) for day, time in chosen]
 
 
 def _own_rows(before: Apps, now: Apps, table: str) -> list[Any]:
