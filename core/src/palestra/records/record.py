@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from palestra.kernel.errors import (
     PalestraError,
     RecordError,
     cause,
+    show,
 )
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Outcome, Result, allowed_actions
@@ -298,6 +300,9 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             _seat_newcomers(step.events, counts, shown, lives)
         _count(step.events, counts)
     outcome = episode.outcome
+    returns = tuple(float(value) for value in episode.returns)
+    _require_finite("returns", returns)
+    _require_finite("scores", outcome.scores if outcome else ())
     return EpisodeRecord(
         env=spec.id if spec else type(game).__name__,
         seed=episode.seed,
@@ -307,7 +312,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         opening=opening,
         steps=steps,
         outcome=None if outcome is None else _outcome(outcome),
-        returns=tuple(float(value) for value in episode.returns),
+        returns=returns,
         mistakes=episode.mistakes,
         invalid=episode.invalid,
         rewards_from=getattr(episode, "rewards_from", (OWN,)),
@@ -317,6 +322,15 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         length=len(steps),
         **identity,
     )
+
+
+def _require_finite(what: str, amounts: Sequence[float]) -> None:
+    """Raise `PalestraError` for amounts that no record can hold and no mean survives."""
+    if not all(map(isfinite, amounts)):
+        raise PalestraError(
+            f"the {what} are {show(tuple(amounts))}, and must be finite; the game or a shaper pays "
+            "what is no number: palestra check names the step"
+        )
 
 
 def failed_record(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
