@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ from palestra_arena.trust.held_out import TrainedOn, seeds_trained_on, seen_befo
 
 Factories = Mapping[str, Any]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
+ATTEMPTS = 2  # to make an agent; then it forfeits, and no game waits for it
 AGENT_STREAM = 0x5EA7  # separates agents' random numbers from the game's
 
 
@@ -191,6 +193,7 @@ class Referee:
         self._clock = [0.0, -1.0] if clock is None else clock
         self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
         self._agents: dict[str, Guard] = {}
+        self._not_made: defaultdict[str, list[str]] = defaultdict(list)
         self._watch = Watch()
         self._trained: list[TrainedOn] = list(settings.trained)
         self._evidence = Evidence() if settings.evidence else None
@@ -301,13 +304,17 @@ class Referee:
 
     def _agent(self, name: str, seat: int) -> Guard:
         if name not in self._agents:
-            make = self._factories.get(name)
+            make, failures = self._factories.get(name), self._not_made[name]
+            if len(failures) == ATTEMPTS:  # one that hangs would cost its time in every game
+                why = f"the agent could not be made in {ATTEMPTS} games before ({failures[-1]})"
+                raise AgentFailed(seat, why)
             try:
                 agent = self._made(name, make)
                 trained = seeds_trained_on(name, agent)
             except BaseException as error:
                 if is_stop(error):
                     raise
+                failures.append(cause(error))
                 raise _failed_with(seat, error, "cannot be made") from error
             self._agents[name] = Guard(name, agent, self._clock)
             self._trained += trained
