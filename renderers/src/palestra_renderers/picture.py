@@ -54,7 +54,7 @@ class Painter:
         self.surface.fill(self._colours["paper"])
         line = max(16, height // 24)
         sheet = Sheet(width, line)
-        top = lay_seats(status, events[-1] if events else "", height, sheet)
+        top = lay_seats(status, events[-1] if events else "", height, sheet, scene.colour_of)
         end = lay_out(scene, sheet, line // 2, top - line // 4)
         if top - end >= 3 * line and len(events) > 1:
             self._older(events[:-1], end + line // 2, top, sheet)

@@ -13,7 +13,7 @@ from palestra_renderers.drawing import pygame, words
 from palestra_renderers.layout.sheet import opening
 from palestra_renderers.lettering import cut, text_width, wrap
 from palestra_renderers.plain import clean, seat_title
-from palestra_renderers.theme import LIGHT, THEMES, Rgb, ink_on, seat_colour
+from palestra_renderers.theme import LIGHT, THEMES, Rgb, ink_on, paint_of, seat_colour
 
 Box = tuple[int, int, int, int]
 BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
@@ -21,11 +21,12 @@ BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
 
 @dataclass(frozen=True, slots=True)
 class SeatFacts:
-    """One seat: who plays it, and lines of detail below."""
+    """One seat: who plays it, in which paint of the theme, and lines of detail below."""
 
     title: str
     acting: bool = False
     details: tuple[str, ...] = ()
+    paint: str = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,13 @@ def seat_facts(
     episode: Episode, names: Sequence[str], viewer: int | None, used: Sequence[Usage]
 ) -> tuple[SeatFacts, ...]:
     """Seats as `viewer` may know them: terms, tokens and costs of others only for a spectator."""
-    facts = []
+    facts, scene = [], episode.scene(viewer)
     for seat in range(len(episode.players)):
         title = seat_title(episode, seat, names, viewer)
         own = viewer is None or viewer == seat
         details = seat_details(episode, seat, used[seat]) if own else ()
-        facts.append(SeatFacts(title, seat in episode.to_act, details))
+        paint = paint_of(scene.colour_of(seat))
+        facts.append(SeatFacts(title, seat in episode.to_act, details, paint))
     return tuple(facts)
 
 
@@ -136,7 +138,7 @@ class SidePanel:
                     self._surface, self._colours["faint"], (x - 4, y - 1, room + 8, line - 2)
                 )
             centre = (x + line // 3, y + line // 2 - 3)
-            pygame().draw.circle(self._surface, seat_colour(seat), centre, line // 4)
+            pygame().draw.circle(self._surface, self._colours[facts.paint], centre, line // 4)
             pygame().draw.circle(self._surface, self._colours["ink"], centre, line // 4, 1)
             title = cut(clean(facts.title), room - line, line)
             self._surface.blit(words(title, line, self._colours["ink"]), (x + line, y))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from palestra.scene import Colour
 
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.lettering import EM, cut, ems, text_width
@@ -15,7 +17,13 @@ FEWEST = 3  # letters of a name that is shortened
 SMALLEST = 11.0  # height of a line that can still be read
 
 
-def lay_seats(status: Sequence[str], note: str, height: float, sheet: Sheet) -> int:
+def lay_seats(
+    status: Sequence[str],
+    note: str,
+    height: float,
+    sheet: Sheet,
+    colour_of: Callable[[int], Colour] = int,
+) -> int:
     """Seats with their returns, and a line of news under them; returns where the panel starts.
 
     Letters are smaller if a column is too narrow; a name that does not fit is shortened in its
@@ -36,7 +44,9 @@ def lay_seats(status: Sequence[str], note: str, height: float, sheet: Sheet) -> 
         x = seat // rows * (width // columns)
         y = top + line // 4 + seat % rows * line + line / 2
         if seat < FULL - 1 or len(status) == len(shown):
-            marks.append(Circle(x + line * 0.75, y - 1, line / 4, paint_of(seat), "black"))
+            marks.append(
+                Circle(x + line * 0.75, y - 1, line / 4, paint_of(colour_of(seat)), "black")
+            )
         fits = shorten(text, room, size)
         marks.append(Words(x + line * 1.25, y, fits, size, ground="paper"))
     said = cut(clean(note), width - line, line)
