@@ -98,11 +98,12 @@ def cost_cells(row: Spending) -> list[str]:
         f"{used.tokens_cached:,}",
         f"{used.cost:.4f}",
         f"{used.seconds:.3g}",
-        _price(row.cost_of_pass),
+        price(row.cost_of_pass),
     ]
 
 
-def _price(cost: Interval) -> str:
+def price(cost: Interval) -> str:
+    """A cost-of-pass with its interval; what nothing can buy costs ∞."""
     value, low, high = ("∞" if math.isinf(x) else f"{x:.3g}" for x in cost)
     return f"{value} [{low},\N{NO-BREAK SPACE}{high}]"
 
