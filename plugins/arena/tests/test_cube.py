@@ -177,6 +177,13 @@ def test_an_easy_environment_favours_no_scaffold() -> None:
     assert found.shares["scaffold", "environment"] == pytest.approx(0, abs=1e-9)
 
 
+def test_equal_cells_vary_with_nothing() -> None:
+    """0.1 + 0.2 - 0.3 is not 0, and a share of such a variance would be any number."""
+    cells = [{"scaffold": s, "environment": e} for s in "ab" for e in "pq"]
+    found = effects_of(cells, [0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
+    assert list(found.shares.values()) == [0, 0, 0]
+
+
 def test_blocks_that_share_no_level_have_no_effects() -> None:
     cells = [{"scaffold": s, "environment": e} for s, e in ("ap", "bp", "cq", "dq")]
     found = effects_of(cells, [1.0, 2.0, 3.0, 4.0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from pathlib import Path
@@ -20,6 +21,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from palestra_arena.axes import with_option
 
 if TYPE_CHECKING:  # scipy and openskill are not imported to print another command's help
+    from palestra_arena.cost import Margin
+    from palestra_arena.cost.spending import GameAttempt
     from palestra_arena.result import GameResult
     from palestra_arena.settings import Settings
     from palestra_arena.store import Store
@@ -272,6 +275,17 @@ def results_command(
     pass_score: Annotated[
         float | None, typer.Option(help="Return that counts as success; default: a win.")
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="With --costs: agents whose hull of success and cost is to be beaten."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(help="AGENT=COST, spent once, as on training; spread over --runs games."),
+    ] = None,
+    runs: Annotated[
+        float | None, typer.Option(min=1, help="Games over which --fixed is spread.")
+    ] = None,
     cube: Annotated[
         bool, typer.Option(help="Crossed agents by environment, model, scaffold and level.")
     ] = False,
@@ -301,6 +315,12 @@ def results_command(
         board = _print_leaderboard(console, opened, rating, level, env)
         spent = _print_costs(console, opened, pass_score, level, env) if costs else None
         more: dict[str, Any] = {}
+        if baseline or fixed:
+            once = _fixed_costs(fixed or [], runs)
+            tested = settings.agents if settings else ()
+            tried = [a for a in _attempts(opened, pass_score, env) if a.agent in tested]
+            more["margins"] = _margins(tried, baseline or [], once, runs, level)
+            _print_margins(console, more["margins"], tried)
         if cube:
             more["cube"] = _print_cube(console, opened, pass_score, level, gap, env)
         if against:
@@ -387,14 +407,37 @@ def _print_findings(console: Console, store: Store) -> None:
     console.print(f"{len(found)} findings", highlight=False)
 
 
+def _attempts(store: Store, score: float | None, env: str) -> list[GameAttempt]:
+    """All attempts of an environment, or of all, that succeed by a win or by their score."""
+    from palestra_arena.cost import at_least, attempts_from, won
+
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    return attempts_from(wanted, won if score is None else at_least(score))
+
+
+def _fixed_costs(typed: list[str], runs: float | None) -> dict[str, float]:
+    """What agents cost once, by agent."""
+    if bool(typed) != bool(runs):
+        raise InvalidOption("--fixed AGENT=COST is spread over --runs games; give both")
+    found = {}
+    for text in typed:
+        agent, _, cost = text.rpartition("=")
+        try:
+            found[agent] = float(cost)
+        except ValueError:
+            raise InvalidOption(
+                f"--fixed is AGENT=COST, as in react:local:=2.5, not {text!r}"
+            ) from None
+    return found
+
+
 def _print_costs(
     console: Console, store: Store, score: float | None, confidence: float, env: str
 ) -> Any:
-    from palestra_arena.cost import at_least, attempts_from, currency_of, spendings, won
+    from palestra_arena.cost import currency_of, spendings
     from palestra_arena.report import costs_table, make_costs
 
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    attempts = attempts_from(wanted, won if score is None else at_least(score))
+    attempts = _attempts(store, score, env)
     currency = currency_of(attempts)
     found = make_costs(spendings(attempts, currency, confidence=confidence), currency)
     console.print(costs_table(found, console))
@@ -434,7 +477,7 @@ def _print_cube(
     if references:
         means.scale(*references)
     found = cube_of(scores, means, agents)
-    for table in cube_tables(found):
+    for table in cube_tables(found, console):
         console.print(table)
     for agent, label in found.missing:
         note = f"no game counts of {agent} in {label}: {_why_missing(agent, label, settings)}"
@@ -468,14 +511,14 @@ def _why_missing(agent: str, label: str, settings: Settings | None) -> str:
 def _print_changes(
     console: Console, store: Store, base: str, score: float | None, confidence: float, env: str
 ) -> Any:
-    from palestra_arena.cost import at_least, attempts_from, currency_of, won
+    from palestra_arena.cost import currency_of
     from palestra_arena.cube import changes_against
     from palestra_arena.report.changes import changes_table
     from palestra_arena.report.costs import NAMES
 
     wanted = [r for r in store.results() if env in ("", r.match.environment.id)]
     settings = store.settings()
-    attempts = attempts_from(wanted, won if score is None else at_least(score))
+    attempts = _attempts(store, score, env)
     found = changes_against(
         base,
         wanted,
@@ -488,3 +531,27 @@ def _print_changes(
     unit = NAMES[currency_of(attempts)]
     console.print(f"paired by seed; cost a game and cost-of-pass in {unit}", highlight=False)
     return found
+
+
+def _margins(
+    tried: list[GameAttempt],
+    baselines: list[str],
+    fixed: dict[str, float],
+    runs: float | None,
+    confidence: float,
+) -> list[Margin]:
+    from palestra_arena.cost import margins
+
+    if not baselines:
+        raise InvalidOption("--fixed adds to a cost that is held against a --baseline; name one")
+    spread_over = math.inf if runs is None else runs
+    return margins(tried, baselines, fixed=fixed, runs=spread_over, confidence=confidence)
+
+
+def _print_margins(console: Console, found: list[Margin], tried: list[GameAttempt]) -> None:
+    from palestra_arena.cost import currency_of
+    from palestra_arena.report import margins_table
+    from palestra_arena.report.costs import NAMES
+
+    console.print(margins_table(found, NAMES[currency_of(tried)]))
+    console.print("* more success than any mixture of the baselines at this cost", highlight=False)

@@ -18,6 +18,7 @@ from palestra import InvalidOption
 
 from palestra_arena.ratings.contests import Floats
 
+ALIKE = 1e-20  # of the squares of cells that differ by rounding alone
 Term = tuple[str, ...]  # one axis, or two that interact
 
 
@@ -46,12 +47,14 @@ def effects_of(cells: Sequence[Mapping[str, str]], values: ArrayLike) -> Effects
     terms = [*mains, *itertools.combinations(levels, 2)]
     columns = {term: _columns(cells, levels, term) for term in terms}
     effects = _coefficients([columns[term] for term in mains], table)
-    spread = ((table - table.mean(axis=0)) ** 2).sum(axis=0)
+    table = table - table.mean(axis=0)  # whose squares round less
+    spread = (table**2).sum(axis=0)
+    varied = spread > ALIKE * (np.asarray(values, dtype=float) ** 2).sum(axis=0)
     shares = {}
     for term in terms:
         others = [columns[other] for other in terms if not set(term) <= set(other)]
         explained = _explained([*others, columns[term]], table) - _explained(others, table)
-        shares[term] = np.divide(explained, spread, out=np.zeros_like(spread), where=spread > 0)
+        shares[term] = np.divide(explained, spread, out=np.zeros_like(spread), where=varied)
     split = iter(effects)
     of_levels = {}
     for axis, names in levels.items():

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from palestra import Interval, InvalidOption, Usage
 from palestra.quoting import one_line
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -129,12 +131,15 @@ def _worse(
     return worse, pairs
 
 
-def cube_tables(cube: Cube) -> Iterator[Table]:
-    """The tables in the order in which they are read: environments, axes, shares."""
+def cube_tables(cube: Cube, console: Console) -> Iterator[Table]:
+    """The tables in the order in which they are read: environments, axes, shares.
+
+    They have as many columns as the console is wide.
+    """
     for label, rows in cube.cells.items():
-        yield _table(label, rows)
+        yield _fitted(label, rows, console)
     for axis, rows in cube.axes.items():
-        yield _table(f"by {axis}", rows)
+        yield _fitted(f"by {axis}", rows, console)
     shares = _empty("of the variance between cells", ("share",))
     for term, share in cube.shares.items():
         shares.add_row(term, spread(share, 2))
@@ -149,25 +154,37 @@ def _empty(title: str, names: Sequence[str]) -> Table:
     return table
 
 
-def _table(title: str, rows: Sequence[CubeRow]) -> Table:
-    paid = any(row.usage.cost for row in rows)
-    effect = any(row.effect for row in rows)
-    names = ("score", *(["effect"] if effect else []), "money" if paid else "tokens", "seconds")
-    table = _empty(title, (*names, "refused", "forfeits", "games"))
-    for row in rows:
-        each = row.usage.cost if paid else row.usage.tokens
-        spent = f"{each / row.games:.4f}" if paid else f"{each / row.games:,.0f}"
-        table.add_row(
-            Text(one_line(row.name or "(none)")),
-            spread(row.score, 2),
-            *([_effect(row.effect)] if effect else []),
-            spent,
-            f"{row.usage.seconds / row.games:.2g}",
-            percent(row.refused),
-            percent(row.forfeits),
-            f"{row.games:,}",
-        )
+def _fitted(title: str, rows: Sequence[CubeRow], console: Console) -> Table:
+    names = list(_cells(rows[0]))
+    left_out = {
+        "effect": not any(row.effect for row in rows),
+        "money": not any(row.usage.cost for row in rows),
+    }
+    names = [name for name in names if not left_out.get(name)]
+    for dropped in ("", "games", "seconds", "tokens"):
+        names = [name for name in names if name != dropped]
+        table = _empty(title, names)
+        for row in rows:
+            cells = _cells(row)
+            table.add_row(Text(one_line(row.name or "(none)")), *(cells[name] for name in names))
+        if Measurement.get(console, console.options, table).maximum < console.width:
+            break
     return table
+
+
+def _cells(row: CubeRow) -> dict[str, str]:
+    """Every column of a row as text; what was spent is a game's mean."""
+    used, games = row.usage, row.games
+    return {
+        "score": spread(row.score, 2),
+        "effect": _effect(row.effect),
+        "refused": percent(row.refused),
+        "forfeits": percent(row.forfeits),
+        "tokens": f"{used.tokens / games:,.0f}",
+        "money": f"{used.cost / games:.4f}",
+        "seconds": f"{used.seconds / games:.2g}",
+        "games": f"{games:,}",
+    }
 
 
 def _effect(effect: Interval | None) -> str:
