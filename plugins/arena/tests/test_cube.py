@@ -339,6 +339,8 @@ def test_a_cube_is_played_and_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
     cube = json.loads(out.read_text())["cube"]
     assert {row["name"] for row in cube["axes"]["scaffold"]} == {"llm,mode=choice", "react"}
     assert len(cube["missing"]) == 4
+    assert command("results", store, "--gap", "a,b") != 0
+    assert command("results", store, "--cube", "--gap", "a") != 0
 
 
 def test_a_component_is_flipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -277,7 +277,7 @@ def results_command(
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        typer.Option(help="With --costs: agents whose hull of success and cost is to be beaten."),
+        typer.Option(help="An agent of those whose hull of success and cost is to be beaten."),
     ] = None,
     fixed: Annotated[
         list[str] | None,
@@ -315,6 +315,8 @@ def results_command(
         board = _print_leaderboard(console, opened, rating, level, env)
         spent = _print_costs(console, opened, pass_score, level, env) if costs else None
         more: dict[str, Any] = {}
+        if gap and not cube:
+            raise InvalidOption("--gap scales the scores of the cube; say --cube too")
         if baseline or fixed:
             once = _fixed_costs(fixed or [], runs)
             tested = settings.agents if settings else ()
@@ -473,7 +475,7 @@ def _print_cube(
         raise InvalidOption(f"--gap names two agents, as in --gap random,scripted, not {gap!r}")
     wanted = (r for r in store.results() if env in ("", r.match.environment.id))
     scores = scores_of(wanted, {*agents, *references}, _scorer(score))
-    means = Means(scores, confidence)
+    means = Means(scores, confidence, bounds=None if score is None else (0.0, 1.0))
     if references:
         means.scale(*references)
     found = cube_of(scores, means, agents)

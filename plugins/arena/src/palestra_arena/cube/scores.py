@@ -87,9 +87,16 @@ class Means:
     """The mean of every cell: the estimate first, then its value in each resample of the seeds.
 
     The seeds of an environment are drawn once for all agents, so that differences are paired.
+    bounds: the lowest and the highest score there can be; by default those that were seen.
     """
 
-    def __init__(self, scores: Mapping[Key, Scores], confidence: float = 0.95) -> None:
+    def __init__(
+        self,
+        scores: Mapping[Key, Scores],
+        confidence: float = 0.95,
+        *,
+        bounds: tuple[float, float] | None = None,
+    ) -> None:
         self.confidence = confidence
         self.cells: dict[Key, Floats] = {}
         rng = default_rng(0)
@@ -104,7 +111,7 @@ class Means:
                 with np.errstate(invalid="ignore"):  # a resample with no seed that it played
                     self.cells[agent, label] = (weights @ values) / (weights @ played)
         seen = [score for cell in scores.values() for score in cell.by_seed.values()]
-        self.bounds = min(seen, default=0.0), max(seen, default=0.0)
+        self.bounds = bounds or (min(seen, default=0.0), max(seen, default=0.0))
 
     def scale(self, baseline: str, best: str) -> None:
         """Turn means into the share of the gap closed between two agents, which are 0 and 1.
