@@ -31,7 +31,8 @@ from palestra.agents.agent import (
 from palestra.agents.answers import WrongAnswer
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
-from palestra.code_names import file_of
+from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name, file_of
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
@@ -388,6 +389,11 @@ def check_field(settings: Settings, factories: Factories) -> None:
     """Raise for an unknown environment, or an agent that cannot play one, before any game."""
     agents = (*settings.agents, *getattr(settings.schedule, "partners", ()))
     named = [agent for agent in agents if agent not in factories]
+    if settings.unfit == "leave-out":
+        for agent in named:
+            if not code_name(agent, registry().agents):
+                registry().agent(parse_agent(agent)[0])
+        return
     for environment in settings.environments:
         spec = registry().environment(environment.id)
         check_agents(named, load_game(spec, environment.options, environment.players or 1), spec)

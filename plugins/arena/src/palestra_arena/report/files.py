@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from palestra_arena.statistics import Interval
 MARKS = re.compile(r"[&<>|`\[\]*\\]")  # what HTML and Markdown read as more than text
 
 
-def write_json(board: Leaderboard, path: str | Path) -> Path:
-    """Write rows from best to worst; intervals are [value, low, high], unknown bounds null."""
+def write_json(board: Leaderboard, path: str | Path, **more: Any) -> Path:
+    """Write rows from best to worst; intervals are [value, low, high], unknown bounds null.
+
+    more: further results by name, as dataclasses or lists of them.
+    """
     body = {
         "system": board.system,
         "confidence": board.confidence,
@@ -30,6 +34,7 @@ def write_json(board: Leaderboard, path: str | Path) -> Path:
         "seating": board.seating,
         "winnings": board.winnings,
         "rows": [_row(row) for row in board.rows],
+        **{name: _plain(found) for name, found in more.items()},
     }
     return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")
 
@@ -49,6 +54,19 @@ def _row(row: LeaderboardRow) -> dict[str, Any]:
         "results": dict(row.results),
         "usage": msgspec.to_builtins(row.usage),
     }
+
+
+def _plain(found: Any) -> Any:
+    """A result as JSON holds it: named fields, and null for what is not a finite number."""
+    if is_dataclass(found):
+        return {field.name: _plain(getattr(found, field.name)) for field in fields(found)}
+    if isinstance(found, Interval):
+        return _bounds(found)
+    if isinstance(found, dict):
+        return {name: _plain(value) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [_plain(value) for value in found]
+    return msgspec.to_builtins(found)
 
 
 def _bounds(interval: Interval) -> list[float | None]:
