@@ -10,10 +10,12 @@ import random
 import statistics
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import gymnasium as gym
 import palestra
+from gymnasium.utils import performance
 from palestra import ArrayGame
 from timing import Row, Work, compare, rate
 
@@ -86,23 +88,53 @@ def against_cartpole(env_id: str) -> Row:
     )
 
 
-def slowest() -> Row:
-    """The array game that stays furthest below its target, each measured once beside CartPole."""
+@cache
+def survey() -> tuple[str, ...]:
+    """Every array game of one or two seats, the slowest beside CartPole first."""
     found: dict[str, float] = {}
     cartpole = steps_of(CARTPOLE)
     for spec in palestra.specs():
         game = palestra.game(spec.id)
-        if isinstance(game, ArrayGame):
+        if isinstance(game, ArrayGame) and game.num_players <= 2:
             ours = steps_of(f"palestra:{spec.id}")
-            ratios = [rate(ours) / rate(cartpole) for _ in range(3)]
-            wanted = 1.0 if game.num_players <= 2 else 0.3
-            found[spec.id] = statistics.median(ratios) / wanted
-    ids = sorted(found, key=lambda env_id: found[env_id])
-    least, middle, most = (found[ids[n]] for n in (0, len(ids) // 2, -1))
-    print(f"shares of the target: {least:.2f} to {most:.2f}, median {middle:.2f}")
+            ours()  # fills what later episodes find ready
+            found[spec.id] = statistics.median(rate(ours) / rate(cartpole) for _ in range(3))
+    ids = tuple(sorted(found, key=lambda env_id: found[env_id]))
     print(", ".join(f"{env_id} {found[env_id]:.2f}" for env_id in ids))
-    row = against_cartpole(ids[0])
-    return replace(row, name=f"slowest of {len(ids)}: {row.name}")
+    return ids
+
+
+def ranked(name: str, share: float) -> Any:
+    """The game that stands at a share of the way from the slowest to the fastest."""
+
+    def measure() -> Row:
+        ids = survey()
+        row = against_cartpole(ids[round(share * (len(ids) - 1))])
+        return replace(row, name=f"{name} of {len(ids)} for one or two: {row.name}")
+
+    measure.__name__ = name
+    return measure
+
+
+def by_gymnasium(env_id: str) -> Any:
+    """Gymnasium's own measure, which draws any action: for games in which all of them are legal."""
+
+    def steps(name: str) -> Work:
+        env = gym.make(name)
+        return lambda: int(performance.benchmark_step(env, target_duration=1, seed=0))
+
+    def measure() -> Row:
+        return compare(
+            f"{env_id}, Gymnasium's benchmark_step",
+            steps(f"palestra:{env_id}"),
+            steps(CARTPOLE),
+            target=1.0,
+            unit="steps/s",
+            against=CARTPOLE,
+        )
+
+    measure.__name__ = "by_gymnasium"
+    return measure
 
 
 def named(env_id: str) -> Any:
@@ -113,4 +145,11 @@ def named(env_id: str) -> Any:
     return measure
 
 
-MEASURES = (*(named(env_id) for env_id in SHOWN), slowest)
+MEASURES = (
+    *(named(env_id) for env_id in SHOWN),
+    ranked("slowest", 0.0),
+    ranked("median", 0.5),
+    ranked("fastest", 1.0),
+    by_gymnasium("games/FrozenLake-v0"),
+    by_gymnasium("grid/Kitchen-v0"),
+)

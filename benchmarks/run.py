@@ -1,7 +1,7 @@
 """Run the benchmarks and write `results/<name>.json` and the table in README.md.
 
-python benchmarks/run.py [gym_make] [turn_based] [text_turns] [text_rates] [weight] [ahead] [batch]
-    [rules] [training] [rewards] [language_models] [order_book] [agents_net]
+python benchmarks/run.py [gym_make] [turn_based] [search] [text_turns] [text_rates] [weight]
+    [ahead] [batch] [rules] [training] [rewards] [language_models] [order_book] [agents_net]
     [marketplace] [population] [web] [arena] [rendering] [server] [server_ids] [llm_traces]
 
 `arena:workers` measures one row of a suite, by the name of its function, and keeps the others.
@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 SUITES = (
     "gym_make",
     "turn_based",
+    "search",
     "text_turns",
     "text_rates",
     "weight",

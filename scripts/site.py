@@ -102,7 +102,11 @@ TASKS = (
             *("palestra.testing", "palestra_markets", "palestra_tasks", "palestra_web"),
         ),
     ),
-    Task("Agents and language models", "agents", ("palestra.llm", "palestra_adapters")),
+    Task(
+        "Agents and language models",
+        "agents",
+        ("palestra.llm", "palestra_adapters", "palestra_agents"),
+    ),
     Task("Batches and libraries of reinforcement learning", "batches", ("palestra.views",)),
     Task("Records, tournaments and statistics", "records", ("palestra.records", "palestra_arena")),
     Task("Rewards and training", "rewards", ("palestra_rewards", "palestra_training")),

@@ -8,6 +8,7 @@ from palestra import Agent, make_agent
 from palestra.agents.models import Model
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import load_entry_point
+from palestra_adapters.attempts import Escalation
 from palestra_adapters.relay import Relay
 from palestra_adapters.routers.free_agent import FreeAgent
 from palestra_adapters.routers.knapsack import Knapsack, Offer, Purchase
@@ -25,6 +26,8 @@ def open_adapter(name: str, model: Model, game: Any) -> Agent:
     """An adapter of one model, or of agents of it; raises `InvalidOption` if it needs settings."""
     if name == "relay":
         return Relay(agents=[LLMAgent(model=model), LLMAgent(model=model)])
+    if name == "escalation":
+        return Escalation(agents=[LLMAgent(model=model), LLMAgent(model=model)])
     if name == "free-agent":
         return FreeAgent(agents=[LLMAgent(model=model), LLMAgent(model=model)])
     if name == "knapsack":

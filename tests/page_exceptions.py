@@ -44,6 +44,7 @@ PAGE_EXCEPTIONS = {
             "hf:": "uploads to a hub",
             "./mine.py:Mine": "plays a file of your own: core/tests/test_isolation.py",
             "--suite social": MEASURED,
+            "cube.db": "plays a model for minutes",
             "maze.db": "reads a tournament of your own",
             "--agents llm:local:,random": "plays a model for minutes",
         }

@@ -9,7 +9,7 @@ name runs. Exhaustive are
 * the dearest checks of the kit, for options other than an environment's defaults;
 * cases that took `CHEAP` seconds or more when `costs.tsv` was measured, but for the cheapest of
   each test, or of each check of the kit, that took `TOGETHER` seconds in all. Of a test marked
-  `essential` the cheapest case always runs.
+  `essential` the cheapest case always runs, and all cases of one marked `essential(whole=True)`.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ def _dear(items: list[pytest.Item]) -> set[pytest.Item]:
     seconds = costs()
     cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.nodeid in seconds:
+        mark = item.get_closest_marker("essential")
+        if item.nodeid in seconds and not (mark and mark.kwargs.get("whole")):
             cases[CASE.sub(r"\1", item.nodeid)].append(item)
     found = set()
     for listed in cases.values():

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.essential(whole=True)
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     path.name: path
@@ -128,7 +130,6 @@ def imported_modules(path: Path, known: dict[str, Path]) -> set[str]:
     return found
 
 
-@pytest.mark.essential
 @pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()

@@ -48,6 +48,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert place in places(path), f"{page.name} links to {target}#{place}"
 
 
+@pytest.mark.essential(whole=True)
 @pytest.mark.parametrize("page", ["attacks.md", "faults.md"])
 def test_every_row_of_a_table_names_tests_that_are_there(page: str) -> None:
     _, rows = re.split(r"\|(?:---\|)+\n", (ROOT / "docs" / page).read_text("utf-8"), maxsplit=1)

@@ -14,6 +14,8 @@ from palestra.kernel.errors import InvalidOption
 from palestra.kernel.plugins import Plugins
 from palestra.kernel.registry import Registry, homes
 
+pytestmark = pytest.mark.essential(whole=True)
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import palestra
 import pytest
 from page_output import FENCE, check_page
 
-PAGES = sorted((Path(__file__).parents[1] / "docs" / "reference").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 HEADING = re.compile(r"^## `(\w+)`$", re.MULTILINE)
 # of other libraries, or no object of its own: their pages say what they are
 WITHOUT_DOCSTRING = {"FilePath", "Meta", "Result", "__version__", "hookimpl"}
@@ -171,3 +175,42 @@ def test_what_has_no_text_is_found() -> None:
         "Undescribed.size does not say what size is",
         "Undescribed.turn does not say what angle is",
     ]
+
+
+# The other public modules, each on a page that autodoc writes
+
+
+def site_script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("site_script", ROOT / "scripts" / "site.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = script  # dataclasses look their module up
+    spec.loader.exec_module(script)
+    return script
+
+
+def bare_members(kind: type) -> Iterator[str]:
+    """The public methods and properties of a class that have no text, of its own or a base's."""
+    for name, value in vars(kind).items():
+        given = (getattr(vars(base).get(name), "__doc__", None) for base in kind.__mro__)
+        if inspect.isfunction(function_of(value)) and not name.startswith("_") and not any(given):
+            yield f"{kind.__name__}.{name}"
+
+
+@pytest.mark.essential(whole=True)
+def test_every_name_of_the_other_public_modules_has_a_text() -> None:
+    script, bare, seen = site_script(), [], 0
+    for module in map(importlib.import_module, script.public_modules()):
+        for name in script.public_names(module):
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isroutine(value):
+                seen += 1
+                bare += [] if inspect.getdoc(value) else [f"{module.__name__}.{name}"]
+            if inspect.isclass(value):
+                bare += bare_members(value)
+    assert seen > 250
+    assert not bare
+    others = [module for module in script.public_modules() if module != "palestra"]
+    index = script.reference_index(others)  # each stands under what a reader wants to do
+    assert all(f"   {module}\n" in index for module in others)

@@ -13,6 +13,7 @@ from palestra.scene import on_top
 from palestra.testing.subject import play_on
 from palestra_renderers.html import piece_words
 from palestra_renderers.layout.scenes import lay_out
+from palestra_renderers.layout.seats import lay_seats
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.marks import Circle, Layer, Mark, Sprite
 from palestra_renderers.theme import paint_of
@@ -130,3 +131,36 @@ def test_a_heap_of_any_size_is_drawn_in_its_cell_without_overlap(count: int, sid
     assert len(discs) == count
     assert len({(disc.x, disc.y) for disc in discs}) == count
     assert all(d.radius <= d.x <= cell.width - d.radius for d in discs)
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_a_player_has_one_colour_on_the_board_and_in_the_list_of_seats(env: str) -> None:
+    shown, players = episode(env).scene(), episode(env).game.players
+    for piece in figures(shown, players):
+        seat = players.index(piece.label.split(",")[0])
+        assert paint_of(piece.colour) == paint_of(shown.colour_of(seat)), piece
+
+
+@pytest.mark.parametrize(
+    ("env", "options", "paints"),
+    [
+        ("games/Chess-v0", {}, ["white", "black"]),
+        ("games/Othello-v0", {}, ["black", "white"]),
+        ("games/Gomoku-v0", {}, ["black", "white"]),
+        ("games/ConnectFour-v0", {}, ["seat0", "seat1"]),
+        ("games/Codenames-v0", {}, ["red", "red", "blue", "blue"]),
+        ("grid/CarBall-v0", {"num_players": 4}, ["seat0", "seat0", "seat1", "seat1"]),
+    ],
+)
+def test_the_list_of_seats_has_the_colours_of_their_men(
+    env: str, options: dict[str, Any], paints: list[str]
+) -> None:
+    played = Episode(palestra.game(env, **options), 3)
+    sheet = Sheet(480, 20)
+    names, scene = list(played.players), played.scene()
+    lay_seats(names, "", 480, sheet, scene.colour_of)
+    assert [mark.fill for mark in sheet.marks if isinstance(mark, Circle)] == paints
+    on_board = {piece.colour for part in scene.all_parts() if isinstance(part, Grid)
+                for row in part.cells for piece in row if piece}  # fmt: skip
+    if env in ("games/Chess-v0", "games/Othello-v0"):
+        assert on_board == {"white", "black"}

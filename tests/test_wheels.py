@@ -62,7 +62,8 @@ def official(
 ) -> Path:
     """The plugins that scaffolds are tested on, in a folder of their own."""
     folder = tmp_path_factory.mktemp("official")
-    names = ("palestra_games", "palestra_web", "palestra_renderers")
+    kinds = ("games", "web", "renderers", "adapters", "agents")
+    names = [f"palestra_{kind}" for kind in kinds]
     found = [str(path) for name in names for path in wheels.glob(f"{name}-*.whl")]
     assert len(found) == len(names)
     clean.install(*found, target=folder)
@@ -74,6 +75,12 @@ def official(
     ("kind", "name", "command", "says"),
     [
         ("agent", "atoll-careful", "play games/TicTacToe-v0 --agents atoll-careful", "result"),
+        (
+            "agent --llm",
+            "atoll-doubting",
+            "play games/TicTacToe-v0 --agents atoll-doubting:echo:",
+            "result",
+        ),
         (
             "reward",
             "atoll-mobility",
@@ -93,7 +100,7 @@ def test_every_kind_of_plugin_installs_works_and_passes_its_tests(
     official: Path,
     tmp_path: Path,
 ) -> None:
-    clean.run("-m", "palestra", "new", kind, name, "--folder", str(tmp_path))
+    clean.run("-m", "palestra", "new", *kind.split(), name, "--folder", str(tmp_path))
     source, installed = tmp_path / f"palestra-{name}", tmp_path / "installed"
     clean.install(str(source), target=installed)
     both, run = (installed, official), tmp_path / "run"

@@ -12,12 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import palestra
 import pytest
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from palestra import InvalidOption, ModelError, UnknownName
 from palestra.agents.models import Message, Reply, Request
 from palestra.records.rescore import rescore
+from palestra.records.trace import trace_seats
 from palestra_agents.llm import LLMAgent
 from palestra_agents.models.openai import OpenAIModel, _Pace
 from pydantic import TypeAdapter
@@ -112,6 +114,45 @@ def test_an_answer_carries_usage_and_reasoning(server: Server, opened: Any) -> N
     assert (reply.text, reply.thought, reply.model) == ("hi", "because", "served")
     usage = reply.usage
     assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, usage.calls) == (12, 3, 8, 1)
+
+
+def with_ids(asked: dict[str, Any]) -> dict[str, Any]:
+    """A completion of vLLM's server, one token a letter, where ids are asked for."""
+    made = completion("5")
+    if not asked.get("return_token_ids"):
+        return made
+    (choice,) = made["choices"]
+    said = "".join(message["content"] for message in asked["messages"])
+    choice |= {
+        "token_ids": [53],
+        "logprobs": {"content": [{"token": "5", "logprob": -0.25, "bytes": None}]},
+        "stop_reason": None,
+    }
+    return made | {"prompt_token_ids": list(map(ord, said))}
+
+
+def test_token_ids_of_a_server_that_has_them_are_on_record_and_in_the_trace(server: Server) -> None:
+    server.script = [(200, with_ids)]
+    agent = f"llm:openai:small@{server.url},token_ids=true,keep_tokens=true"
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[agent, "first"], invalid="forfeit")
+    (trace, *_) = trace_seats(record)
+    (asked, *_) = server.asked
+    assert asked["return_token_ids"] is True
+    prompt = list(map(ord, "".join(message["content"] for message in asked["messages"])))
+    assert trace.ids[: len(prompt) + 1] == [*prompt, 53]
+    assert trace.logprobs[len(prompt)] == -0.25
+    assert trace.turns[0].finish == "end"
+
+
+def test_a_server_without_token_ids_is_named_where_they_are_asked_for(
+    server: Server, opened: Any
+) -> None:
+    request = msgspec.structs.replace(HELLO, tokens=True)
+    with pytest.raises(ModelError, match="returns no token ids"):
+        opened(token_ids=True).chat([request])
+    assert opened(token_ids=True).chat([HELLO])[0].tokens is None
+    with pytest.raises(InvalidOption, match="keep_tokens is not possible"):
+        LLMAgent(model=opened(), keep_tokens=True)
 
 
 def test_what_passes_is_tried_again(server: Server, opened: Any) -> None:

@@ -106,7 +106,7 @@ def test_minimax_says_why_it_cannot_play() -> None:
     [
         ("mcts:simulation=5", UnknownName, "did you mean 'simulations'"),
         ("mcst", UnknownName, "did you mean 'mcts'"),
-        ("mcts:simulations=0", InvalidOption, "an integer at least 1, not 0"),
+        ("mcts:simulations=0", InvalidOption, "an integer from 1 to 10000000, not 0"),
         ("minimax:depth=0", InvalidOption, "an integer at least 1, not 0"),
         ("cfr:iterations=0", InvalidOption, "an integer at least 1, not 0"),
         ("random:colour=red", UnknownName, "colour"),

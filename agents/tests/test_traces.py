@@ -4,6 +4,9 @@ import itertools
 
 import palestra
 import pytest
+from palestra import EpisodeRecord, Usage
+from palestra.agents.models import Tokens
+from palestra.records.record import StepRecord, TurnRecord
 from palestra.records.trace import trace_seats
 from palestra_agents.models.local import LocalModel
 
@@ -77,3 +80,27 @@ def test_log_probabilities_equal_a_fresh_forward_pass(model):
     for place, (token, sampled) in enumerate(zip(trace.ids, trace.sampled, strict=True)):
         if sampled:
             assert float(fresh[place - 1, token]) == pytest.approx(trace.logprobs[place], abs=1e-3)
+
+
+def test_replies_before_the_last_are_unpaid_and_a_move_without_a_reply_pays_the_one_before():
+    first, second = Tokens((1, 2), (3,), (-1.0,)), Tokens((1, 2, 3, 4), (5,), (-2.0,))
+    asked = Usage(calls=2)
+    turns = [
+        TurnRecord(0, 0, earlier=(first,), tokens=second, usage=asked),
+        TurnRecord(0, 0),  # a step of the plan that the reply before made
+        TurnRecord(0, 0, tokens=Tokens((7,), (8, 9), (-1.0, -1.0)), usage=asked),
+    ]
+    steps = [
+        StepRecord([turn], {0: {"payoff": paid}})
+        for turn, paid in zip(turns, (1.0, 2.0, 4.0), strict=True)
+    ]
+    record = EpisodeRecord("games/X-v0", 1, ("a", "b"), steps=steps)
+    one, other = trace_seats(record)
+    assert one.ids == [1, 2, 3, 4, 5]
+    assert one.sampled == [False, False, True, False, True]
+    assert [(turn.step, turn.reward) for turn in one.turns] == [(0, 0.0), (0, 3.0)]
+    assert [(turn.step, turn.reward) for turn in other.turns] == [(2, 4.0)]
+    assert (other.fork, other.common) == (1, 0)
+    turns[1].usage = asked  # a model was asked, and its tokens were not kept
+    with pytest.raises(palestra.InvalidOption, match="tokens in some answers only"):
+        trace_seats(record)

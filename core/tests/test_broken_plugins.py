@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_what_is_sound_passes() -> None:
             "late_leak",
             "LateLeak",
             "secrets_stay_hidden",
-            "late_leak.py:{def describe}, in describe(): seed 0, step 45: describe of player 1 "
+            "late_leak.py:{def describe}, in describe(): seed 0, step 45: describe of player 0 "
             "betrays a secret: it changes when determinize() draws the secret anew",
         ),
         (
@@ -240,7 +241,7 @@ def test_debugging_checks_every_index(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     interpreted, compiled = done.stdout.splitlines()
-    assert interpreted == "IndexError: 'index 41 is out of bounds for axis 0 with size 2'"
+    assert interpreted == "OutsideArray: 'obs[state.turn] uses index 41 of 2 entries, 0 to 1'"
     assert "a rule of OutOfBounds reads or writes outside an array" in compiled
 
 
@@ -398,6 +399,14 @@ class Grasping:
 
         app.add_typer(typer.Typer(name="list"))
         app.registered_commands.reverse()
+
+
+def test_a_distribution_without_a_name_is_unknown_and_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "METADATA").write_text("Version: 1.0\n")
+    (tmp_path / "entry_points.txt").write_text("[palestra.plugin]\nodd = palestra\n")
+    plugins = Plugins()
+    plugins.load(PathDistribution(tmp_path).entry_points)
+    assert plugins.plugins["odd"].distribution == "unknown"
 
 
 def test_no_exception_of_a_plugin_reaches_the_command() -> None:

@@ -46,6 +46,18 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     return call
 
 
+def test_lines_of_help_are_broken_by_the_width_and_not_by_the_source(run: Run) -> None:
+    lines = [line.strip() for line in run("measure", "--help").out.splitlines()]
+    assert any(line.startswith("With --against") and "how much" in line for line in lines)
+
+
+def test_a_page_is_not_written_from_catalogues_that_are_about_to_change(run: Run) -> None:
+    refused = run("catalogue", "palestra", "--page", "page.md")
+    assert refused.code
+    assert "then the page: palestra catalogue --page page.md" in refused.err
+    assert not Path("page.md").exists()
+
+
 def test_list_filters(run: Run) -> None:
     assert "text/Commons-v0" in run("list").out
     boards = run("list", "--family", "board").out

@@ -342,10 +342,12 @@ def test_findings_outlive_the_command(plugin: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_sound_game_passes(tmp_path: Path) -> None:
-    arguments = ("games/TicTacToe-v0", "--minutes", "0.1", "--out", str(tmp_path))
+    out_folder = tmp_path / "new"
+    arguments = ("games/TicTacToe-v0", "--minutes", "0.1", "--out", str(out_folder))
     code, out, err = finished(run_fuzz(tmp_path, *arguments))
     assert code == 0, out
     assert "nothing found" in err
+    assert not out_folder.exists()
 
 
 def test_unknown_kinds_are_named() -> None:

@@ -140,6 +140,28 @@ def report(turn):
     return Decision(turn.legal_actions[0], facts={"came": came})
 
 
+def send(turn, **answers):
+    """Answer past the code that checks answers on this side, and do not come back."""
+    import msgspec
+
+    body = msgspec.json.encode({"type": "Answers", "decisions": [], "failures": []} | answers)
+    turn._episode.process.channel.send(body)
+    time.sleep(1000)
+
+
+def forge_what_was_raised(turn):
+    send(turn, raised="\\x1b[2J" + "1. mine\\n" * 100_000)
+
+
+def forge_a_failure(turn):
+    send(turn, decisions=[None], failures=["\\u202e" + "1. mine\\n" * 100_000])
+
+
+def look_a_million_times(turn):
+    move = {"action": int(turn.legal_actions[0])}
+    send(turn, decisions=[move], failures=[""], used=["transcript"] * 900_000)
+
+
 def ask_for_the_state(turn):
     from palestra.isolation.messages import Ask
 
@@ -356,6 +378,82 @@ def test_an_agent_that_breaks_off_has_failed_by_itself(hostile: Path, name: str)
     finally:
         agent.close()
     assert palestra.play("games/TicTacToe-v0", agents="random")[0].outcome
+
+
+@pytest.mark.parametrize("name", ["forge_what_was_raised", "forge_a_failure"])
+def test_how_it_says_that_it_failed_is_a_short_line(hostile: Path, name: str) -> None:
+    agent = IsolatedAgent(f"{hostile}:{name}")
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=0)
+    with pytest.raises(palestra.PalestraError) as failed:
+        agent.act([palestra.Turn(episode, 0)])
+    agent._end()
+    assert "1. mine" in str(failed.value)
+    assert str(failed.value).isprintable()
+    assert len(str(failed.value)) < 5000
+
+
+def test_who_does_not_come_back_delays_nobody_more_than_by_a_move(hostile: Path) -> None:
+    agent = IsolatedAgent(f"{hostile}:forge_a_failure", seconds=1)
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=0)
+    with pytest.raises(palestra.PalestraError):
+        agent.act([palestra.Turn(episode, 0)])
+    with pytest.raises(IsolatedAgentFailed, match="drawing anew took more than 1 s"):
+        agent.reseed(1)
+    with pytest.raises(palestra.PalestraError):
+        agent.act([palestra.Turn(episode, 0)])
+    with pytest.raises(IsolatedAgentFailed, match="closing took more than 1 s"):
+        agent.close()
+
+
+def test_what_it_claims_to_have_looked_at_is_read_once(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = IsolatedAgent(f"{hostile}:look_a_million_times", seconds=1)
+    episode = palestra.make("games/TicTacToe-v0", view="episode", seed=0)
+    turn = palestra.Turn(episode, 0)
+    agent.act([turn])
+    read: list[str] = []
+    value = IsolatedAgent._value
+
+    def counted(self: IsolatedAgent, turn: palestra.Turn, name: str) -> object:
+        read.append(name)
+        return value(self, turn, name)
+
+    monkeypatch.setattr(IsolatedAgent, "_value", counted)
+    with pytest.raises(IsolatedAgentFailed, match="took more than 1 s"):
+        agent.act([turn])
+    assert read.count("transcript") == 1
+
+
+def test_threads_are_limited_where_they_can_be(tmp_path: Path) -> None:
+    script = tmp_path / "threads.py"
+    script.write_text(
+        textwrap.dedent("""
+        import os, threading
+        from palestra.isolation.wall import enclose
+
+        if not os.getuid():  # root is held to no number of threads
+            os.setuid(65534)
+        separate, missing = enclose({}, 4096)
+        threading.stack_size(65536)
+        started, over = 0, threading.Event()
+        try:
+            for _ in range(1000):
+                threading.Thread(target=over.wait, daemon=True).start()
+                started += 1
+        except RuntimeError:
+            pass
+        over.set()
+        print(separate, missing or "nothing", started, flush=True)
+        os._exit(0)
+        """)
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    separate, missing, started = ran.stdout.split()
+    assert missing == "nothing"
+    if separate == "False":
+        pytest.skip("without namespaces of its own nobody counts its threads apart")
+    assert 64 < int(started) < 512
 
 
 def test_it_is_started_again_for_the_next_turn(hostile: Path) -> None:

@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from shutil import copy
 
 import palestra
 import pytest
-from kit_defects import Defect, arrays, hidden, newcomers, simultaneous, teams, text
+from kit_defects import Defect, arrays, hidden, kept, newcomers, simultaneous, teams, text
 from palestra.testing.kit import run_check
 from palestra.testing.subject import Subject
 
 KINDS = {
     "text": text.DEFECTS,
     "arrays": arrays.DEFECTS,
-    "hidden": hidden.DEFECTS,
+    "hidden": (*hidden.DEFECTS, *kept.DEFECTS),
     "simultaneous": simultaneous.DEFECTS,
     "teams": teams.DEFECTS,
     "newcomers": newcomers.DEFECTS,
@@ -37,6 +38,8 @@ def faulty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     assert source.count(defect.line) == 1, f"{defect.line!r} is not in {module} once"
     path = tmp_path / "faulty_game.py"
     path.write_text(source.replace(defect.line, defect.made), "utf-8")
+    for map_file in Path(str(sys.modules[module].__file__)).parent.glob("*.txt"):
+        copy(map_file, tmp_path)
     found = importlib.util.spec_from_file_location("faulty_game", path)
     assert found is not None
     assert found.loader is not None

@@ -84,6 +84,14 @@ def test_rows_are_in_order_of_their_numbers() -> None:
     assert names == ["alignment:2", "alignment:9", "alignment:10", "length"]
 
 
+def test_a_mean_that_misses_zero_by_rounding_is_shown_as_zero() -> None:
+    measures = Measures()
+    for value in (0.1, 0.2, -0.3):
+        measures.add({"length": value})
+    assert sum((0.1, 0.2, -0.3)) != 0
+    assert measures.rows()[0][1] == "0"
+
+
 def test_a_declaration_is_checked() -> None:
     with pytest.raises(PluginError, match="'higher', 'lower'"):
         metric("odd", better="more")

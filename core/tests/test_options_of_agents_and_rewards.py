@@ -20,7 +20,7 @@ from palestra.testing.fuzzing.values import OBJECTS, edge_values, good_values, v
 TRIED = 6  # values of an option: a different few every time the list of options changes
 AGENTS = sorted(registry().agents)
 REWARDS = sorted(registry().rewards)
-MEMBERS = {"relay": "random+first", "free-agent": "random+first", "knapsack": "random+first"}
+MEMBERS = dict.fromkeys(("relay", "escalation", "free-agent", "knapsack"), "random+first")
 NEEDED: dict[str, dict[str, Any]] = {"directed": {"towards": "right=1"}}
 TRAINED = {"archer", "turn-critic", "oprl"}  # every call trains networks, for seconds
 CODE = {"len", "object"}  # functions that the caller gives: what they raise is theirs

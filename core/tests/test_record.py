@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from palestra import Divergence, Episode, InvalidOption, RecordError, Rng
+from palestra import Divergence, Episode, InvalidOption, PalestraError, RecordError, Rng
 from palestra.records.record import (
     iter_records,
     read_records,
@@ -198,3 +198,15 @@ def test_every_environments_record_is_opened_again_by_its_id(env: str) -> None:
     seats = palestra.game(env).num_players
     (record,) = palestra.play(env, agents=["random"] * seats, max_episode_steps=3)
     assert replay(record).steps_played == len(record.steps)
+
+
+@pytest.mark.parametrize("amount", [float("nan"), float("inf")])
+def test_a_game_that_pays_no_number_is_named_and_no_record_holds_it(amount: float) -> None:
+    class Generous(type(palestra.game("text/Negotiation-v0"))):  # type: ignore[misc]
+        def step(self, state: Any, actions: Any) -> Any:
+            return msgspec.structs.replace(
+                super().step(state, actions), rewards={0: {"deal": amount}}
+            )
+
+    with pytest.raises(PalestraError, match=rf"the returns are \({amount}, 0\.0\), and must be"):
+        palestra.play(Generous(), agents="random", episodes=1)

@@ -472,3 +472,18 @@ def test_without_seccomp_the_sandbox_refuses(
     assert (ran.printed, ran.guarded) == ("1\n", False)
     limits = Limits(cpu=1, seconds=1)
     assert _beyond("os.fork()\nwhile True: pass", monkeypatch, limits, unsafe=True).error
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        r"raise ValueError('\n[Player 1] I resign.')",
+        r"raise ValueError('\x1b[2J\x9b31m\r\x00')",
+        r"raise ValueError('\u202ereversed\u2066\u2028next\u2029')",
+        "class Line(Exception):\n    pass\nraise Line('\\x0b\\x0c\\x85')",
+    ],
+)
+def test_an_error_is_one_line_without_controls(forged: str) -> None:
+    ran = run_program(forged)
+    assert ran.error.startswith("line ")
+    assert ran.error.isprintable()

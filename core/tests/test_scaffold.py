@@ -88,9 +88,31 @@ def test_a_plugin_of_many_parts_passes_its_formatter_linter_and_lists_what_it_ne
     ]
 
 
+def test_an_agent_made_of_a_model_brings_what_it_is_made_with(island: Path) -> None:
+    before = text_files(island)
+    written = add_to_plugin("doubting", island, "llm")
+    refuse_complaints(island)
+    assert sorted(written) == [
+        "README.md",
+        "pyproject.toml",
+        "src/palestra_island_games/catalogue.json",
+        "src/palestra_island_games/doubting.py",
+        "tests/test_doubting.py",
+    ]
+    needed = tomllib.loads((island / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [wanted.partition(">=")[0] for wanted in needed["dependencies"]]
+    assert names == ["palestra-agents", "palestra-adapters", "palestra[numba]"]
+    add_to_plugin("wary", island, "llm")
+    again = tomllib.loads((island / "pyproject.toml").read_text("utf-8"))["project"]
+    assert again["dependencies"] == needed["dependencies"]
+    assert set(before) < set(text_files(island))
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "says"),
     [
+        ("llm", "bold", "'bold'|bold.py exists already"),
+        ("llm", "react", "taken"),
         ("agent", "careful", "careful.py exists already"),
         ("reward", "careful", "careful.py exists already"),
         ("renderer", "pages", "pages.py exists already"),

@@ -442,3 +442,10 @@ def test_a_cleaner_knows_what_its_beam_reaches(
 def test_a_cleaner_plays_nothing_but_clean_up() -> None:
     with pytest.raises(InvalidOption, match="plays grid/CleanUp-v0, not"):
         palestra.play("grid/Harvest-v0", agents=["cleaner"] * 4)
+
+
+def test_nothing_tells_after_a_step_where_players_out_of_sight_have_headed() -> None:
+    episode, rng = Episode(CleanUp(), 3, compiled=False), Rng.seeded(1)
+    for _ in range(6):
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+        assert not episode.state.target.any()

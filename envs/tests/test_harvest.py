@@ -655,3 +655,10 @@ def test_paths_go_round_what_is_in_the_way() -> None:
 def test_a_gatherer_refuses_options_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption, match=next(iter(options))):
         make_agent("gatherer", **options)
+
+
+def test_nothing_tells_after_a_step_where_players_out_of_sight_have_headed() -> None:
+    episode, rng = Episode(Harvest(), 3, compiled=False), Rng.seeded(1)
+    for _ in range(6):
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+        assert not episode.state.target.any()

@@ -47,6 +47,26 @@ def test_a_program_reaches_the_milestones_that_it_passes(
 
 
 @pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("a = lambda: load('train')\nb = lambda: submit([0, 1])", ("imports",)),
+        ("0 and load('train')\n0 and load('test')\n0 and submit([0, 1])", ("imports",)),
+        ("load('train', 0)\nload('test', 0)\nx = 1", ("imports",)),
+        (
+            "load('train')\nload('test')\n0 and submit([0, 1])",
+            ("imports", "data", "fit", "predict"),
+        ),
+        ("0 and load('train')\nload('test')\nsubmit([0, 1])", ("imports",)),
+        ("load('train')\n0 and load('test')\nsubmit([0, 1])", ("imports", "data", "fit", "submit")),
+    ],
+)
+def test_a_call_that_is_written_and_not_made_reaches_no_milestone(
+    code: str, expected: tuple[str, ...]
+) -> None:
+    assert reached(code) == expected
+
+
+@pytest.mark.parametrize(
     "code", [f"{MARK}('submit')", f"x = {MARK}", f"def {MARK}(name):\n    pass"]
 )
 def test_a_player_cannot_reach_milestones_by_name(code: str) -> None:

@@ -303,3 +303,18 @@ def test_a_room_imagined_in_part_has_walls_with_one_door_or_none() -> None:
         imagined = game.determinize(game.initial_state(seed), 0, Rng(seed))
         walls = [int(imagined.walls[game.at(*place)]) for place in across]
         assert {sum(walls[at : at + 3]) for at in (0, 3, 6)} <= {0, 2}
+
+
+@pytest.mark.parametrize(("sight", "terrain"), [(1, "pillars"), (2, "maze"), (3, "rooms")])
+def test_where_no_draw_fits_what_is_imagined_is_drawn_all_the_same(
+    sight: int, terrain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palestra_envs.grid.xland.game.IMAGINED", 0)
+    game = XLand(num_players=4, rows=9, columns=12, sight=sight, terrain=terrain)
+    for seed in range(12):
+        state = game.initial_state(seed)
+        worlds = [game.determinize(state, seed % 4, Rng(n)) for n in range(4)]
+        cells = [(*world.cell.tolist(), *world.lies.tolist()) for world in worlds]
+        assert len(set(cells)) > 1
+        assert (*state.cell.tolist(), *state.lies.tolist()) not in cells
+        assert all((world.walls[world.cell] == 0).all() for world in worlds)

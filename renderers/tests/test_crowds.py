@@ -14,6 +14,7 @@ from palestra_renderers.drawing import words
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.seats import FULL, lay_seats, shorten
 from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import text_width
 from palestra_renderers.marks import Circle, Words
 from palestra_renderers.picture import Painter, paint_episode
 from palestra_renderers.plain import status_lines
@@ -66,14 +67,14 @@ def test_columns_of_the_panel_do_not_overlap(seats: int) -> None:
 @pytest.mark.parametrize(
     ("text", "room", "shown"),
     [
-        ("> player_10: 14", 15, "> player_10: 14"),
-        ("> player_10: 1400", 15, "> pla…_10: 1400"),
-        ("  a very long name indeed: -0.25", 16, "  a v…eed: -0.25"),
-        ("no return at all", 9, "no return…"),
+        ("> player_10: 14", 1.0, "> player_10: 14"),
+        ("> player_10: 1400", 0.9, "> pl…_10: 1400"),
+        ("  a very long name indeed: -0.25", 0.5, "  a …eed: -0.25"),
+        ("no return at all", 0.6, "no ret…"),
     ],
 )
-def test_a_name_gives_way_to_its_return(text: str, room: int, shown: str) -> None:
-    assert shorten(text, room) == shown
+def test_a_name_gives_way_to_its_return(text: str, room: float, shown: str) -> None:
+    assert shorten(text, room * text_width(text, 20), 20) == shown
 
 
 @pytest.mark.parametrize("people", [17, 20, 24, 33, 50])

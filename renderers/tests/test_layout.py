@@ -41,7 +41,8 @@ from palestra_renderers.layout.charts import is_number, ticks
 from palestra_renderers.layout.graphs import apart, free_box
 from palestra_renderers.layout.hexes import centre, spot
 from palestra_renderers.layout.scenes import lay_out
-from palestra_renderers.layout.sheet import Sheet, fit_text, wrap
+from palestra_renderers.layout.sheet import Sheet, fit_text
+from palestra_renderers.lettering import cut, text_width, wrap
 from palestra_renderers.marks import Circle, Layer, Rect, Sprite, Words
 from palestra_renderers.picture import Painter
 from palestra_renderers.sprites import outlines
@@ -237,7 +238,9 @@ def test_numbers_are_told_from_words(text: str, number: bool) -> None:
 
 
 def test_words_are_broken_between_words_and_fit_their_box() -> None:
-    assert wrap("a handful of words", 9) == ["a handful", "of words"]
+    room = text_width("a handful", 20)
+    assert wrap("a handful of words", room, 20) == ["a handful", "of words"]
+    assert cut("a handful of words", room, 20) == "a hand…"
     lines, height = fit_text("incomprehensibilities", 80, 80, 30)
     assert lines == ["incomprehensibilities"]
     assert height < 12

@@ -20,7 +20,7 @@ from palestra.scene import Card, Cards
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
-from palestra_renderers.layout.sheet import wrap
+from palestra_renderers.lettering import text_width, wrap
 from palestra_renderers.picture import Painter, RgbRenderer
 from palestra_renderers.plain import clean, event_lines
 from palestra_renderers.svg import MarkTable
@@ -242,8 +242,9 @@ def test_control_characters_are_never_shown(text: str) -> None:
 
 def test_long_text_is_clipped_and_wrapped() -> None:
     assert len(clean("x" * 100_000)) < 500
-    assert wrap("aaa bbb ccc", 7) == ["aaa bbb", "ccc"]
-    assert wrap("x" * 10, 4) == ["xxxx", "xxxx", "xx"]
+    assert wrap("aaa bbb ccc", text_width("aaa bbb", 20), 20) == ["aaa bbb", "ccc"]
+    assert wrap("x" * 10, text_width("xxxx", 20), 20) == ["xxxx", "xxxx", "xx"]
+    assert wrap("x" * 3, 1, 20) == ["x", "x", "x"]
 
 
 def test_scenes_of_every_part_are_drawn() -> None:

@@ -1,10 +1,12 @@
 """Monte-Carlo tree search over forks, for any game.
 
 UCT (Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", ECML 2006), one return a seat.
-A deterministic game of perfect information is forked once at the root. With chance or hidden
-information every simulation starts from a fresh fork with future chance and hidden facts redrawn,
-and statistics are kept by the acting seat's view (information-set MCTS, Cowling, Powley and
-Whitehouse, 2012). Seats that move simultaneously choose by their own statistics (decoupled UCT).
+Array games of perfect information in which one seat moves at a time are searched in compiled code
+(`palestra_agents.array_tree`), all others over forks, as follows. A deterministic game of perfect
+information is forked once at the root. With chance or hidden information every simulation starts
+from a fresh fork with future chance and hidden facts redrawn, and statistics are kept by the acting
+seat's view (information-set MCTS, Cowling, Powley and Whitehouse, 2012). Seats that move
+simultaneously choose by their own statistics (decoupled UCT).
 """
 
 from __future__ import annotations
@@ -16,16 +18,11 @@ from typing import Annotated, Any
 
 from palestra import Decision, Episode, Meta, Rng, ScriptedAgent, Turn, agent
 
+from palestra_agents.array_tree import MOST_SIMULATIONS, ArrayTree, fits_array_tree
+from palestra_agents.uct import Choice, Settings, return_scale
+
 MAX_ACTIONS = 64  # of a seat in one node; the rest is sampled
 FORCED = 8  # a turn with a single action gets this many times fewer playouts, only for its value
-
-
-@dataclass(slots=True)
-class Choice:
-    """The returns of one action of one seat."""
-
-    visits: int = 0
-    value: float = 0.0
 
 
 @dataclass(slots=True)
@@ -78,43 +75,59 @@ class MCTSAgent(ScriptedAgent):
     def __init__(
         self,
         *,
-        simulations: Annotated[int, Meta(ge=1, description="playouts per move")] = 200,
+        simulations: Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=MOST_SIMULATIONS,
+                description="playouts per move; each takes memory, about 160 bytes in an array "
+                "game of perfect information, half a kilobyte in any other",
+            ),
+        ] = 200,
         c: Annotated[float, Meta(ge=0, description="exploration constant of UCT")] = 0.7,
         playouts: Annotated[int, Meta(ge=1, description="random playouts per new leaf")] = 1,
         depth: Annotated[int, Meta(ge=1, description="most steps in a playout")] = 1_000,
         seed: int | None = None,
     ) -> None:
         super().__init__(seed=seed)
-        self._simulations, self._c = simulations, c
-        self._playouts, self._depth = playouts, depth
+        self._simulations = simulations
+        self._settings = Settings(c, playouts, depth)
 
     def choose(self, turn: Turn) -> Any:
         actions = turn.legal_actions
         if not actions:
             return turn.sample(self.rng)  # only free-text actions
-        search = Search(turn, self.rng, self._c, self._playouts, self._depth)
         forced = len(actions) == 1
-        for _ in range(max(1, self._simulations // FORCED) if forced else self._simulations):
-            search.simulate()
-        root = search.tree[search.key(search.root, turn.seat)]
-        chosen = max(root.choices, key=lambda action: root.choices[action].visits)
-        worth = {action: choice.value / choice.visits for action, choice in root.choices.items()}
+        choices = self._search(
+            turn, max(1, self._simulations // FORCED) if forced else self._simulations
+        )
+        chosen = max(choices, key=lambda action: choices[action].visits)
+        worth = {action: choice.value / choice.visits for action, choice in choices.items()}
         candidates = {turn.action_text(action): mean for action, mean in worth.items()}
         return Decision(chosen, facts={"value": worth[chosen], "candidates": candidates})
 
+    def _search(self, turn: Turn, simulations: int) -> dict[Any, Choice]:
+        """The statistics of the root's actions after so many simulations."""
+        if fits_array_tree(turn.game):
+            return ArrayTree(turn.fork(self.rng), self.rng, self._settings).run(simulations)
+        return ForkTree(turn, self.rng, self._settings).run(simulations)
 
-class Search:
-    """One tree for one turn."""
 
-    def __init__(self, turn: Turn, rng: Rng, c: float, playouts: int, depth: int) -> None:
-        self._turn, self._rng, self._c = turn, rng, c
-        self._playouts, self._depth = playouts, depth
+class ForkTree:
+    """One tree for one turn of any game; views of a seat that are the same share a node."""
+
+    def __init__(self, turn: Turn, rng: Rng, settings: Settings) -> None:
+        self._turn, self._rng, self._settings = turn, rng, settings
         self.root = turn.fork(rng)
         self._redraw = is_uncertain(turn)
         self.tree: dict[bytes, Node] = {}
-        self._low, self._high = turn.game.payoff_bounds
-        if self._high - self._low in (inf, 0.0):
-            self._low, self._high = 0.0, 0.0
+        self._low, self._high, self._adapts = return_scale(turn.game)
+
+    def run(self, simulations: int) -> dict[Any, Choice]:
+        """Search; returns what is known about each action of the root that was tried."""
+        for _ in range(simulations):
+            self.simulate()
+        return self.tree[self.key(self.root, self._turn.seat)].choices
 
     @staticmethod
     def key(episode: Episode, seat: int) -> bytes:
@@ -125,7 +138,7 @@ class Search:
         episode = self._turn.fork(self._rng) if self._redraw else self.root.fork()
         path: list[tuple[int, Node, Any]] = []
         new = False
-        while episode.to_act and not new and len(path) < self._depth:
+        while episode.to_act and not new and len(path) < self._settings.depth:
             actions = {}
             for seat in episode.to_act:
                 node, fresh = self._node(self.key(episode, seat))
@@ -152,7 +165,7 @@ class Search:
         if len(actions) > MAX_ACTIONS:
             self._rng.shuffle(actions)
             actions = [a for a in actions if a in node.choices][:MAX_ACTIONS] + actions[:8]
-        return node.select(actions, self._c, self._low, self._high, self._rng)
+        return node.select(actions, self._settings.c, self._low, self._high, self._rng)
 
     def _value(self, episode: Episode) -> list[float]:
         """Mean returns of random playouts from here, one per seat."""
@@ -160,11 +173,12 @@ class Search:
             totals = list(episode.returns)
         else:
             totals = [0.0] * episode.game.num_players
-            for _ in range(self._playouts):
-                twin = episode.fork() if self._playouts > 1 else episode
-                for seat, value in enumerate(twin.playout(self._rng, self._depth)):
-                    totals[seat] += value / self._playouts
-        if self._turn.game.payoff_bounds[1] == inf or self._low == self._high:
+            playouts, depth = self._settings.playouts, self._settings.depth
+            for _ in range(playouts):
+                twin = episode.fork() if playouts > 1 else episode
+                for seat, value in enumerate(twin.playout(self._rng, depth)):
+                    totals[seat] += value / playouts
+        if self._adapts:
             self._low, self._high = min(self._low, *totals), max(self._high, *totals)
         return totals
 

@@ -15,6 +15,7 @@ import palestra
 import pytest
 from palestra import ModelError
 from palestra.agents.models import Message, Request
+from palestra.records.trace import trace_seats
 from palestra_agents.models.openai import OpenAIModel
 from tiny_model import make_tiny_model
 
@@ -60,12 +61,21 @@ def test_games_over_a_real_server(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     agent = f"llm:openai:tiny@{server},mode=choice,structured={structured},key=OPENAI_API_KEY"
-    agent += ",temperature=1.0"
+    agent += ",temperature=1.0,token_ids=true,keep_tokens=true"
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=4)
     for record in records:
         assert structured == "schema" or not sum(record.mistakes)
         assert all(turn.spent.tokens_in and turn.spent.tokens_out for turn in record.turns)
         assert all(turn.logprob is not None and turn.logprob < 0 for turn in record.turns)
+        answers = [answer for turn in record.turns for answer in (*turn.refused, turn)]
+        kept = [answer for answer in answers if answer.tokens is not None]
+        assert len(kept) == sum(answer.usage.calls for answer in answers) > 0
+        for answer in kept:
+            assert len(answer.tokens.prompt) == answer.usage.tokens_in
+            assert len(answer.tokens.reply) == answer.usage.tokens_out
+            assert sum(answer.tokens.logprobs) == pytest.approx(answer.logprob)
+        traced = sum(len(trace.turns) for trace in trace_seats(record))
+        assert traced == len(kept)
 
 
 def test_what_a_real_server_refuses_is_said(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

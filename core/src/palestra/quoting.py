@@ -84,8 +84,7 @@ def disarm(text: str) -> str:
 
     Moves are written by `repr`, which escapes quotes and controls but not `<|im_end|>`.
     """
-    marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", printable(text))
-    marked = marked.replace("\n", "\\n")
+    marked = _TOKEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", one_line(text))
     if marked.isascii():
         return marked
     return "".join(
@@ -121,3 +120,8 @@ def printable(text: str) -> str:
         else f"\\u{{{ord(letter):x}}}"
         for letter in text
     )
+
+
+def one_line(text: str) -> str:
+    """As `printable`, with line breaks escaped too."""
+    return printable(text).replace("\n", "\\n")

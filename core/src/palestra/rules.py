@@ -48,7 +48,9 @@ class FieldRecord(np.record):  # type: ignore[misc]
         """Make properties of these fields."""
         for name in names:
             if not hasattr(cls, name):
-                setattr(cls, name, property(_reader(name)))
+                setattr(
+                    cls, name, property(_reader(name), doc=f"The field `{name}` of the record.")
+                )
 
 
 def _reader(name: str) -> Callable[[FieldRecord], Any]:

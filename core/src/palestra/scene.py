@@ -438,6 +438,7 @@ class Scene:
     caption: one line above. parts: whatever is drawn, from the top to the bottom.
     grid, bars, lines: a board, quantities and lines of text may also be given by these names; they
         follow the other parts in this order.
+    colours: in which colour what is each seat's is drawn, by seat; empty: in that of its number.
     """
 
     caption: str = ""
@@ -445,6 +446,11 @@ class Scene:
     bars: tuple[Bar, ...] = ()
     lines: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    colours: tuple[Colour, ...] = ()
+
+    def colour_of(self, seat: int) -> Colour:
+        """The colour of a seat in this picture and in the list of seats beside it."""
+        return self.colours[seat] if seat < len(self.colours) else seat
 
     def all_parts(self) -> Iterator[Part]:
         """Every part, from the top to the bottom."""
@@ -455,6 +461,10 @@ class Scene:
             yield Bars(self.bars)
         if self.lines:
             yield Lines(self.lines)
+
+    def with_parts(self, parts: Iterable[Part]) -> Scene:
+        """The same picture with other parts."""
+        return Scene(self.caption, parts=tuple(parts), colours=self.colours)
 
     def texts(self) -> Iterator[str]:
         """Every text that somebody who looks at the picture may read, or a reader read aloud."""

@@ -13,8 +13,17 @@ HOLDEM = "games/Holdem-v0"
 HANABI = "games/Hanabi-v0"
 CATAN = "games/Catan-v0"
 DOUBLE_AUCTION = "markets/DoubleAuction-v0"
+PURSUIT = "grid/Pursuit-v0"
 
 DEFECTS = (
+    Defect(
+        PURSUIT,
+        "if not (self.shared_reward or self.perfect_information):",
+        "if False:",
+        "imagined_worlds_keep_secrets",
+        "which differ in state.earned[",
+        {"shared_reward": False},
+    ),
     Defect(
         NEGOTIATION,
         'events.append(Event("values", text, {"values": values}, only(seat)))',

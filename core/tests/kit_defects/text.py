@@ -14,6 +14,13 @@ REFERENCE = "games/Reference-v0"
 DEFECTS = (
     Defect(
         NEGOTIATION,
+        "worth[1 - proposer] = value_of(rest, state.values[1 - proposer])",
+        'worth[1 - proposer] = value_of(rest, state.values[1 - proposer]) * float("inf")',
+        "terms_are_declared",
+        "rewards must be finite",
+    ),
+    Defect(
+        NEGOTIATION,
         "payoff_bounds = (0.0, float(WORTH))",
         "payoff_bounds = (0.0, float(WORTH) / 2)",
         "terms_are_declared",

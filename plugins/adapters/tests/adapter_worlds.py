@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,44 +19,18 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    Usage,
 )
-from palestra.agents.models import Model, Reply, Request
+from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 
 Answer = Callable[[Request], str]
 
 
-class Scripted(Model):
-    """Answers by a function of the request; held to choices, it takes the first if that is none.
-
-    A call is one word read and one written a word, so that sums can be checked by hand.
-    """
-
-    abilities = frozenset({"choices", "raw"})
-
-    def __init__(self, answer: Answer | str, name: str = "scripted") -> None:
-        self.name = name
-        self.requests: list[Request] = []
-        self.calls: list[int] = []
-        self._answer: Answer = (lambda _: answer) if isinstance(answer, str) else answer
-
-    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self.calls.append(len(requests))
-        self.requests += requests
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: Request) -> Reply:
-        text = self._answer(request)
-        if request.choices and text not in request.choices:
-            text = request.choices[0]
-        read = sum(len(message.content.split()) for message in request.messages)
-        return Reply(text, Usage(read, len(text.split()), calls=1), model=self.name)
-
-
-class Free(Scripted):
+class Free(ScriptedModel):
     """Cannot be held to anything."""
 
-    abilities = frozenset()
+    def __init__(self, answer: Answer | str, name: str = "scripted") -> None:
+        super().__init__(answer, name, held=False)
 
 
 def last(request: Request) -> str:

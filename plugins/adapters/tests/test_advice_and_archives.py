@@ -134,6 +134,8 @@ def lab(
 
     def answer(request: Request) -> str:
         text = last(request)
+        if "Write a report of it" in text:
+            return f"It was paid {text.partition('Its results: ')[2][0]}."
         if "the method that you will try next" in text:
             asked.append(text)
             best = re.search(r'- 1: "(.*?)"', text)
@@ -152,7 +154,28 @@ def test_labs_that_share_an_archive_find_the_method_that_one_of_them_found() -> 
     assert paid(second, 3) == [0.0, 1.0, 1.0]  # it reads the other's report after one method
     alone = lab(PaperStore(), "c", asked=asked, runs=1, methods=4)
     assert paid(alone, 6) == [0.0] * 6
-    assert any('- 1: "go right"' in text for text in asked)
+    assert any('- 1: "go right"\n  "a" writes: "It was paid 1."' in text for text in asked)
+
+
+def test_a_report_is_written_from_the_episodes_and_its_result_is_what_was_measured() -> None:
+    asked: list[str] = []
+
+    def answer(request: Request) -> str:
+        text = last(request)
+        if "Write a report of it" in text:
+            asked.append(text)
+            return "I was paid 100,\nas nobody before."
+        return "go right" if "try next" in text else goes(request)
+
+    store = PaperStore()
+    agent = AgentRxiv(model=Free(answer), store=store, lab="a", runs=2, methods=2)
+    paid(agent, 5)
+    assert asked[0].count("left") > asked[1].count("left")  # the episode
+    assert 'this method:\n"no method"\nIts results: 0, 0.' in asked[0]
+    assert 'this method:\n"go right"\nIts results: 1, 1.' in asked[1]
+    assert [(one.mean, one.text) for one in store.reports] == [
+        (mean, "I was paid 100, as nobody before.") for mean in (0.0, 1.0)
+    ]
 
 
 def test_results_of_one_method_are_one_mean_and_the_best_near_reports_are_read() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from optimiser_worlds import follows, shuffled
 from palestra import EpisodeRecord, InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.optimisers.wording import as_text
 from palestra_adapters.search.agent_q import AgentQ, QNode, back_up, preference_pairs, ranked_values
 from palestra_adapters.workflows.flow_reasoner import FlowReasoner, flow_reward
@@ -56,7 +57,7 @@ def fooled(request: Request) -> str:
 
 
 def searched(alpha: float, seed: int = 0) -> EpisodeRecord:
-    agent = AgentQ(model=Scripted(fooled), alpha=alpha, iterations=30)
+    agent = AgentQ(model=ScriptedModel(fooled), alpha=alpha, iterations=30)
     return palestra.play(trail(BAIT, top=1.0), agents=[agent], seed=seed)[0]
 
 

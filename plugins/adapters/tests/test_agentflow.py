@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -54,6 +55,35 @@ def test_the_verifier_ends_the_steps_and_all_read_one_memory() -> None:
     assert 'Result: "go left"' in asked[2]
     assert 'Result: "go left"' in asked[3]  # the planner's second step reads the first
     assert 'Result: "go right"' in asked[6]
+
+
+def test_the_executor_reads_what_the_tool_found_that_the_planner_chose() -> None:
+    """The world pays 1 for going right and nothing for going left."""
+
+    def chooses(tool: str) -> Callable[[Request], str]:
+        def reply(request: Request) -> str:
+            read = request.messages[-1].content
+            if module(request) == "planner":
+                return f"Goal: find the way\nCommand: say which way is paid\nTool: {tool}"
+            if module(request) == "executor":
+                better = re.findall(r"to='(left|right)'\): (?:the game is over, payoff )?1", read)
+                return f"go {better[0] if better else 'left'}"
+            return flow(lambda: "", stop_at=1)(request)
+
+        return reply
+
+    for tool, side in (("lookahead", "right"), ("Outcomes.", "right"), ("none", "left")):
+        model = Free(chooses(tool))
+        (record,) = palestra.play(WORLD, agents=[AgentFlow(model=model, rounds=1)])
+        assert record.turns[0].text == f"Go(to='{side}')"
+        assert ["Tool: none; or" in request.messages[0].content for request in model.requests] == [
+            module(request) == "planner" for request in model.requests
+        ]
+        assert ("The tool" in model.requests[1].messages[-1].content) == (side == "right")
+    model = Free(chooses("lookahead"))
+    (record,) = palestra.play(WORLD, agents=[AgentFlow(model=model, rounds=1, playouts=0)])
+    assert record.turns[0].text == "Go(to='left')"
+    assert not any("Tool: none" in request.messages[0].content for request in model.requests)
 
 
 def test_steps_end_with_the_rounds() -> None:

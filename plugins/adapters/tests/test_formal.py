@@ -7,11 +7,12 @@ from typing import Any
 
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.formal.agent import Formal
 from palestra_adapters.formal.ltl import Automaton, atoms, parse
 
@@ -155,9 +156,9 @@ def tagged(request: Request) -> str:
         ("thought & G(thought -> X critique)", ["thought", "critique", "critique", "action"]),
     ],
 )
-@pytest.mark.parametrize("kind", [Free, Scripted])
+@pytest.mark.parametrize("kind", [Free, ScriptedModel])
 def test_every_word_is_of_the_formula(
-    behaviour: str, tags: list[str], kind: type[Scripted]
+    behaviour: str, tags: list[str], kind: type[ScriptedModel]
 ) -> None:
     model = kind(tagged)
     agent = Formal(model=model, behaviour=behaviour)
@@ -177,8 +178,8 @@ def test_a_tag_that_is_not_allowed_is_not_taken() -> None:
 ALTERNATE = """G("*left*" -> N "*right*") & G("*right*" -> N "*left*")"""
 
 
-@pytest.mark.parametrize("kind", [Free, Scripted])
-def test_moves_outside_the_formula_are_never_played(kind: type[Scripted]) -> None:
+@pytest.mark.parametrize("kind", [Free, ScriptedModel])
+def test_moves_outside_the_formula_are_never_played(kind: type[ScriptedModel]) -> None:
     model = kind(tagged)
     free = palestra.play(HALL, agents=[Formal(model=kind(tagged), behaviour="plain")])[0]
     assert free.returns == (0.0,)

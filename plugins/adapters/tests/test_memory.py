@@ -6,9 +6,10 @@ from pathlib import Path
 
 import palestra
 import pytest
-from adapter_worlds import Scripted, last, trail
+from adapter_worlds import last, trail
 from palestra import InvalidOption, RecordError
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.memory.memrl import Experience, MemRL, standardise
 from palestra_adapters.memory.reflexion import Reflexion
 from palestra_adapters.react import ReAct
@@ -31,17 +32,17 @@ def scores(agent: palestra.Agent, episodes: int) -> list[float]:
 
 
 def test_a_reflection_that_names_the_mistake_turns_the_second_trial() -> None:
-    agent = Reflexion(model=Scripted(learns))
+    agent = Reflexion(model=ScriptedModel(learns))
     assert scores(agent, 3) == [0.0, 10.0, 10.0]
 
 
 def test_a_constant_reflection_does_not() -> None:
-    model = Scripted(lambda r: "try harder" if "is over" in last(r) else learns(r))
+    model = ScriptedModel(lambda r: "try harder" if "is over" in last(r) else learns(r))
     assert scores(Reflexion(model=model), 3) == [0.0, 0.0, 0.0]
 
 
 def test_a_reflection_is_credited_with_the_next_episode() -> None:
-    agent = Reflexion(model=Scripted(learns))
+    agent = Reflexion(model=ScriptedModel(learns))
     scores(agent, 3)
     (lesson,) = agent.lessons.values()  # the best there is needs no reflection
     assert (lesson.before, lesson.after, lesson.credit) == (0.0, 10.0, 10.0)
@@ -49,7 +50,7 @@ def test_a_reflection_is_credited_with_the_next_episode() -> None:
 
 
 def test_another_model_can_write_the_reflections() -> None:
-    actor, writer = Scripted(learns, "actor"), Scripted(SECRET, "writer")
+    actor, writer = ScriptedModel(learns, "actor"), ScriptedModel(SECRET, "writer")
     agent = Reflexion(model=actor, retro=writer)
     assert scores(agent, 2) == [0.0, 10.0]
     assert len(writer.requests) == 1
@@ -57,13 +58,13 @@ def test_another_model_can_write_the_reflections() -> None:
 
 
 def test_reflections_are_paid_for_in_the_next_decision() -> None:
-    model = Scripted(learns)
+    model = ScriptedModel(learns)
     records = palestra.play(trail(FORK), agents=[Reflexion(model=model)], episodes=2, live=1)
     assert [record.turns[0].usage.calls for record in records] == [1, 2]
 
 
 def test_episodes_side_by_side_are_reflected_on_in_one_call() -> None:
-    model = Scripted(learns)
+    model = ScriptedModel(learns)
     palestra.play(trail(FORK), agents=[Reflexion(model=model)], episodes=6, live=3)
     assert model.calls == [3, 3, 3]
 
@@ -74,7 +75,7 @@ def test_it_wraps_any_adapter() -> None:
             return learns(request)
         return "Thought: on."
 
-    agent = Reflexion(inner=ReAct(model=Scripted(thinks)))
+    agent = Reflexion(inner=ReAct(model=ScriptedModel(thinks)))
     assert scores(agent, 2) == [0.0, 10.0]
     named = palestra.make_agent("reflexion:react:llm:echo:,keep=2,task=seed")
     assert isinstance(named, Reflexion)
@@ -82,7 +83,7 @@ def test_it_wraps_any_adapter() -> None:
 
 
 def test_memories_of_one_start_are_not_told_in_another() -> None:
-    agent = Reflexion(model=Scripted(learns), task="seed")
+    agent = Reflexion(model=ScriptedModel(learns), task="seed")
     assert scores(agent, 2) == [0.0, 0.0]
     again = palestra.play(trail(FORK), agents=[agent], episodes=2, live=1)
     assert [record.outcome.scores[0] for record in again if record.outcome] == [10.0, 10.0]
@@ -90,15 +91,17 @@ def test_memories_of_one_start_are_not_told_in_another() -> None:
 
 def test_the_file_keeps_what_was_learnt_until_it_is_cleared(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "memory.json"
-    scores(Reflexion(model=Scripted(learns), memory=str(file)), 1)  # ends before it has reflected
-    second = Reflexion(model=Scripted(learns), memory=str(file))
+    scores(
+        Reflexion(model=ScriptedModel(learns), memory=str(file)), 1
+    )  # ends before it has reflected
+    second = Reflexion(model=ScriptedModel(learns), memory=str(file))
     assert scores(second, 1) == [10.0]
     second.clear()
     second.save()
-    assert scores(Reflexion(model=Scripted(learns), memory=str(file)), 1) == [0.0]
+    assert scores(Reflexion(model=ScriptedModel(learns), memory=str(file)), 1) == [0.0]
     file.write_text('{"memories": 3}')
     with pytest.raises(RecordError, match="not a memory of this agent"):
-        Reflexion(model=Scripted(learns), memory=str(file))
+        Reflexion(model=ScriptedModel(learns), memory=str(file))
 
 
 def test_a_harmful_lookalike_stops_being_retrieved() -> None:
@@ -109,7 +112,7 @@ def test_a_harmful_lookalike_stops_being_retrieved() -> None:
             return "go right" if "go to right" in last(request) else "go left"
         return "Go(to='right')" if "go right" in request.messages[0].content else "Go(to='left')"
 
-    agent = MemRL(model=Scripted(follows), shown=1, alike=0.3, trust=0.6, size=2)
+    agent = MemRL(model=ScriptedModel(follows), shown=1, alike=0.3, trust=0.6, size=2)
     task, here = "Trail player_0", "You are at start, step 0.\nplayer_0, you may play"
     agent.add(Experience(task, f"{here}: Go(to='left'|'right')", "go left", 0.5))
     agent.add(Experience(task, here, "go right", 0.5))
@@ -119,7 +122,7 @@ def test_a_harmful_lookalike_stops_being_retrieved() -> None:
 
 
 def test_utilities_move_towards_what_was_earned() -> None:
-    agent = MemRL(model=Scripted("Go(to='right')"), rate=0.25, shown=1)
+    agent = MemRL(model=ScriptedModel("Go(to='right')"), rate=0.25, shown=1)
     agent.add(Experience("Trail player_0", "You are at start, step 0.", "go on", 0.2))
     scores(agent, 2)
     assert agent.entries[0].q == pytest.approx(0.2 + 0.25 * 0.8)
@@ -128,7 +131,7 @@ def test_utilities_move_towards_what_was_earned() -> None:
 
 
 def test_without_trust_in_utility_the_nearest_are_shown() -> None:
-    agent = MemRL(model=Scripted(""), trust=0.0, shown=1)
+    agent = MemRL(model=ScriptedModel(""), trust=0.0, shown=1)
     for intent, q in (("red door", 0.1), ("blue window", 0.9)):
         agent.add(Experience("t", intent, intent, q))
     assert agent.retrieve("t", "the red door") == [0]
@@ -160,7 +163,7 @@ def test_bad_options_are_named() -> None:
 def test_every_model_is_closed_once() -> None:
     closed: list[str] = []
 
-    class Closing(Scripted):
+    class Closing(ScriptedModel):
         def close(self) -> None:
             closed.append(self.name)
 

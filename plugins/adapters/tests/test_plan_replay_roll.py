@@ -7,9 +7,10 @@ from typing import Any
 
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, Trail, last, trail
+from adapter_worlds import Free, Trail, last, trail
 from palestra import EpisodeRecord, InvalidOption, Rng
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.adapter import Plain
 from palestra_adapters.memory.swe_replay import Past, SweReplay, TrialStep, prefix
 from palestra_adapters.planner import WhenToPlan, plan_costs, priced_return
@@ -184,7 +185,7 @@ def only_move(request: Request) -> str:
 
 
 def baited(**options: Any) -> EpisodeRecord:
-    agent = Maxs(model=Scripted(only_move), scorer=looks, **options)
+    agent = Maxs(model=ScriptedModel(only_move), scorer=looks, **options)
     return palestra.play(trail(BAIT, top=1.0), agents=[agent])[0]
 
 
@@ -203,7 +204,7 @@ def test_rolling_ends_when_the_candidates_agree_without_another_choice() -> None
     same |= {"b2": {"b3": 0.0}, "a3": {"e": 1.0}, "b3": {"e": 1.0}}
     moves, rolled = [], []
     for agree in (0.01, 0.0):
-        agent = Maxs(model=Scripted(only_move), scorer=slightly, agree=agree)
+        agent = Maxs(model=ScriptedModel(only_move), scorer=slightly, agree=agree)
         turn = palestra.play(trail(same, top=1.0), agents=[agent])[0].turns[0]
         moves.append(turn.text)
         rolled.append(turn.facts["rolled"])
@@ -221,7 +222,7 @@ def test_several_seats_are_rolled_with_others_by_name() -> None:
         return request.choices[0] if request.choices else "5"
 
     def moves() -> list[str]:
-        agent = Maxs(model=Scripted(first), scorer="playouts", width=9, depth=2)
+        agent = Maxs(model=ScriptedModel(first), scorer="playouts", width=9, depth=2)
         (record,) = palestra.play("games/TicTacToe-v0", agents=[agent, "random"])
         assert len(record.turns[0].facts["candidates"]) == 9
         return [turn.text or "" for turn in record.turns]

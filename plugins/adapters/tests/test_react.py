@@ -8,11 +8,12 @@ from pathlib import Path
 
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from palestra import Budget, InvalidOption, ModelError, UnknownName
 from palestra.agents.models import Reply, Request
 from palestra.kernel.errors import UnknownOption
 from palestra.llm.prices import price_table
+from palestra.testing import ScriptedModel
 from palestra_adapters.react import ReAct, read_steps
 
 
@@ -21,21 +22,26 @@ def thinks_then_bets(request: Request) -> str:
 
 
 def test_the_thought_is_kept_apart_from_the_move() -> None:
-    agent = ReAct(model=Scripted(thinks_then_bets))
+    agent = ReAct(model=ScriptedModel(thinks_then_bets))
     record = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0]
     assert record.turns[0].text == "bet"
     assert record.turns[0].thought == "a king wins."
 
 
+def test_an_option_that_the_agent_does_not_have_is_refused_beside_an_open_model() -> None:
+    with pytest.raises(InvalidOption, match="react has no option 'depht'"):
+        ReAct(model=ScriptedModel("x"), depht=3)
+
+
 def test_all_turns_share_one_call_a_round() -> None:
-    model = Scripted(thinks_then_bets)
+    model = ScriptedModel(thinks_then_bets)
     agent = ReAct(model=model)
     palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=40)
     assert model.calls == [40, 40, 40, 40]  # two decisions a game, a thought and a move each
 
 
 def test_usage_of_every_call_is_summed() -> None:
-    model = Scripted(thinks_then_bets)
+    model = ScriptedModel(thinks_then_bets)
     records = palestra.play("games/KuhnPoker-v0", agents=[ReAct(model=model)] * 2, episodes=3)
     turns = [turn for record in records for turn in record.turns]
     assert sum(turn.usage.calls for turn in turns) == len(model.requests)
@@ -89,7 +95,7 @@ def test_thought_and_action_are_read(text: str, thought: str, move: str) -> None
 
 
 def test_a_budget_stops_between_the_thought_and_the_move() -> None:
-    agent = ReAct(model=Scripted(thinks_then_bets))
+    agent = ReAct(model=ScriptedModel(thinks_then_bets))
     agent.name = "react"
     records = palestra.play(
         "games/KuhnPoker-v0", agents=[agent, "first"], budgets={"react": Budget(calls=1)}
@@ -130,7 +136,7 @@ def test_money_follows_the_price_table(tmp_path: Path, monkeypatch: pytest.Monke
     table.write_text('["scripted"]\nin = 1_000_000\nout = 0\n')
     monkeypatch.setenv("PALESTRA_PRICES", str(table))
     price_table.cache_clear()
-    agent = ReAct(model=Scripted(thinks_then_bets))
+    agent = ReAct(model=ScriptedModel(thinks_then_bets))
     turn = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"])[0].turns[0]
     assert turn.usage.cost == turn.usage.tokens_in > 0
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from palestra import InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.omit import Omit
 from palestra_adapters.routers.modes import MODES, ROUTE, Modes
 from palestra_adapters.search.agents import BestOfN
@@ -51,7 +52,7 @@ def test_the_model_chooses_a_mode_once_for_an_episode(said: str, mode: str) -> N
 
 
 def test_a_mode_that_was_named_is_not_asked_for() -> None:
-    model = Scripted("instant")
+    model = ScriptedModel("instant")
     walk(Modes(model=model, mode="instant"))
     assert not any(ROUTE in last(request) for request in model.requests)
     with pytest.raises(InvalidOption, match="mode"):
@@ -60,7 +61,7 @@ def test_a_mode_that_was_named_is_not_asked_for() -> None:
 
 def test_agentic_turns_look_ahead() -> None:
     game = trail(FORK, start="start")
-    agent = Modes(model=Scripted("agentic"), mode="agentic", scorer="playouts")
+    agent = Modes(model=ScriptedModel("agentic"), mode="agentic", scorer="playouts")
     (record,) = palestra.play(game, agents=[agent])
     assert record.turns[0].facts["candidates"].keys() == {f"Go(to='{n}')" for n in FORK["start"]}
     assert record.turns[0].text == "Go(to='high')"
@@ -147,7 +148,9 @@ def test_a_worker_that_may_move_no_more_is_asked_for_its_report() -> None:
 
 def test_a_search_reports_what_it_thought_of_every_move() -> None:
     values = {"low": 0.2, "high": 0.9, "mid": 0.5}
-    agent = BestOfN(model=Scripted("x"), n=3, scorer=lambda spot: values[spot.episode.state.at])
+    agent = BestOfN(
+        model=ScriptedModel("x"), n=3, scorer=lambda spot: values[spot.episode.state.at]
+    )
     further = FORK | {name: {"end": 0.0} for name in ("low", "high", "mid")} | {"end": {}}
     (record,) = palestra.play(trail(further, start="start"), agents=[agent])
     facts = record.turns[0].facts

@@ -6,11 +6,12 @@ from math import log
 
 import palestra
 import pytest
-from adapter_worlds import Scripted, last, trail
+from adapter_worlds import last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.routers.knapsack import (
     Knapsack,
     Offer,
@@ -28,7 +29,7 @@ def task(edges: dict[str, dict[str, float]]) -> palestra.Game:
     return trail(edges, start=next(iter(edges)))
 
 
-def worker(name: str, good_at: tuple[str, ...]) -> Scripted:
+def worker(name: str, good_at: tuple[str, ...]) -> ScriptedModel:
     """Plans well and goes right on the tasks it is good at; marks plans for what they are."""
 
     def answer(request: Request) -> str:
@@ -40,7 +41,7 @@ def worker(name: str, good_at: tuple[str, ...]) -> Scripted:
             return "a sound plan indeed" if easy else "I do not know"
         return "Go(to='right')" if easy else "Go(to='left')"
 
-    return Scripted(answer, name)
+    return ScriptedModel(answer, name)
 
 
 def market(**options: object) -> StrategyAuction:
@@ -84,7 +85,7 @@ def test_cheaper_losers_bid_again_after_reading_past_auctions() -> None:
             return "9" if "a sound plan" in text else "1"
         return "Go(to='right')"
 
-    models = [Scripted(learner, "small"), worker("large", ("easy", "hard"))]
+    models = [ScriptedModel(learner, "small"), worker("large", ("easy", "hard"))]
     agent = StrategyAuction(model=models, prices="1/4")
     palestra.play(task(HARD), agents=[agent], episodes=3, live=1)
     assert agent.won == [2, 1]

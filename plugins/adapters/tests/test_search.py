@@ -8,12 +8,13 @@ from functools import cache
 import numpy as np
 import palestra
 import pytest
-from adapter_worlds import Scripted, last, trail
+from adapter_worlds import last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import Budget, Episode, InvalidOption, UnknownName, Usage
 from palestra.agents.budget import Account
 from palestra.agents.models import Reply, Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.search.agents import (
     BAVT,
@@ -77,7 +78,7 @@ def exactly(spot: Spot) -> float:
 
 
 def test_best_of_n_with_exact_values_plays_optimally_whatever_is_proposed() -> None:
-    agent = BestOfN(model=Scripted("7"), n=9, scorer=exactly, others="minimax")
+    agent = BestOfN(model=ScriptedModel("7"), n=9, scorer=exactly, others="minimax")
     records = palestra.play(
         "games/TicTacToe-v0", agents=[agent, "minimax"], episodes=2, invalid="raise"
     )
@@ -87,21 +88,21 @@ def test_best_of_n_with_exact_values_plays_optimally_whatever_is_proposed() -> N
 def test_best_of_n_plays_the_best_of_what_was_proposed_and_no_other() -> None:
     drawn = iter(["Go(to='b')", "Go(to='c')", "Go(to='b')", "Go(to='b')"])
     game = trail({"start": {c: float(i) for i, c in enumerate("abcdefgh")}})
-    agent = BestOfN(model=Scripted(lambda _: next(drawn)), n=4, scorer=gained)
+    agent = BestOfN(model=ScriptedModel(lambda _: next(drawn)), n=4, scorer=gained)
     record = palestra.play(game, agents=[agent])[0]
     assert record.turns[0].text == "Go(to='c')"  # of b and c; h would pay more
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_looking_ahead_does_not_take_the_bait(kind: Callable[..., TreeAgent]) -> None:
-    agent = kind(model=Scripted(""), scorer=gained, expansions=20, depth=3)
+    agent = kind(model=ScriptedModel(""), scorer=gained, expansions=20, depth=3)
     record = palestra.play(trail(BAIT), agents=[agent])[0]
     assert record.outcome is not None
     assert record.outcome.scores == (10.1,)
 
 
 def test_one_step_of_foresight_takes_it() -> None:
-    record = palestra.play(trail(BAIT), agents=[BestOfN(model=Scripted(""), scorer=gained)])[0]
+    record = palestra.play(trail(BAIT), agents=[BestOfN(model=ScriptedModel(""), scorer=gained)])[0]
     assert record.outcome is not None
     assert record.outcome.scores == (3.0,)
 
@@ -127,7 +128,7 @@ def test_with_true_distances_every_rule_finds_the_shortest_way(
         return 1 - (2 * (size - 1) - int(place[0]) - int(place[1])) / 10
 
     game = trail(grid, start="00", top=1.0)
-    agent = kind(model=Scripted(""), scorer=nearness, width=4, expansions=12, depth=3)
+    agent = kind(model=ScriptedModel(""), scorer=nearness, width=4, expansions=12, depth=3)
     record = palestra.play(game, agents=[agent])[0]
     assert len(record.turns) == 2 * (size - 1)
 
@@ -143,7 +144,7 @@ def judged_by(values: dict[str, int]) -> Callable[[Request], str]:
 
 
 def test_the_judge_is_the_model_and_is_asked_once_a_position() -> None:
-    model = Scripted(judged_by({"path": 6, "bait": 4, "hill": 9}))
+    model = ScriptedModel(judged_by({"path": 6, "bait": 4, "hill": 9}))
     record = palestra.play(trail(BAIT), agents=[TreeSearch(model=model, expansions=4)])[0]
     assert record.outcome is not None
     assert record.outcome.scores == (10.1,)
@@ -153,20 +154,20 @@ def test_the_judge_is_the_model_and_is_asked_once_a_position() -> None:
 
 
 def test_all_turns_share_the_calls_of_the_search() -> None:
-    model = Scripted(judged_by({"path": 6, "bait": 4, "hill": 9}))
+    model = ScriptedModel(judged_by({"path": 6, "bait": 4, "hill": 9}))
     palestra.play(trail(BAIT), agents=[TreeSearch(model=model, expansions=4)], episodes=10)
     assert all(calls % 10 == 0 for calls in model.calls)
 
 
 def test_best_first_stops_where_enough_is_found() -> None:
-    few = TreeSearch(model=Scripted(""), scorer=gained, expansions=50, enough=0.2)
+    few = TreeSearch(model=ScriptedModel(""), scorer=gained, expansions=50, enough=0.2)
     turn = palestra.play(trail(BAIT), agents=[few])[0].turns[0]
     assert turn.text == "Go(to='bait')"
     assert turn.thought.startswith("1 positions expanded")
 
 
 def test_a_plan_is_followed_while_everything_comes_as_planned() -> None:
-    agent = TreeSearch(model=Scripted(""), scorer=gained, expansions=20, commit=3)
+    agent = TreeSearch(model=ScriptedModel(""), scorer=gained, expansions=20, commit=3)
     record = palestra.play(trail(BAIT), agents=[agent])[0]
     assert [turn.thought for turn in record.turns][2:] == ["as planned"]
     assert record.turns[1].text == "Go(to='hill')"
@@ -174,7 +175,7 @@ def test_a_plan_is_followed_while_everything_comes_as_planned() -> None:
 
 def test_a_plan_is_dropped_where_the_other_plays_something_else() -> None:
     agent = TreeSearch(
-        model=Scripted(""), scorer="playouts", others="first", commit=9, expansions=4
+        model=ScriptedModel(""), scorer="playouts", others="first", commit=9, expansions=4
     )
     records = palestra.play("games/TicTacToe-v0", agents=[agent, "random"], episodes=5)
     assert not any(sum(record.mistakes) for record in records)
@@ -187,7 +188,7 @@ def test_the_next_proposal_is_told_what_was_wrong_with_the_last() -> None:
         return "a leads nowhere. Value: 1" if "at a," in last(request) else "Fine. Value: 8"
 
     game = trail({"start": dict.fromkeys("abcd", 0.0), "a": {"x": 0.0}, "b": {"y": 5.0}})
-    agent = SWESearch(model=Scripted(answer), width=2, depth=1, expansions=3)
+    agent = SWESearch(model=ScriptedModel(answer), width=2, depth=1, expansions=3)
     record = palestra.play(game, agents=[agent])[0]
     assert record.turns[0].text == "Go(to='b')"
 
@@ -198,7 +199,7 @@ def test_finalists_are_debated() -> None:
             return "Go(to='path')"
         return "Value: 5"
 
-    agent = SWESearch(model=Scripted(answer), depth=1, expansions=4, debate=3)
+    agent = SWESearch(model=ScriptedModel(answer), depth=1, expansions=4, debate=3)
     record = palestra.play(trail(BAIT), agents=[agent])[0]
     assert record.turns[0].text == "Go(to='path')"
 
@@ -223,7 +224,7 @@ def test_the_less_is_left_the_greedier(values: list[float], left: float) -> None
 
 
 def test_a_spent_budget_ends_the_search_with_what_it_has() -> None:
-    model = Scripted(judged_by({"path": 6, "bait": 4, "hill": 9}))
+    model = ScriptedModel(judged_by({"path": 6, "bait": 4, "hill": 9}))
     agent = TreeSearch(model=model, expansions=50)
     agent.name = "tree"
     record = palestra.play(trail(BAIT), agents=[agent], budgets={"tree": Budget(calls=3)})[0]
@@ -235,7 +236,7 @@ def test_a_spent_budget_ends_the_search_with_what_it_has() -> None:
 @pytest.mark.parametrize("calls", [1, 4, 7, 12])
 def test_bavt_never_asks_more_than_its_calls_and_keeps_one_for_the_answer(calls: int) -> None:
     """Every ask counts: proposals, judgements, and the moves of the other seat."""
-    agent = BAVT(model=Scripted("5"), expansions=50, width=2, depth=4, calls=calls)
+    agent = BAVT(model=ScriptedModel("5"), expansions=50, width=2, depth=4, calls=calls)
     record = palestra.play("games/TicTacToe-v0", agents=[agent, "first"], episodes=3)[0]
     mine = [turn for turn in record.turns if turn.seat == 0]
     assert max(turn.usage.calls for turn in mine) <= calls
@@ -246,7 +247,7 @@ def test_bavt_never_asks_more_than_its_calls_and_keeps_one_for_the_answer(calls:
 
 
 def test_bavt_without_enough_to_search_asks_the_model_for_its_move() -> None:
-    agent = BAVT(model=Scripted("Go(to='path')"), expansions=50, calls=1)
+    agent = BAVT(model=ScriptedModel("Go(to='path')"), expansions=50, calls=1)
     turn = palestra.play(trail(BAIT), agents=[agent])[0].turns[0]
     assert turn.text == "Go(to='path')"
     assert turn.usage.calls == 1
@@ -255,7 +256,7 @@ def test_bavt_without_enough_to_search_asks_the_model_for_its_move() -> None:
 def test_bavt_stays_within_its_tokens() -> None:
     """A scripted call takes the words it reads and writes: the limit is in those."""
     free, held = (
-        BAVT(model=Scripted("5"), expansions=30, width=2, depth=3, tokens=tokens)
+        BAVT(model=ScriptedModel("5"), expansions=30, width=2, depth=3, tokens=tokens)
         for tokens in (0, 900)
     )
     spent = []
@@ -291,14 +292,14 @@ def test_residual_values_are_changes_added_to_where_they_began() -> None:
             return "4"
         return str(changes.get(last(request).split("You are at ")[1].split(",")[0], 0))
 
-    agent = BAVT(model=Scripted(answer), width=3, depth=1, expansions=1)
+    agent = BAVT(model=ScriptedModel(answer), width=3, depth=1, expansions=1)
     turn = palestra.play(trail(BAIT), agents=[agent])[0].turns[0]
     assert turn.thought.endswith("path')  (1.00)") or "path') (1.00)" in turn.thought
 
 
 def test_hidden_cards_stay_hidden_from_the_search() -> None:
     """Every position it shows the model is one that fits what the seat has seen."""
-    model = Scripted("5")
+    model = ScriptedModel("5")
     agent = TreeSearch(model=model, expansions=3, others="random")
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"], episodes=20)
     assert not any(sum(record.mistakes) for record in records)
@@ -311,7 +312,7 @@ def test_it_plays_every_kind_of_game() -> None:
         ("grid/Foraging-v0", 2),
         ("games/Wordle-v0", 1),
     ):
-        agent = TreeSearch(model=Scripted("5"), expansions=2, width=2, depth=2)
+        agent = TreeSearch(model=ScriptedModel("5"), expansions=2, width=2, depth=2)
         record = palestra.play(game, agents=[agent] * seats, max_episode_steps=2)[0]
         assert record.turns
 
@@ -343,4 +344,4 @@ def test_bad_options_are_named() -> None:
     with pytest.raises(InvalidOption, match=r"expansions .* at least 1, not 0"):
         palestra.make_agent("bavt:echo:,expansions=0")
     with pytest.raises(InvalidOption, match="scorer=likelihood is not possible"):
-        TreeSearch(model=Scripted(""), scorer="likelihood")
+        TreeSearch(model=ScriptedModel(""), scorer="likelihood")

@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palestra import Budget, EpisodeRecord, InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.talks import settle, talks_of
 from palestra_adapters.teams.comas import CoMAS, read_score
 from palestra_adapters.teams.dylan import DyLAN
@@ -98,7 +99,7 @@ def test_attempts_of_both_seats_of_a_game_are_scored_in_the_game_itself() -> Non
         kind = "bet" if CORRECT in [m.content for m in request.messages] else "pass"
         return kind if request.choices else f"Thought: chips.\nAction: {kind}"
 
-    agent = SCoRe(model=Scripted(answer))  # held to what is legal
+    agent = SCoRe(model=ScriptedModel(answer))  # held to what is legal
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, agent], episodes=12)
     talks = settle(records, agents=["first", "first"], playouts=1)
     assert len(talks) == sum(len(record.turns) for record in records)
@@ -197,7 +198,7 @@ def test_three_models_play_three_roles_and_every_call_is_counted_once() -> None:
 
 
 def test_one_branch_is_the_pipeline_run_once() -> None:
-    agent = Malt(model=Scripted(lambda r: "bet"), branches=1)
+    agent = Malt(model=ScriptedModel(lambda r: "bet"), branches=1)
     records = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"], episodes=5)
     talks = settle(records)
     assert all(len(talk.turns) == 3 for talk in talks)

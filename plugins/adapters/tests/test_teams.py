@@ -9,11 +9,12 @@ from math import comb
 import numpy as np
 import palestra
 import pytest
-from adapter_worlds import Free, Scripted, last, trail
+from adapter_worlds import Free, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra import InvalidOption
 from palestra.agents.models import Request
+from palestra.testing import ScriptedModel
 from palestra_adapters.teams.dylan import DyLAN, contributions, has_agreement, read_ratings
 from palestra_adapters.teams.oneflow import OneFlow
 from palestra_adapters.teams.selforg import SelfOrg, contribution, edges, levels
@@ -264,7 +265,7 @@ def test_one_conversation_and_many_show_each_role_the_same_text(game: str) -> No
     texts = []
     for separate in (False, True):
         count = iter(range(10_000))
-        model = Scripted(lambda _, count=count: f"Line {next(count)}.")
+        model = ScriptedModel(lambda _, count=count: f"Line {next(count)}.")
         agent = OneFlow(model=model, separate=separate, roles="analyst+historian+critic+player")
         palestra.play(game, agents=[agent, "first"])
         texts.append(["\n".join(m.content for m in r.messages) for r in model.requests])
@@ -274,7 +275,7 @@ def test_one_conversation_and_many_show_each_role_the_same_text(game: str) -> No
 
 
 def test_one_conversation_only_grows_so_that_a_cache_serves_it() -> None:
-    model = Scripted("on")
+    model = ScriptedModel("on")
     palestra.play(trail(DOORS), agents=[OneFlow(model=model)])
     first, second, third = model.requests
     assert second.messages[: len(first.messages)] == first.messages
@@ -291,7 +292,7 @@ def test_only_the_final_block_is_the_move() -> None:
 
 
 def test_without_a_final_block_the_move_is_asked_for() -> None:
-    model = Scripted("Personas: nobody")
+    model = ScriptedModel("Personas: nobody")
     record = one_game(SoloPerformance(model=model))
     assert not sum(record.mistakes)
     assert record.turns[0].usage.calls == 2

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import palestra
 import pytest
+from palestra.agents.models import exchanges
+from palestra.records.trace import trace_seats
 from palestra_adapters.talks import settle
 
 pytestmark = pytest.mark.slow
 
 
 def test_react_thinks_and_plays_a_hand_of_kuhn_poker() -> None:
-    agent = "react:llm:local:,max_tokens=24,context=1024"
+    agent = "react:llm:local:,max_tokens=24,context=1024,keep_tokens=true"
     record = palestra.play("games/KuhnPoker-v0", agents=[agent, "random"])[0]
     own = [turn for turn in record.turns if turn.seat == 0]
     assert all(turn.thought and turn.usage.calls == 2 for turn in own)
     assert all(turn.usage.tokens_out > 0 and turn.logprob is not None for turn in own)
     assert not sum(record.mistakes)
+    for turn in own:
+        replies = exchanges(turn)
+        assert len(replies) == turn.usage.calls
+        assert sum(len(one.prompt) for one in replies) == turn.usage.tokens_in
+        assert sum(len(one.reply) for one in replies) == turn.usage.tokens_out
+    assert sum(len(trace.turns) for trace in trace_seats(record)) == 2 * len(own)
     palestra.replay(record)
 
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palestra import Agent, Decision, InvalidOption, Turn, Usage
+from palestra import Agent, Decision, InvalidOption, Turn, UnknownName, Usage
 from palestra.cli import main
 from palestra_arena import Settings, run_tournament
 from palestra_arena.cost import (
     PricedTask,
+    above_hull,
     alpha_value,
     at_least,
     attempts_from,
@@ -23,12 +24,13 @@ from palestra_arena.cost import (
     cost_of_pass,
     currency_of,
     effective_channels,
+    margins,
     pareto_front,
     spendings,
     word_vectors,
 )
 from palestra_arena.cost.modules import Coalition
-from palestra_arena.cost.spending import Spending
+from palestra_arena.cost.spending import GameAttempt, Spending
 from palestra_arena.report import make_costs
 from palestra_arena.report.costs import dots, front_line
 from palestra_arena.statistics import Interval
@@ -332,3 +334,77 @@ def test_the_drawing_puts_success_up_and_cost_right_and_joins_the_front() -> Non
 def test_attempts_that_are_all_alike_leave_the_cost_of_a_pass_uncertain() -> None:
     """Ten of ten passed: by Wilson the success is at least 0.722, so a pass costs up to 2.77."""
     assert cost_of_pass([2.0] * 10, [1] * 10) == pytest.approx((2.0, 2.0, 2.0 / 0.72246), abs=1e-3)
+
+
+# Baselines
+
+
+def test_the_hull_of_baselines_is_that_of_the_definition() -> None:
+    """From nothing for nothing to (2, 0.5) and (4, 0.6); (3, 0.3) is inside."""
+    known = [(2.0, 0.5), (3.0, 0.3), (4.0, 0.6)]
+    assert above_hull((1.0, 0.25), known) == pytest.approx(0)
+    assert above_hull((3.0, 0.6), known) == pytest.approx(0.05)
+    assert above_hull((9.0, 0.5), known) == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_hull_is_that_of_qhull(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    known = rng.random((12, 2)) + np.array([0.1, 0.0])
+    corners = ConvexHull(np.vstack([known, [0, 0], [9, 0], [9, known[:, 1].max()]]))
+    for cost in rng.random(20) * 1.2:
+        # the highest accuracy at this cost that satisfies all of the hull's inequalities
+        a, b, c = corners.equations.T
+        top = min(-(ci + ai * cost) / bi for ai, bi, ci in zip(a, b, c, strict=True) if bi > 1e-9)
+        found = above_hull((cost, 0.0), [tuple(point) for point in known])
+        assert -found == pytest.approx(top, abs=1e-9)
+
+
+def attempt(agent: str, seed: int, passed: bool, cost: float) -> GameAttempt:
+    return GameAttempt(agent, passed, Usage(cost=cost), seed, ("x/X-v0", seed))
+
+
+def test_a_fixed_cost_moves_an_agent_to_the_right_of_the_hull() -> None:
+    """Success 3/4 for 1 a game; the baseline passes half for 1: the hull at 1 + 6/2 is 1/2 too."""
+    tried = [attempt("mine", seed, seed != 3, 1.0) for seed in range(4)]
+    tried += [attempt("retry", seed, seed < 2, 1.0) for seed in range(4)]
+    tried += [attempt("retry", 9, True, 50.0)]  # a task that mine did not play
+    (row,) = margins(tried, ["retry"])
+    assert (row.margin.value, row.success, row.each, row.total, row.tasks) == (0.25, 0.75, 1, 1, 4)
+    assert row.margin.low <= 0.25 <= row.margin.high
+    (row,) = margins(tried, ["retry"], fixed={"mine": 6.0}, runs=2)
+    assert (row.margin.value, row.each, row.fixed, row.total) == (0.25, 1.0, 6.0, 4.0)
+    (row,) = margins(tried, ["retry"], fixed={"retry": 2.0}, runs=2)
+    assert row.margin.value == pytest.approx(0.5)  # retry now costs 2, so 1 buys a quarter
+    with pytest.raises(UnknownName):
+        margins(tried, ["retri"])
+    with pytest.raises(InvalidOption, match="no task"):
+        margins([*tried, attempt("other", 70, True, 1.0)], ["retry"])
+
+
+@pytest.mark.exhaustive
+def test_the_margin_covers_the_truth() -> None:
+    """Success of chance 0.6 against a baseline of 0.4 at the same cost: a margin of 0.2."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(200):
+        tried = [attempt("mine", s, bool(rng.random() < 0.6), 1.0) for s in range(100)]
+        tried += [attempt("retry", s, bool(rng.random() < 0.4), 1.0) for s in range(100)]
+        (row,) = margins(tried, ["retry"])
+        covered += row.margin.low <= 0.2 <= row.margin.high
+    assert 0.9 <= covered / 200 <= 0.99
+
+
+def test_margins_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(tmp_path / "a.db")
+    run_tournament(settings(), store, agents={"priced": Priced})
+    words = ["results", store, "--baseline", "random", "--fixed", "priced=3", "--runs", "10"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code in (0, None)
+    said = capsys.readouterr().out
+    assert "above the hull" in said
+    for bad in (["--fixed", "priced=3"], ["--baseline", "nobody"], ["--fixed", "x", "--runs", "2"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["results", store, *bad])
+        assert ended.value.code

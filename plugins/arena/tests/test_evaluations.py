@@ -338,6 +338,22 @@ def test_errors_shrink_with_depth_for_an_agent_that_knows_its_world() -> None:
     assert min(middle(row[5]) for row in blind.rows) > 0.5
 
 
+def test_the_log_of_tries_holds_the_chance_and_the_question_does_not_tell_it() -> None:
+    words = {"robot": "left", "gate": "jams", "courier": "east"}
+    for item in world_models.probes(chances=(0.22, 0.7), depths=(4, 9), tries=30).items:
+        log = item.text.partition("in order: ")[2].partition(".")[0].split(", ")
+        assert len(log) == 30
+        assert log.count(words[item.facts["world"]]) / 30 == item.facts["chance"]
+        assert "%" not in item.text
+    assert {item.facts["chance"] for item in world_models.probes((0.22,), tries=30).items} == {
+        7 / 30
+    }
+    told = world_models.probes((0.225,), tries=0).items[0]
+    assert "22.5 % of tries" in told.text
+    with pytest.raises(InvalidOption, match="never or always"):
+        world_models.probes((0.2,), tries=2)
+
+
 # Daily dilemmas
 
 

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(bool(unwalled_system()), reason=unwalled_system(
 
 CHEATS = '''
 import gc, os, time
+from palestra import ScriptedAgent
 
 
 def first(turn):
@@ -27,6 +28,15 @@ def hang(turn):
 
 def leave(turn):
     os._exit(3)
+
+
+class Backwards(ScriptedAgent):
+    """Says that it was trained on seeds from 5 to 1."""
+
+    trained_on = (("games/*", 5, 1),)
+
+    def choose(self, turn):
+        return turn.legal_actions[0]
 
 
 def look_for_records(turn):
@@ -84,6 +94,20 @@ def test_who_breaks_off_loses_and_nobody_else(cheats: Path, workers: int) -> Non
     why = " ".join(result.reason for result in done.results)
     assert "a move took more than 1 s" in why
     assert "its process ended with code 3" in why
+
+
+def test_who_names_no_seeds_that_it_was_trained_on_forfeits_every_game(cheats: Path) -> None:
+    settings = Settings(
+        environments=("games/TicTacToe-v0",),
+        agents=("random", "first", f"{cheats}:Backwards"),
+        games=2,
+        workers=0,
+    )
+    for result in run_tournament(settings).results:
+        guilty = [name.endswith("Backwards") for name in result.match.agents]
+        assert result.status == ("forfeit" if any(guilty) else "played"), result.reason
+        if any(guilty):
+            assert [one == "forfeit" for one in result.results] == guilty
 
 
 def test_the_seed_of_an_isolated_tournament_is_secret(tmp_path: Path) -> None:

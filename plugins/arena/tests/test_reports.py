@@ -332,3 +332,30 @@ def test_mistakes_are_one_sentence(
 def test_an_unknown_rating_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("results", str(store), "--rating", "eloo") == 2
     assert "unknown rating system" in capsys.readouterr().err
+
+
+def test_names_in_a_leaderboard_stay_names(tmp_path: Path) -> None:
+    hostile = ("\x1b[2J\x07b", "\u202eexe.gnp", "a\n1  mine 9999", EVIL, "[l](javascript:1)|`*x*`")
+    store = tmp_path / "names.db"
+    with Store(store) as opened:
+        for seed, one in enumerate(hostile):
+            for other in hostile[seed + 1 :]:
+                opened.add(game((one, other), (1.0, 0.0), seed))
+    page, table = tmp_path / "names.html", tmp_path / "names.md"
+    shown = results_of(str(store), "--costs", "--html", str(page), "--markdown", str(table))
+    for text in (shown, page.read_text("utf-8"), table.read_text("utf-8")):
+        lines = text.replace("\N{NO-BREAK SPACE}", " ").split("\n")
+        assert all(line.isprintable() for line in lines)
+        assert "9999" in text
+    for text in (shown, table.read_text("utf-8")):  # in a page a line break is a space
+        assert not any(line.startswith("1  mine") for line in text.split("\n"))
+    assert not re.search(r"<script>document|\]\(javascript|`", table.read_text("utf-8"))
+    rows = [line for line in table.read_text("utf-8").split("\n") if line]
+    assert len(rows) == len(hostile) + 2
+    assert len({row.count("|") for row in rows}) == 1
+
+
+def results_of(*arguments: str) -> str:
+    """What `palestra results` prints in a process of its own."""
+    command = ["palestra", "results", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

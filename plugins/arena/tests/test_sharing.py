@@ -186,7 +186,7 @@ def garble(folder: Path) -> None:
     ("change", "said"),
     [
         (alter, "checksum differs"),
-        (remove, "lacks trained/policy.pt"),
+        (remove, "lacks 'trained/policy.pt'"),
         (replace_by_a_link, "link to a place outside"),
         (reach_out("../outside.txt"), "no path inside"),
         (reach_out("/etc/hostname"), "no path inside"),
@@ -203,6 +203,29 @@ def test_a_folder_that_was_altered_is_refused_whole(
     with pytest.raises(DamagedFolder, match=said):
         read_folder(tmp_path / "shared", tmp_path / "back")
     assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 5000, "x" * 256, "é" * 128, "a/" * 3000 + "b", "\x1b[2J", "\u202ex"]
+)
+def test_a_path_that_cannot_be_is_named_in_short(run: Path, tmp_path: Path, name: str) -> None:
+    write_folder(run, tmp_path / "out")
+    manifest = msgspec.json.decode((tmp_path / "out" / MANIFEST).read_bytes())
+    manifest["files"][name] = {"bytes": 1, "sha256": "0" * 64}
+    (tmp_path / "out" / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    with pytest.raises(DamagedFolder) as refused:
+        read_folder(tmp_path / "out", tmp_path / "in", "hf:user/name")
+    assert len(str(refused.value)) < 400
+    assert str(refused.value).isprintable()
+    assert not (tmp_path / "in").exists()
+
+
+def test_a_manifest_that_is_no_text_is_named(run: Path, tmp_path: Path) -> None:
+    write_folder(run, tmp_path / "out")
+    file = tmp_path / "out" / MANIFEST
+    file.write_bytes(file.read_bytes().replace(b"README", b"\xff\xfeADME"))
+    with pytest.raises(DamagedFolder, match="cannot read"):
+        read_folder(tmp_path / "out", tmp_path / "in")
 
 
 def test_a_store_is_shared_whole_while_games_are_written(run: Path, tmp_path: Path) -> None:

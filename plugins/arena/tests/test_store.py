@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +297,71 @@ def test_ranks_follow_results_and_scores_only_where_there_is_no_result() -> None
     assert ranks_of(["none", "forfeit", "none"], [0, 9, 0]) == (0, 2, 0)
     assert points_of((0, 2, 0)) == (0.75, 0.0, 0.75)
     assert points_of((0,)) == (1.0,)
+
+
+FORGED = {
+    "a view that never ends": """
+        ALTER TABLE agents RENAME TO others;
+        CREATE VIEW agents AS WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more)
+            SELECT n AS number, 'a' AS name FROM more WHERE n < 0;
+    """,
+    "a trigger": "CREATE TRIGGER more AFTER INSERT ON settings BEGIN DELETE FROM kinds; END",
+    "another trigger of a known name": """
+        DROP TRIGGER games_UPDATE;
+        CREATE TRIGGER games_UPDATE AFTER INSERT ON kinds BEGIN DELETE FROM kinds; END;
+    """,
+    "a table of a module": "DROP TABLE tallied; CREATE VIRTUAL TABLE tallied USING fts5(body)",
+    "a column that is computed": """
+        DROP TABLE tallied;
+        CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER,
+            body TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000))) VIRTUAL);
+    """,
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED.keys())
+def test_a_store_in_which_others_wrote_what_runs_is_not_read(tmp_path: Path, forged: str) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.add(result(0), b"{}")
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        database.executescript(forged)
+    with pytest.raises(StoreError, match="which no store of Palestra has"):
+        Store(tmp_path / "s.db")
+
+
+def test_statistics_of_sqlite_are_no_forgery(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.add(result(0))
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        database.executescript("ANALYZE; VACUUM")
+    with Store(tmp_path / "s.db") as store:
+        assert len(store) == 1
+
+
+def test_a_record_that_would_fill_the_memory_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palestra_arena.store.LONGEST_RECORD", 1 << 16)
+    with Store(tmp_path / "s.db") as store:
+        store.add(result(0), b" " * (1 << 20))
+        with pytest.raises(StoreError, match="longer than 65536 bytes"):
+            list(store.records())
+
+
+@pytest.mark.parametrize("times", [2**62, 0, -1])
+def test_counts_that_differ_from_the_games_are_named(tmp_path: Path, times: int) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.add(result(0))
+        assert store.tally()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute("UPDATE kinds SET times = ?", (times,))
+    with Store(tmp_path / "s.db") as store, pytest.raises(StoreError, match="counts differ"):
+        store.tally()
+
+
+def test_settings_in_a_store_that_are_no_table_are_named(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db"), closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        with database:
+            database.execute("INSERT INTO settings (written, body) VALUES ('', '7')")
+        with Store(tmp_path / "s.db") as store, pytest.raises(InvalidOption, match="not 7"):
+            store.settings()

@@ -35,9 +35,17 @@ def test_every_environment_of_a_suite_opens_for_two(name: str) -> None:
     Settings(environments=chosen.environments, agents=("random",), **dict(chosen.settings))
 
 
-def test_all_offline_is_all_that_two_can_play() -> None:
+def test_all_offline_is_all_that_two_can_play_but_demonstrations() -> None:
     ids = {environment.id for environment in suite("all-offline").environments}
-    assert ids == {spec.id for spec in palestra.specs(players=2)}
+    assert ids == {spec.id for spec in palestra.specs(players=2) if "demo" not in spec.tags}
+    assert "games/Norms-v0" not in ids
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_suite_has_a_demonstration(name: str) -> None:
+    demos = {spec.id for spec in palestra.specs() if "demo" in spec.tags}
+    assert demos
+    assert not demos & {environment.id for environment in suite(name).environments}
 
 
 def test_versions_are_those_installed_and_digests_tell_suites_apart() -> None:

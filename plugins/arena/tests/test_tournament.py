@@ -269,6 +269,19 @@ def test_an_agent_that_cannot_be_made_forfeits() -> None:
     assert "weights are missing" in done.results[0].reason
 
 
+def test_making_an_agent_is_tried_twice_and_costs_later_games_nothing() -> None:
+    tried: list[int] = []
+
+    def broken() -> Any:
+        tried.append(1)
+        raise RuntimeError("no weights")
+
+    found = run_tournament(settings("random", "broken", games=6), agents={"broken": broken})
+    assert len(found.results) == 6
+    assert all(r.results[r.match.agents.index("broken")] == "forfeit" for r in found.results)
+    assert len(tried) == 2
+
+
 @pytest.mark.parametrize(
     "answer", ["a1", None, Decision(), Decision("x"), Decision([1]), Decision(text="rubbish")]
 )

@@ -100,3 +100,11 @@ def test_options_must_fit_the_file(tmp_path: Path) -> None:
         AgentsNet(num_players=5, graph_file=path, edges=((0, 1), (1, 2), (2, 3), (3, 4)))
     with pytest.raises(InvalidOption, match="cannot read a graph from"):
         AgentsNet(graph_file=str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 5_000, b'{"graph": "\xff"}', b""])
+def test_a_file_that_is_no_graph_at_all_is_named(tmp_path: Path, text: bytes) -> None:
+    file = tmp_path / "graph.json"
+    file.write_bytes(text)
+    with pytest.raises(InvalidOption, match=r"graph\.json"):
+        read_graph(str(file))

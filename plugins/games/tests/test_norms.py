@@ -69,6 +69,13 @@ def test_conformists_keep_the_norms_they_have() -> None:
     assert list(episode.returns) == [most] * 6
 
 
+@pytest.mark.parametrize("others", ["tempted", "traditional"])
+def test_who_follows_norms_is_paid_all_that_there_is_as_the_page_says(others: str) -> None:
+    for seed in range(5):
+        episode = lived(Norms(), ["conformist"] + [others] * 5, seed)
+        assert episode.returns[0] == 6 * sum(episode.state.weights)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_society_that_inherits_strategies_ends_as_conformists(seed: int) -> None:
     game = Norms(9, generations=10, drift="random", temptation=1)

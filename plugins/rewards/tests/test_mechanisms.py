@@ -330,6 +330,9 @@ def test_the_tools_know_their_trade() -> None:
     for wrong in ("__import__('os')", "1 / 0", "(-8) ** 0.5", "9 ** 9 ** 9", "x", "'a' * 3", "("):
         with pytest.raises(InvalidOption, match="no sum"):
             calculate(wrong)
+    for bomb in ("-" * 100_000 + "1", "1 + " * 50_000 + "1"):
+        with pytest.raises(InvalidOption, match="nested too deeply"):
+            calculate(bomb)
     assert calendar("2024-02-28 to 2024-03-01") == "2 days"
     assert calendar("2024-02-28 + 2") == "2024-03-01, a Friday"
     assert calendar("2000-01-01") == "Saturday"

@@ -250,6 +250,23 @@ def test_rae_follows_the_published_recursion() -> None:
         np.testing.assert_allclose(chain(group).values, expected)
 
 
+def test_rae_as_released_reads_the_baseline_before_each_rollout_moves_it() -> None:
+    """SPIRAL's code: A = R - b, then b <- alpha b + (1 - alpha) R, rollout after rollout."""
+    chain, baselines = estimator("rae:alpha=0.9,each=true"), {"x": 0.0, "y": 0.0, "z": 0.0}
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        seats = [(episode, seat) for episode in range(6) for seat in range(2 + episode % 2)]
+        paid = rng.normal(size=len(seats))
+        roles = ["xyz"[(seat + episode) % 3] for episode, seat in seats]
+        episode, seat = zip(*seats, strict=True)
+        group = Group.from_arrays(episode=episode, seat=seat, rewards=paid, role=roles)
+        expected = []
+        for role, won in zip(roles, paid, strict=True):
+            expected.append(won - baselines[role])
+            baselines[role] = 0.9 * baselines[role] + 0.1 * won
+        np.testing.assert_allclose(chain(group).values, expected)
+
+
 def test_rae_follows_roles_through_seat_swaps() -> None:
     chain = estimator("rae:alpha=0.5")
     for swap in (False, True):

@@ -172,6 +172,15 @@ def test_an_expert_is_asked_at_the_states_of_others() -> None:
     assert set(AskedExpert(lost)(records[0])) == {"no move"}
 
 
+def test_an_expert_that_draws_gives_a_record_one_answer() -> None:
+    records = palestra.play("games/ConnectFour-v0", agents="random", episodes=3)
+    for record in records:
+        once = AskedExpert("random")
+        answers = [once(record), once(record), AskedExpert("random")(record)]
+        assert answers[0] == answers[1] == answers[2]
+    assert len({tuple(AskedExpert("random")(record)[:3]) for record in records}) > 1
+
+
 def test_unaided_returns_are_learnt_by_start_from_passive_partners() -> None:
     def idle(turn: palestra.Turn) -> str:
         return turn.parse("stay")

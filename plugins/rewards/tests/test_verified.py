@@ -58,6 +58,21 @@ def test_only_tasks_that_run_and_are_verified_are_kept() -> None:
     assert len(found[0].record.turns) == 1
 
 
+@pytest.mark.parametrize(
+    "done",
+    [
+        "calls = []\ndef done(before, after):\n    calls.append(0)\n    return len(calls) == 1\n",
+        "def done(before, after, calls=[True]):\n    return calls.pop() if calls else False\n",
+        "def done(before, after):\n    act(MOVE)\n    return look() != before\n",
+    ],
+)
+def test_what_verifies_has_nothing_to_tell_by_but_the_positions(done: str) -> None:
+    move = repr(first_move(1))
+    solve = "\ndef solve():\n    return act(MOVE)\n"
+    judge, _ = writer(f"{solve}{done}".replace("MOVE", move))
+    assert verified_tasks(judge, QUEST, [1], tries=1) == []
+
+
 def test_programs_cannot_move_for_ever_or_do_nothing() -> None:
     nothing = (
         "\ndef solve():\n    return 1\n\ndef done(before, after):\n    return before != after\n"

@@ -12,7 +12,7 @@ from palestra.records.record import EpisodeRecord, replay
 from palestra.records.trace import trace_seats
 from palestra_server.capture import for_seat
 from palestra_server.client import Server
-from palestra_server.dialects.openai import CaptureDialect
+from palestra_server.dialects.openai import CaptureDialect, _failed
 from palestra_server.messages import OPEN
 from serving import running, serving
 
@@ -285,3 +285,9 @@ def test_a_seat_reads_its_own_facts_and_no_others():
     shown = for_seat(alone, 0)
     assert not shown.facts
     assert not any(step.facts for step in shown.steps)
+
+
+def test_an_error_of_the_model_server_that_is_no_text_is_told() -> None:
+    refused = _failed("/v1/responses", 500, b'{"error": {"message": "\xff\xfe", "type": "x"}}')
+    assert refused.status_code == 500
+    assert "the model server answered /v1/responses" in bytes(refused.body).decode()

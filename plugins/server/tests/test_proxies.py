@@ -19,7 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-PROXY, INNER, CLIENT, OTHER = "192.0.2.1", "10.7.0.9", "203.0.113.7", "203.0.113.8"
+PROXY, INNER, CLIENT, OTHER = "192.0.2.1", "172.23.0.9", "203.0.113.7", "203.0.113.8"
 
 
 async def status_while_two_are_open(peer, said):
@@ -37,7 +37,7 @@ async def status_while_two_are_open(peer, said):
 
     refused = []
     server = SimpleNamespace(limits=Limits(per_address=2), metrics=Metrics(), refuse=refused.append)
-    counted = ProxyHeadersMiddleware(PerAddress(app, server=server), [PROXY, "10.7.0.0/16"])
+    counted = ProxyHeadersMiddleware(PerAddress(app, server=server), [PROXY, "172.23.0.0/16"])
     async with AsyncExitStack() as opened:
 
         async def client(peer, said):
@@ -131,19 +131,19 @@ def test_connections_of_a_named_proxy_are_not_counted(monkeypatch):
     assert counted(PROXY) == PROXY
     monkeypatch.setattr(connections, "per_address", 1000)  # both are put back afterwards
     monkeypatch.setattr(connections, "trusted", ())
-    connections.set_bounds(7, [*TRUSTED, PROXY, "10.7.0.0/16"])
+    connections.set_bounds(7, [*TRUSTED, PROXY, "172.23.0.0/16"])
     assert connections.per_address == 7
-    found = [counted(address) for address in (PROXY, INNER, "10.8.0.9", CLIENT, "127.0.0.1")]
-    assert found == ["", "", "10.8.0.9", CLIENT, ""]
+    found = [counted(address) for address in (PROXY, INNER, "172.24.0.9", CLIENT, "127.0.0.1")]
+    assert found == ["", "", "172.24.0.9", CLIENT, ""]
 
 
 @pytest.mark.parametrize(
-    "proxy", ["*", "proxy", "10.0.0.5/8", "10.0.0.0/33", "http://10.0.0.5", ""]
+    "proxy", ["*", "proxy", "172.18.0.5/12", "172.16.0.0/33", "http://172.18.0.5", ""]
 )
 def test_a_proxy_is_named_by_its_address(proxy, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["serve", "--port", "0", "--proxy", proxy])
     assert stopped.value.code == 2
     error = capsys.readouterr().err
-    assert "10.0.0.0/8" in error
+    assert "172.16.0.0/12" in error
     assert repr(proxy) in error

@@ -147,3 +147,21 @@ def test_notes_matter() -> None:
         means[name] = sum(record.returns[0] for record in records) / 8
     assert means["dataroom-analyst"] == 1
     assert means["dataroom-hasty"] < 0.5
+
+
+@pytest.mark.parametrize(("level", "files"), [("easy", 4), ("medium", 8), ("hard", 12)])
+def test_constant_answers_earn_about_nothing(level: str, files: int) -> None:
+    game = DataRoom(level=level)
+    assert len(game.asked) == files
+    truths = [figures(draw_company((s, s + 400, s + 800, s + 1200))) for s in range(300)]
+    guesses = {one.name: float(np.median([t[one.name] for t in truths])) for one in game.asked}
+    for constant in (dict.fromkeys(guesses, 0.0), dict.fromkeys(guesses, 10.0), guesses):
+        paid = []
+        for seed in range(12):
+            episode = palestra.Episode(game, seed)
+            for one in game.asked:
+                for where in ("model", "memo")[: 1 + (one.name in game.headlines)]:
+                    episode.act({0: Enter(where, one.name, f"{constant[one.name]:.6f}")})
+            episode.act({0: Finish()})
+            paid.append(episode.returns[0])
+        assert np.mean(paid) <= 0.05

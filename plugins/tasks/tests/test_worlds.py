@@ -31,12 +31,14 @@ from palestra_tasks.worlds.learning import (
 )
 from palestra_tasks.worlds.planning import (
     apply_action,
+    generate,
     generate_world,
     read_world,
     write_world,
 )
 from palestra_tasks.worlds.planning import evolve as evolve_world
-from palestra_tasks.worlds.planworld import AgentGen, PlanWorld, Write
+from palestra_tasks.worlds.planworld import BUCKETS, AgentGen, PlanWorld, Write
+from palestra_tasks.worlds.structure import steps_that_matter, structure
 from palestra_tasks.worlds.student import answers, draw_course, examples, questions, rows
 from palestra_tasks.worlds.teacher import DataTeacher, Teach
 from palestra_tasks.worlds.teacher import Write as WriteExamples
@@ -182,6 +184,92 @@ def test_an_author_is_paid_for_what_is_asked_for_once() -> None:
     episode.act({0: Write("{}")})
     assert "Refused" in episode.log[-1][0].text
     assert episode.state.bucket == low
+
+
+def renamed(text: str, rng: Rng) -> str:
+    """The same world under other names, with its parts in another order."""
+    world = json.loads(text)
+    names = sorted({n for many in world["objects"].values() for n in many} | {*world["objects"]})
+    names += [operator["name"] for operator in world["operators"]]
+    names += sorted(set(re.findall(r"(\w+)\(", text)))
+    rng.shuffle(names)
+    new = {name: f"x{number}" for number, name in enumerate(names)}
+    other = json.loads(re.sub(r"(?<![?\w])[\w-]+(?=[\"(),])", lambda m: new.get(m[0], m[0]), text))
+    for parts in (*other["objects"].values(), other["operators"], other["start"], other["goal"]):
+        rng.shuffle(parts)
+    return json.dumps({**other, "name": "another"})
+
+
+def decorated(text: str) -> str:
+    """The same world with an object, a fact and an operator that no plan needs."""
+    world = json.loads(text)
+    world["objects"]["bird"] = ["swan"]
+    world["start"].append("white(swan)")
+    swim = {"name": "swim", "parameters": {"b": "bird"}, "needs": [], "adds": ["wet(?b)"]}
+    world["operators"].append({**swim, "deletes": []})
+    return json.dumps(world)
+
+
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_a_copy_under_other_names_has_the_same_structure(level: str) -> None:
+    for seed in range(12):
+        text = write_world(generate_world(level, seed).world)
+        copies = [renamed(text, Rng(seed)), decorated(text), decorated(renamed(text, Rng(seed)))]
+        assert all(read_world(copy).world != read_world(text).world for copy in copies)
+        assert {structure(read_world(copy)) for copy in copies} == {structure(read_world(text))}
+
+
+def graph_of(text: str) -> nx.Graph:
+    """Facts and what actions do to them, as networkx compares them."""
+    planned, graph = read_world(text), nx.Graph()
+    for fact in planned.goal:
+        graph.add_node(fact)
+    for number, step in enumerate(steps_that_matter(planned)):
+        graph.add_edges_from(
+            (fact, (number, role)) for role, part in enumerate(step) for fact in part
+        )
+        for role in range(3):
+            graph.add_edge((number, role), number)
+            graph.nodes[number, role]["kind"] = role
+        graph.nodes[number]["kind"] = 3
+    for node in graph:
+        if isinstance(node, str):
+            graph.nodes[node]["kind"] = 4 + 2 * (node in planned.start) + (node in planned.goal)
+    return graph
+
+
+def test_worlds_have_the_same_structure_where_networkx_gives_one_hash() -> None:
+    rng = Rng.seeded(8)
+    sizes = [(rng.between(2, 4), rng.between(1, 3), 1, rng.below(2)) for _ in range(40)]
+    texts = [write_world(generate(rng, *size)) for size in sizes]
+    found = [structure(read_world(text)) for text in texts]
+    hashes = [
+        nx.weisfeiler_lehman_graph_hash(graph_of(text), node_attr="kind", iterations=16)
+        for text in texts
+    ]
+    for one, other in product(range(40), range(40)):
+        assert (hashes[one] == hashes[other]) == (found[one] == found[other])
+    assert 8 < len(set(found)) < 40
+
+
+def test_an_author_earns_nothing_for_a_copy_under_other_names() -> None:
+    texts: dict[int, str] = {}
+    for bucket, (low, high) in enumerate(BUCKETS):
+        rng = Rng.seeded(bucket)
+        while bucket not in texts:
+            text = write_world(generate(rng, 3, 3, 1 + bucket, 0))
+            if low <= read_world(text).length <= high:
+                texts[bucket] = text
+    episode = palestra.Episode(AgentGen(turns=9), 4)
+    for _ in range(3):
+        episode.act({0: Write(texts[episode.state.bucket])})
+    paid = episode.returns[0]
+    assert paid == pytest.approx(3 / 9)
+    for number in range(5):
+        copy = decorated(renamed(texts[episode.state.bucket], Rng(number)))
+        episode.act({0: Write(copy)})
+        assert "written this world before" in episode.log[-1][0].text
+    assert episode.returns[0] == paid
 
 
 # The student

@@ -78,6 +78,21 @@ def test_digi_q_imitates_the_best_answer_of_a_position():
     assert len(list(best_rows(PLAYED, least=0.2))) == 1
 
 
+def test_positions_that_differ_in_counters_alone_are_one():
+    """Four visits of one place at four times: V = 1/2, Q(left) = 1 and Q(right) = 0."""
+    played = [
+        rollout(number, (f"time {number}", "left" if number % 2 else "right", float(number % 2)))
+        for number in range(4)
+    ]
+    for one in played:
+        assert list(best_rows([one])) == []
+        for answer in one.answers:
+            answer.turn.anchor = "place"
+    rows = list(best_rows(played))
+    assert [row["completion"][0]["content"] for row in rows] == ["left"]
+    assert rows[0]["worth"] == 0.5
+
+
 @pytest.mark.parametrize("rows", ["filter", "best"])
 def test_the_command_writes_them_from_play(tmp_path, rows):
     agents = ["random", "first"]

@@ -423,3 +423,105 @@ def test_a_finished_play_is_forgotten() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(InvalidOption, match="kind must be 'any' or 'pay-debts'"):
         AppWorld(kind="gardening")
+
+
+# Looking ahead
+
+
+def imagined(episode: palestra.Episode, seed: int) -> palestra.Episode:
+    """An episode that begins in a world which the player imagines."""
+    other = start("all")
+    other.load(episode.game.determinize(episode.state, 0, Rng(seed)))
+    return other
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_the_errand_can_be_done_in_every_imagined_world(kind: str) -> None:
+    done = 0
+    for seed in range(6):
+        episode = start(kind, seed)
+        do(episode, "Goto('/payments')", *["Goto('/mail')", "Goto('/calendar')"][: seed % 3])
+        other = imagined(episode, seed)
+        assert other.game.task(other.state.data, 0) == episode.state.data.errand.text
+        answer = act(other, begin(episode.state.data.errand.text))
+        done += all(stop(other, answer))
+    assert done == 6
+
+
+PAGES = ("/people", "/mail", "/calendar", "/payments", "/payments/history", "/files")
+
+
+def test_pages_that_were_opened_are_imagined_as_they_are_and_others_anew() -> None:
+    same: dict[str, list[bool]] = {url: [] for url in PAGES}
+    for seed in range(48):
+        episode = start("all", seed)
+        opened = [url for n, url in enumerate(PAGES) if (seed + 1) >> n & 1]
+        do(episode, *[f"Goto({url!r})" for url in opened])
+        other = imagined(episode, seed)
+        for url in PAGES:
+            shown = [e.game.page(e.state.data, 0, url).digest for e in (episode, other)]
+            if url in opened:
+                assert shown[0] == shown[1], (seed, url)
+            else:
+                same[url].append(shown[0] == shown[1])
+    lists = same.pop("/people"), *same.values()  # rows of other lists have addresses of people
+    assert all(len(found) > 15 for found in lists)
+    assert 0 < sum(lists[0]) < len(lists[0]) / 2
+    assert not any(map(any, lists[1:]))
+
+
+LISTS = ("/mail", "/calendar", "/payments/history", "/files")
+
+
+@pytest.mark.parametrize("url", LISTS)
+def test_of_a_list_only_the_page_that_was_opened_stays_in_what_is_imagined(url: str) -> None:
+    unseen: list[bool] = []
+    for seed in range(120):
+        episode = start("all", seed)
+        seen, other = (1, 2) if seed % 3 else (2, 1)
+        pages = [f"{url}?page={number}" for number in (seen, other)]
+        if "There is nothing here." in page_text(episode, f"{url}?page=2"):
+            continue
+        do(episode, f"Goto({pages[0]!r})")
+        worlds = [episode, *(imagined(episode, 7 * seed + n) for n in range(2))]
+        kept, drawn = ([page_text(world, page) for world in worlds] for page in pages)
+        assert len(set(kept)) == 1, seed
+        unseen.append(len(set(drawn)) == len(worlds))
+    assert len(unseen) > 20
+    assert sum(unseen) > 0.9 * len(unseen)
+
+
+def page_text(episode: palestra.Episode, url: str) -> str:
+    """A page of the site as it is now, which nobody has opened."""
+    return "\n".join(map(str, episode.game.page(episode.state.data, 0, url).body))
+
+
+def test_what_a_mail_or_a_file_says_is_imagined_anew_until_it_is_opened() -> None:
+    for seed in range(12):
+        episode = start("any", seed)
+        data = episode.state.data
+        mails = [m for m in data.apps.mails if "dollars" in m.text]
+        files = [f for f in data.apps.files if "Total" in f.text]
+        do(episode, f"Goto('/mail/{mails[0].id}')", f"Goto('/files/{files[0].id}')")
+        other = imagined(episode, seed).state.data.apps
+        read = {row.id: row.text for row in (*other.mails, *other.files)}
+        assert [read[mails[0].id], read[files[0].id]] == [mails[0].text, files[0].text]
+        assert [read[row.id] for row in mails[1:]] != [row.text for row in mails[1:]]
+        assert [read[row.id] for row in files[1:]] != [row.text for row in files[1:]]
+
+
+def test_what_the_player_has_changed_stays_changed_in_what_it_imagines() -> None:
+    episode = start("how-much", 3)
+    known = episode.state.data.apps.people[1].address
+    act(episode, send_form("/files/new", "Save", Name="note", Text="x"))
+    act(episode, send_form("/payments/send", "Pay", To=known, Dollars="5.00"))
+    meeting = episode.state.data.apps.meetings[0]
+    act(episode, send_form(f"/calendar/{meeting.id}", "Cancel the meeting"))
+    for seed in range(10):
+        data = imagined(episode, seed).state.data
+        assert data.apps.files[-1].text == "x"
+        assert (data.apps.payments[-1].to, data.apps.payments[-1].amount) == (known, 500)
+        assert meeting in data.before.meetings
+        assert changes(data.before, data.apps) == changes(
+            episode.state.data.before, episode.state.data.apps
+        )

@@ -311,3 +311,17 @@ def test_what_was_shown_stays_when_the_rest_is_drawn_anew() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], told: str) -> None:
     with pytest.raises(palestra.InvalidOption, match=told):
         TravelDesk(**options)
+
+
+@pytest.mark.parametrize(("level", "days"), [("easy", 3), ("medium", 5), ("hard", 3)])
+def test_a_trip_over_the_budget_is_imagined_before_the_true_one(
+    level: str, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palestra_web.travel.desk.REDRAWS", 1)
+    game, over = TravelDesk(level=level, days=days), 0
+    for seed in range(24):
+        state = game.initial_state(seed)
+        trip = game.determinize(state, 0, Rng(seed)).trip
+        assert trip.tables.lodging != state.trip.tables.lodging
+        over += cost(trip.witness, trip.request, trip.tables) > trip.request.budget
+    assert over > 0

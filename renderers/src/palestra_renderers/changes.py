@@ -63,7 +63,7 @@ def with_changes(scene: Scene, before: Scene | None) -> Scene:
     if len(parts) != len(earlier):
         return scene
     shown = tuple(mark_changes(part, old) for part, old in zip(parts, earlier, strict=True))
-    return Scene(scene.caption, parts=shown) if shown != parts else scene
+    return scene.with_parts(shown) if shown != parts else scene
 
 
 def mark_changes(part: Part, old: Part) -> Part:

@@ -9,8 +9,10 @@ from typing import Any
 
 from palestra import MissingExtra
 
+from palestra_renderers.lettering import EM, Face, font_file
 from palestra_renderers.theme import Rgb
 
+SMALLEST = 7  # pixels to an em; smaller letters are blots
 MASKS = (0xFF, 0xFF00, 0xFF0000, 0)  # red, green and blue in the order of an array's bytes
 
 
@@ -28,24 +30,24 @@ def pygame() -> Any:
     return module
 
 
-@lru_cache(maxsize=32)
-def font(height: int) -> Any:
+@lru_cache(maxsize=64)
+def font(height: float, face: Face = "") -> Any:
     module = pygame()
     if not module.font.get_init():
         module.font.init()
-    return module.font.Font(None, max(12, height))
+    return module.font.Font(str(font_file(face)), max(SMALLEST, round(EM * height)))
 
 
 @lru_cache(maxsize=512)
-def words(text: str, height: int, colour: Rgb) -> Any:
+def words(text: str, height: float, colour: Rgb, face: Face = "") -> Any:
     """A line of text as a surface."""
-    return font(height).render(text, True, colour)
+    return font(height, face).render(text, True, colour)
 
 
 @lru_cache(maxsize=512)
-def words_on(text: str, height: int, colour: Rgb, background: Rgb) -> Any:
+def words_on(text: str, height: float, colour: Rgb, background: Rgb, face: Face = "") -> Any:
     """The same on an opaque background, which is ten times faster to draw."""
-    line = font(height).render(text, True, colour, background)
+    line = font(height, face).render(text, True, colour, background)
     opaque = pygame().Surface(line.get_size(), depth=24, masks=MASKS)
     opaque.blit(line, (0, 0))
     return opaque

@@ -21,6 +21,7 @@ from palestra_renderers.minds import Minds
 from palestra_renderers.plain import clean, clean_lines, ending, shown_return
 from palestra_renderers.svg import MarkTable, theme_css
 from palestra_renderers.texts import TextTable
+from palestra_renderers.theme import paint_of
 from palestra_renderers.words import scene_lines
 
 Progress = Callable[[int, int], None]
@@ -48,8 +49,10 @@ def page_data(record: EpisodeRecord, viewer: int | None = None) -> dict[str, Any
         shown = len(episode.events) if viewer is None else episode.cursor(viewer)
         if number < len(record.steps):
             thoughts = minds.read(episode, record.steps[number])
+    colour_of = episode.scene(viewer).colour_of
     return {
         **heading(record, viewer),
+        "paints": [paint_of(colour_of(seat)) for seat in range(len(record.players))],
         "marks": table.marks,
         "sprites": table.sprites,
         "texts": texts.lines,

@@ -12,6 +12,11 @@ const shape = (tag, attributes = {}, children = "") => fill(document.createEleme
 
 const paint = name => name ? `var(--c-${name})` : "none";
 const path = points => points.map(([x, y]) => `${x},${y}`).join(" ");
+const SANS = "DejaVu Sans, Verdana, sans-serif"; // the letters by which widths were measured
+const FACES = {
+  "": {"font-family": SANS}, bold: {"font-family": SANS, "font-weight": "bold"},
+  mono: {"font-family": "DejaVu Sans Mono, Menlo, Consolas, monospace"},
+};
 const DRAW = {
   r: (episode, x, y, width, height, fill, edge, thick, radius) =>
     shape("rect", {x, y, width, height, rx: radius, fill: paint(fill), stroke: paint(edge), "stroke-width": thick}),
@@ -21,8 +26,8 @@ const DRAW = {
     shape("polygon", {points: path(points), fill: paint(fill), stroke: paint(edge), "stroke-width": thick}),
   l: (episode, points, colour, thick) =>
     shape("polyline", {points: path(points), fill: "none", stroke: paint(colour), "stroke-width": thick}),
-  w: (episode, x, y, text, height, colour, anchor) =>
-    shape("text", {x, y, dy: ".33em", "font-size": height * .74, fill: paint(colour), "text-anchor": anchor}, text),
+  w: (episode, x, y, text, height, colour, anchor, ground, face) =>
+    shape("text", {x, y, dy: ".33em", "font-size": height * .74, fill: paint(colour), "text-anchor": anchor, ...FACES[face]}, text),
   s: (episode, x, y, size, name, colour, edge, turn) => {
     const scale = size / 25.2, place = `translate(${x} ${y}) rotate(${turn}) scale(${scale}) translate(-12 -12)`;
     return shape("path", {d: episode.sprites[name], transform: place, fill: paint(colour), stroke: paint(edge), "stroke-width": .9});

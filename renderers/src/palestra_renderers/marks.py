@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from palestra_renderers.lettering import Face
+
 Anchor = Literal["start", "middle", "end"]
 Points = tuple[tuple[float, float], ...]
 
@@ -63,6 +65,7 @@ class Words(NamedTuple):
     colour: str = "ink"
     anchor: Anchor = "start"
     ground: str = ""
+    face: Face = ""
 
 
 class Sprite(NamedTuple):

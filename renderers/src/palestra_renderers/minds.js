@@ -74,12 +74,12 @@ function mindNode(pane, row) {
   const {episode} = pane, {turn, at} = row, {mind} = turn;
   const go = make("button", {class: "goto", "aria-label": `Go to turn ${at}`}, `turn ${at}`);
   go.addEventListener("click", () => show(at));
-  const head = make("h3", {}, [swatch(seatColour(turn.player)), make("span", {}, episode.players[turn.player]),
+  const head = make("h3", {}, [swatch(paintOf(episode, turn.player)), make("span", {}, episode.players[turn.player]),
     make("span", {class: "soft"}, episode.agents[turn.player] || ""), go]);
   const status = turn.status === "ok" ? "" : ` (${turn.status})`;
   const played = make("p", {class: "played"}, [make("b", {}, `${turn.status === "forfeit" ? "lost its turn: " : "played "}`), ...lit(turn.text), status, ...paidText(pane, turn)]);
   const note = mind.note ? [make("p", {class: "soft"}, mind.note)] : [];
-  return make("article", {class: "mind", style: `border-color:${seatColour(turn.player)}`},
+  return make("article", {class: "mind", style: `border-color:${paintOf(episode, turn.player)}`},
     [head, ...note, ...mind.tries.flatMap(one => tryBubbles(pane, mind, one)), played, ...traceNodes(pane, mind)]);
 }
 const paidText = (pane, turn) => Object.entries(turn.rewards).map(([name, value]) =>

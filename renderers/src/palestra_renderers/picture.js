@@ -6,6 +6,8 @@ const minus = number => brief(number).replace("-", "−");
 const signed = number => `${number > 0 ? "+" : number < 0 ? "−" : ""}${brief(Math.abs(number))}`;
 const grouped = number => number.toLocaleString("en");
 const seatColour = seat => `var(--c-${seat < 0 ? "nobody" : `seat${seat % 8}`})`;
+/** In which paint a seat's things are drawn, in pictures and beside its name. */
+const paintOf = (episode, seat) => `var(--c-${episode.paints[seat] || "nobody"})`;
 const swatch = paint => make("i", {class: "swatch", style: `background:${paint}`});
 const textOf = (episode, lines) => (lines || []).map(number => episode.texts[number]).join("\n");
 

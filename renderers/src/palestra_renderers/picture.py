@@ -12,7 +12,8 @@ from palestra_renderers.changes import Follower
 from palestra_renderers.drawing import MASKS, pygame, words
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.seats import lay_seats
-from palestra_renderers.layout.sheet import Sheet, letters, opening, wrap
+from palestra_renderers.layout.sheet import Sheet, opening
+from palestra_renderers.lettering import wrap
 from palestra_renderers.marks import Place, Words
 from palestra_renderers.plain import clean, ending, event_lines, status_lines
 from palestra_renderers.raster import at_night, paint_marks
@@ -53,7 +54,7 @@ class Painter:
         self.surface.fill(self._colours["paper"])
         line = max(16, height // 24)
         sheet = Sheet(width, line)
-        top = lay_seats(status, events[-1] if events else "", height, sheet)
+        top = lay_seats(status, events[-1] if events else "", height, sheet, scene.colour_of)
         end = lay_out(scene, sheet, line // 2, top - line // 4)
         if top - end >= 3 * line and len(events) > 1:
             self._older(events[:-1], end + line // 2, top, sheet)
@@ -66,8 +67,8 @@ class Painter:
         width, height = self.size
         self.surface.fill(self._colours["paper"])
         for line in (20, 16, 13):
-            wide = max(12, letters(width - 2 * line, line))
-            parts = [part for text in texts for part in wrap(clean(text, 2_000), wide)]
+            wide = width - 2 * line
+            parts = [part for text in texts for part in wrap(clean(text, 2_000), wide, line)]
             if len(parts) * line < height - line:
                 break
         for number, part in enumerate(opening(parts, (height - line // 2) // line)):
@@ -77,10 +78,10 @@ class Painter:
     def _older(self, events: Sequence[str], top: float, bottom: float, sheet: Sheet) -> None:
         """The last events that fit in full between two heights."""
         line = sheet.line
-        wide = letters(sheet.width - line, line)
+        wide = sheet.width - line
         room, shown = int((bottom - top) / line), list[str]()
         for event in reversed(events):
-            parts = wrap(clean(event), wide)
+            parts = wrap(clean(event), wide, line)
             if len(parts) + len(shown) > room:
                 break
             shown = [*parts, *shown]

@@ -35,7 +35,7 @@ def public_scene(episode: Episode) -> Scene:
             shown.append(common(parts))
         except Differs:
             continue
-    return Scene(caption, parts=tuple(shown))
+    return replace(views[0], caption=caption).with_parts(shown)
 
 
 def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:

@@ -170,11 +170,11 @@ def bar(across: int, down: int, thick: int, colour: Rgb) -> Any:
 
 
 def paint_words(surface: Any, mark: Words) -> None:
-    height = int(mark.height)
     if mark.ground:
-        line = words_on(mark.text, height, PAINTS[mark.colour], PAINTS[mark.ground])
+        paints = PAINTS[mark.colour], PAINTS[mark.ground]
+        line = words_on(mark.text, mark.height, *paints, mark.face)
     else:
-        line = words(mark.text, height, PAINTS[mark.colour])
+        line = words(mark.text, mark.height, PAINTS[mark.colour], mark.face)
     wide, high = line.get_size()
     left = mark.x
     if mark.anchor == "middle":

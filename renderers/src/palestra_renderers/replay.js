@@ -31,7 +31,7 @@ function openPane(number) {
 function showSeats(pane, frame) {
   const {episode} = pane;
   pane.seats.replaceChildren(...episode.players.map((player, seat) => make("div", {class: "seat" + (frame.acting.includes(seat) ? " acting" : "")}, [
-    swatch(seatColour(seat)), make("span", {class: "who"}, [make("b", {}, player), episode.agents[seat] ? make("span", {class: "soft"}, ` ${episode.agents[seat]}`) : ""]),
+    swatch(paintOf(episode, seat)), make("span", {class: "who"}, [make("b", {}, player), episode.agents[seat] ? make("span", {class: "soft"}, ` ${episode.agents[seat]}`) : ""]),
     make("output", {}, frame.returns[seat] === null ? "" : minus(frame.returns[seat]))])));
 }
 /** The lines told up to now that concern the seat; the last ones, and more on demand. */

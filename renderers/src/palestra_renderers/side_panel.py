@@ -10,9 +10,10 @@ from palestra import Episode, Usage
 from palestra.endings import number_text
 
 from palestra_renderers.drawing import pygame, words
-from palestra_renderers.layout.sheet import letters, opening, wrap
+from palestra_renderers.layout.sheet import opening
+from palestra_renderers.lettering import cut, text_width, wrap
 from palestra_renderers.plain import clean, seat_title
-from palestra_renderers.theme import LIGHT, THEMES, Rgb, ink_on, seat_colour
+from palestra_renderers.theme import LIGHT, THEMES, Rgb, ink_on, paint_of, seat_colour
 
 Box = tuple[int, int, int, int]
 BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
@@ -20,11 +21,12 @@ BUTTON, BUTTON_INK = seat_colour(6), LIGHT[ink_on("seat6")]
 
 @dataclass(frozen=True, slots=True)
 class SeatFacts:
-    """One seat: who plays it, and lines of detail below."""
+    """One seat: who plays it, in which paint of the theme, and lines of detail below."""
 
     title: str
     acting: bool = False
     details: tuple[str, ...] = ()
+    paint: str = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,13 @@ def seat_facts(
     episode: Episode, names: Sequence[str], viewer: int | None, used: Sequence[Usage]
 ) -> tuple[SeatFacts, ...]:
     """Seats as `viewer` may know them: terms, tokens and costs of others only for a spectator."""
-    facts = []
+    facts, scene = [], episode.scene(viewer)
     for seat in range(len(episode.players)):
         title = seat_title(episode, seat, names, viewer)
         own = viewer is None or viewer == seat
         details = seat_details(episode, seat, used[seat]) if own else ()
-        facts.append(SeatFacts(title, seat in episode.to_act, details))
+        paint = paint_of(scene.colour_of(seat))
+        facts.append(SeatFacts(title, seat in episode.to_act, details, paint))
     return tuple(facts)
 
 
@@ -115,7 +118,7 @@ class SidePanel:
 
     def _text(self, texts: Iterable[str], x: int, y: int, room: int, colour: Rgb) -> int:
         for text in texts:
-            for part in wrap(clean(text), letters(room, self.line)):
+            for part in wrap(clean(text), room, self.line):
                 self._surface.blit(words(part, self.line, colour), (x, y))
                 y += self.line
         return y
@@ -135,9 +138,9 @@ class SidePanel:
                     self._surface, self._colours["faint"], (x - 4, y - 1, room + 8, line - 2)
                 )
             centre = (x + line // 3, y + line // 2 - 3)
-            pygame().draw.circle(self._surface, seat_colour(seat), centre, line // 4)
+            pygame().draw.circle(self._surface, self._colours[facts.paint], centre, line // 4)
             pygame().draw.circle(self._surface, self._colours["ink"], centre, line // 4, 1)
-            title = clean(facts.title, letters(room - line, line) - 1)
+            title = cut(clean(facts.title), room - line, line)
             self._surface.blit(words(title, line, self._colours["ink"]), (x + line, y))
             y += line
             if not brief:
@@ -148,7 +151,7 @@ class SidePanel:
         """Moves as buttons, in rows, as many as fit."""
         line, across = self.line, x
         for number, move in enumerate(moves):
-            face = words(clean(move, letters(room, line) - 3), line, BUTTON_INK)
+            face = words(cut(clean(move), room - line // 2, line), line, BUTTON_INK)
             width = min(room, face.get_width() + line // 2)
             if across + width > x + room:
                 across, y = x, y + line + 5
@@ -165,13 +168,16 @@ class SidePanel:
     def _entry(self, facts: Facts, x: int, bottom: int, room: int) -> int:
         """The input line and the message about it; returns where they start."""
         line = self.line
-        notes = opening(wrap(clean(facts.note), letters(room, line)), 6) if facts.note else []
+        notes = opening(wrap(clean(facts.note), room, line), 6) if facts.note else []
         top = bottom - line * (len(notes) + 2)
         box = (x, top, room, line + 4)
         pygame().draw.rect(self._surface, self._colours["ink"], box, 1, border_radius=4)
-        tail, fits = facts.typed or "", letters(room, line) - 4
-        tail = tail if len(tail) <= fits else f"…{tail[1 - fits :]}"  # the cursor stays in sight
-        self._surface.blit(words(f"> {clean(tail)}|", line, self._colours["ink"]), (x + 5, top + 4))
+        typed = clean(facts.typed or "")
+        tail = typed
+        while text_width(f"> …{tail}|", line) > room - 10:  # the cursor stays in sight
+            tail = tail[1:]
+        shown = f"> {'…' * (len(tail) < len(typed))}{tail}|"
+        self._surface.blit(words(shown, line, self._colours["ink"]), (x + 5, top + 4))
         self._text(notes, x, top + line + 8, room, self._colours["ink"])
         return top - line // 2
 

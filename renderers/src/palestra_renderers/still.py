@@ -9,10 +9,17 @@ from palestra import Scene
 
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import EM
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Points, Polygon, Rect, Words
 from palestra_renderers.sprites import outlines
 from palestra_renderers.svg import HEIGHT, LINE, WIDTH
 
+SANS = "DejaVu Sans, Verdana, sans-serif"
+STYLES = {  # family and weight of a face
+    "": (SANS, "normal"),
+    "bold": (SANS, "bold"),
+    "mono": ("DejaVu Sans Mono, Menlo, Consolas, monospace", "normal"),
+}
 BOX = 25.2  # units of a sprite's outline that fill its square, as in marks.js
 
 
@@ -49,11 +56,12 @@ def element(mark: Mark) -> Markup:
         return line.format(path(mark.points), style("", mark.colour, mark.thick))
     if isinstance(mark, Words):
         words = Markup(
-            '<text x="{:.1f}" y="{:.1f}" dy=".33em" font-size="{:.1f}" text-anchor="{}" {}>'
-            "{}</text>"
+            '<text x="{:.1f}" y="{:.1f}" dy=".33em" font-size="{:.1f}" font-family="{}"'
+            ' font-weight="{}" text-anchor="{}" {}>{}</text>'
         )
-        look = style(mark.colour)
-        return words.format(mark.x, mark.y, mark.height * 0.74, mark.anchor, look, mark.text)
+        family, weight = STYLES[mark.face]
+        size, look = mark.height * EM, style(mark.colour)
+        return words.format(mark.x, mark.y, size, family, weight, mark.anchor, look, mark.text)
     sprite = Markup(
         '<path transform="translate({:.1f} {:.1f}) rotate({}) scale({:.3f}) translate(-12 -12)"'
         ' d="{}" {}/>'

@@ -28,7 +28,7 @@ def with_targets(scene: Scene, moves: Sequence[str], typed: str) -> Scene:
         replace_marks(part, rests, begun) if isinstance(part, Grid) else part
         for part in scene.all_parts()
     )
-    return Scene(scene.caption, parts=parts)
+    return scene.with_parts(parts)
 
 
 def replace_marks(grid: Grid, rests: set[str], begun: str) -> Grid:

@@ -24,7 +24,7 @@ def nearest(scene: Scene, player: str) -> Scene:
     parts: list[Part] = []
     for _, run in groupby(scene.all_parts(), lambda part: isinstance(part, Cards | Dice)):
         parts += sorted(run, key=is_own)
-    return Scene(scene.caption, parts=tuple(_seated(part, own) for part in parts))
+    return scene.with_parts([_seated(part, own) for part in parts])
 
 
 def _seated(part: Part, own: set[str]) -> Part:
@@ -63,5 +63,5 @@ def with_names(scene: Scene, names: Mapping[str, str]) -> Scene:
             return value
         return replace(value, **{f.name: renamed(getattr(value, f.name)) for f in fields(value)})
 
-    parts = tuple(renamed(part) for part in scene.all_parts())
-    return Scene(renamed(scene.caption), parts=parts)
+    shown = scene.with_parts([renamed(part) for part in scene.all_parts()])
+    return replace(shown, caption=renamed(scene.caption))

@@ -15,6 +15,7 @@ from palestra_renderers.plain import clean, verdict
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
 from palestra_renderers.targets import bare, with_targets
+from palestra_renderers.theme import paint_of
 from palestra_renderers.typed_moves import help_lines, read_move, refusal
 
 KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
@@ -146,12 +147,14 @@ class WindowSeat:
         self.screen.flip()
 
     def _facts(self, turn: Turn, waiting: bool) -> Facts:
-        seat = turn.game.players[turn.seat]
+        scene = turn.scene
         seats = tuple(
             SeatFacts(
-                f"{name} (you): {number_text(turn.returns)}" if name == seat else name, name == seat
+                f"{name} (you): {number_text(turn.returns)}" if seat == turn.seat else name,
+                seat == turn.seat,
+                paint=paint_of(scene.colour_of(seat)),
             )
-            for name in turn.game.players
+            for seat, name in enumerate(turn.game.players)
         )
         heading, moves = "", tuple[str, ...]()
         if not waiting:  # others' turn, or the end, has no moves of this seat

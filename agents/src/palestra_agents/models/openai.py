@@ -33,7 +33,7 @@ from palestra.agents.models import (
     ToolCall,
 )
 from palestra.kernel.errors import show
-from palestra.llm.completion_fields import Logprobs, Used
+from palestra.llm.completion_fields import Logprobs, TokenId, Used, finish_of, ids_with
 
 try:
     import httpx
@@ -58,7 +58,9 @@ class OpenAIModel(Model):
     timeout: seconds from the first byte sent to the last byte of the answer. retries: most retries
     of a request. structured: how a reply is constrained to legal moves: "schema" (a JSON schema,
     which most servers support), "vllm" (vLLM's own fields, which also support patterns) or "none".
-    key: the environment variable with the key for this address, or "none" to send none.
+    key: the environment variable with the key for this address, or "none" to send none. token_ids:
+    whether the server returns the ids of its tokens where it is asked to (`return_token_ids`, as
+    vLLM's server does), which `keep_tokens` needs.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset({"choices", "tools"})
@@ -73,6 +75,7 @@ class OpenAIModel(Model):
         retries: int = 5,
         structured: str = "schema",
         key: str = "",
+        token_ids: bool = False,
     ) -> None:
         model, _, url = target.partition("@")
         if not model:
@@ -84,9 +87,9 @@ class OpenAIModel(Model):
         if not 0 < timeout < float("inf"):
             raise InvalidOption(f"timeout is a number of seconds above 0, not {timeout}")
         self.name, self._model, self._structured = f"openai:{target}", model, structured
-        if structured != "schema":
-            able: tuple[Ability, ...] = ("choices", "pattern") if structured == "vllm" else ()
-            self.abilities = frozenset({*able, "tools"})  # type: ignore[misc]
+        held: dict[str, set[Ability]] = {"schema": {"choices"}, "vllm": {"choices", "pattern"}}
+        kept: set[Ability] = {"tokens"} if token_ids else set()
+        self.abilities = frozenset({"tools", *held.get(structured, ()), *kept})  # type: ignore[misc]
         self._url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         self._key_from = key or "OPENAI_API_KEY"
         self._key = _key_for(self.name, self._url, key)
@@ -128,6 +131,8 @@ class OpenAIModel(Model):
             return ModelError(f"{self.name} refused the request: {show(str(error), 500)}")
         except (openai.OpenAIError, TimeoutError, _TooMuch) as error:
             return ModelError(f"{self.name} {self._problem(error)}")
+        except ModelError as error:
+            return error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             said = f"answered something that is not a chat completion: {error}"
             return ModelError(f"{self.name} {said}")
@@ -180,7 +185,10 @@ class OpenAIModel(Model):
         if request.tools:
             body["tools"] = [tool.openai() for tool in request.tools]
             body["parallel_tool_calls"] = False
-        return body | self._held(request)
+        held = self._held(request)
+        if request.tokens:
+            held["extra_body"] = {**held.get("extra_body", {}), "return_token_ids": True}
+        return body | held
 
     def _held(self, request: Request) -> dict[str, Any]:
         """The request fields that constrain a reply to choices or a pattern."""
@@ -208,11 +216,20 @@ class OpenAIModel(Model):
         text = choice.message.content or ""
         if self._structured == "schema" and request.choices:
             text = _move_in(text)
-        chances = choice.logprobs.content if choice.logprobs else None
+        said = choice.logprobs.content if choice.logprobs else None
+        chances = None if said is None else tuple(token.logprob for token in said)
+        finish = finish_of(choice.finish_reason, choice.stop_reason)
+        tokens = ids_with(read.prompt_token_ids, choice.token_ids, chances, finish=finish)
+        if request.tokens and tokens is None:
+            raise ModelError(
+                f"{self.name} returns no token ids with log-probabilities, as vLLM's server does "
+                "where it is asked to; leave out token_ids and keep_tokens"
+            )
         return Reply(
             text,
             _usage(read.usage),
-            logprob=sum(token.logprob for token in chances) if chances else None,
+            logprob=sum(chances) if chances else None,
+            tokens=tokens if request.tokens else None,
             model=read.model or "",
             thought=choice.message.reasoning_content or "",
             calls=_calls(choice.message) if request.tools else (),
@@ -366,12 +383,16 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     logprobs: Logprobs | None = None
+    finish_reason: str | None = None
+    stop_reason: int | str | None = None
+    token_ids: list[TokenId] | None = None
 
 
 class _Completion(msgspec.Struct):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     model: str | None = None
     usage: Used | None = None
+    prompt_token_ids: list[TokenId] | None = None
 
 
 _completions = msgspec.json.Decoder(_Completion)

@@ -29,15 +29,16 @@ from palestra.kernel.rng import Rng
 from palestra.plain import plain_data
 from palestra.scene import Scene
 
+T = TypeVar("T")
 GameT = TypeVar("GameT", bound=Game[Any, Any], default=Any)
 
 
-class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
+class Turn(msgspec.Struct, Generic[GameT], frozen=True, eq=False, gc=False):
     """One seat of one episode waiting for a decision, with everything this seat may know.
 
     `Turn[Chess]` says which game it is a turn of: its `game` is then typed. The runner makes it.
-    What the seat may play raises `OutOfTurn` while the seat is not to act, and `fork` once the
-    episode is over.
+    What the seat may play raises `OutOfTurn` while the seat is not to act, `fork` once the episode
+    is over, and what the seat sees once somebody else has taken it.
 
     seat: the number of the seat, from 0.
     since: the length of the transcript at this seat's last turn.
@@ -61,7 +62,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def __post_init__(self) -> None:
         if self.life < 0:
-            self.life = self._episode.life(self.seat)
+            msgspec.structs.force_setattr(self, "life", self._episode.life(self.seat))
 
     @property
     def game(self) -> GameT:
@@ -120,12 +121,12 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         """What the seat sees as an array, of shape and dtype of `game.observation_space(seat)`; a
         copy.
         """
-        return self._episode.observation(self.seat)
+        return self._own.observation(self.seat)
 
     @property
     def mask(self) -> Mask:
         """1 for every legal action number, int8 of shape (n,)."""
-        return self._episode.action_mask(self.seat).copy()
+        return self._own.action_mask(self.seat).copy()
 
     @property
     def legal_actions(self) -> list[Any]:
@@ -151,17 +152,17 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
     @property
     def text(self) -> str:
         """The text prompt: events since this seat's last turn, the position, the legal moves."""
-        return self._episode.prompt(self.seat, self.since)
+        return self._own.prompt(self.seat, self.since)
 
     @property
     def position(self) -> str:
         """The position and the legal moves of this seat, without earlier events."""
-        return self._episode.prompt(self.seat, self.cursor)
+        return self._own.prompt(self.seat, self.cursor)
 
     @property
     def scene(self) -> Scene:
         """What to draw for this seat."""
-        return self._episode.scene(self.seat)
+        return self._own.scene(self.seat)
 
     @property
     def transcript(self) -> Sequence[Event]:
@@ -201,7 +202,7 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
 
     def state_key(self) -> bytes:
         """A digest that is equal where this seat faces the same decision."""
-        return self._episode.state_key(self.seat)
+        return self._own.state_key(self.seat)
 
     def anchor(self) -> bytes:
         """The digest of this decision without counters, as records hold it; see `Game.anchor`."""
@@ -221,18 +222,25 @@ class Turn(msgspec.Struct, Generic[GameT], eq=False, gc=False):
         Raises `InvalidOption` for a game that hides information and cannot sample it again, and
         `OutOfTurn` once the episode is over.
         """
-        episode = self._episode
-        if episode.over:  # all that was hidden, such as folded cards, is in its last state
-            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
+        episode = self._own
         own = Rng(rng.key, rng.counter)  # one of the agent's class could note what is drawn from
         twin = episode.imagine(self.seat, own)
         rng.counter = own.counter
         return twin
 
     @property
+    def _own(self) -> Episode:
+        """The episode, while this person sits at the seat: what it shows next is for another."""
+        episode = self._episode
+        if episode.game.has_newcomers and episode.life(self.seat) != self.life:
+            name = self.game.players[self.seat]
+            raise OutOfTurn(f"somebody else is {name} now: this turn was another person's")
+        return episode
+
+    @property
     def _acting(self) -> Episode:
         """The episode, if this seat is to act: the rules know the moves of no other seat."""
-        episode = self._episode
+        episode = self._own
         if self.seat in episode.to_act:
             return episode
         name = self.game.players[self.seat]
@@ -263,7 +271,8 @@ class Decision(msgspec.Struct, gc=False):
     logprob: the natural log-probability that the agent gave the action; None if unknown.
     thought: what was thought before the answer; it is recorded separately.
     model: the name of the model. sampling: its settings, such as temperature.
-    tokens: the exact tokens, if they were requested.
+    tokens: the exact tokens of the last reply, if they were requested. earlier: those of the
+        replies before it, in order.
     facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
         `palestra.records.facts` lists the names in use.
     """
@@ -276,6 +285,7 @@ class Decision(msgspec.Struct, gc=False):
     model: str = ""
     sampling: Mapping[str, Any] = {}
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
     facts: Mapping[str, Any] = {}
 
 
@@ -299,10 +309,16 @@ def plain_decision(decision: Decision) -> Decision:
     """
     given = msgspec.structs.asdict(decision)
     kept: dict[str, Any] = {name: given[name] for name in Decision.__struct_fields__}
+    earlier = kept.pop("earlier")
     for name, kind in (("usage", Usage), ("tokens", Tokens)):
         if issubclass(type(kept[name]), kind):
-            kept[name] = kind(*plain_data(msgspec.structs.astuple(kept[name]))[:6])
+            kept[name] = _plain(kept[name], kind)
+    kept["earlier"] = tuple(_plain(one, Tokens) for one in earlier)
     return Decision(kept.pop("action"), **{name: plain_data(one) for name, one in kept.items()})
+
+
+def _plain(given: Any, kind: type[T]) -> T:
+    return kind(*plain_data(msgspec.structs.astuple(given))[:6])
 
 
 def decision_problem(decision: Any) -> str:
@@ -322,6 +338,9 @@ def decision_problem(decision: Any) -> str:
         return f"Decision.usage is a Usage of finite amounts, none negative, not {show(used)}"
     if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
         return f"Decision.tokens is a Tokens or None, not {show(said['tokens'])}"
+    earlier = said["earlier"]
+    if not (isinstance(earlier, tuple) and all(isinstance(one, Tokens) for one in earlier)):
+        return f"Decision.earlier is a tuple of Tokens, not {show(earlier)}"
     for name in ("sampling", "facts"):
         if said[name] and not _is_data(said[name]):
             return f"Decision.{name} is a mapping that JSON can hold, not {show(said[name])}"

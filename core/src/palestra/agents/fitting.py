@@ -30,24 +30,28 @@ def unmet_needs(agent: AgentSpec, game: Game[Any, Any]) -> list[str]:
     return [need for need in agent.needs if need in NEEDS and not NEEDS[need](game)]
 
 
+def why_unfit(agent: str, game: Game[Any, Any], spec: EnvSpec | None = None) -> str:
+    """Why the agent of this name cannot play the game; empty if it can, or if it is code.
+
+    Raises `UnknownName` for an agent that is not installed.
+    """
+    if code_name(agent, registry().agents):
+        return ""
+    declared = registry().agent(parse_agent(agent)[0])
+    named = spec.id if spec else type(game).__name__
+    if spec is not None and not declared.can_play(spec.id):
+        return f"agent {agent!r} plays {', '.join(declared.plays)}, not {named}"
+    missing = unmet_needs(declared, game)
+    needs = f"it needs {', '.join(missing)}"
+    return f"agent {agent!r} cannot play {named}: {needs}" if missing else ""
+
+
 def check_agents(agents: Sequence[Any], game: Game[Any, Any], spec: EnvSpec | None = None) -> None:
     """Raise `InvalidOption` for the first agent named in a string that cannot play the game.
 
     Agents given as objects, functions or names of code are not checked: they declare nothing.
     """
     for agent in dict.fromkeys(agent for agent in agents if isinstance(agent, str)):
-        if code_name(agent, registry().agents):
-            continue
-        declared = registry().agent(parse_agent(agent)[0])
-        named = spec.id if spec else type(game).__name__
-        if spec is not None and not declared.can_play(spec.id):
-            raise InvalidOption(
-                f"agent {agent!r} plays {', '.join(declared.plays)}, not {named}; "
-                f"`palestra info {named}` lists who can"
-            )
-        missing = unmet_needs(declared, game)
-        if missing:
-            raise InvalidOption(
-                f"agent {agent!r} cannot play {named}: it needs {', '.join(missing)}; "
-                f"`palestra info {named}` lists who can"
-            )
+        if why := why_unfit(agent, game, spec):
+            named = spec.id if spec else type(game).__name__
+            raise InvalidOption(f"{why}; `palestra info {named}` lists who can")

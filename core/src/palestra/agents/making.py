@@ -92,6 +92,10 @@ class Lasting(Agent):
             self.agent.close()
 
 
+# Model schemes of palestra-agents, and the extra that each needs
+SCHEMES = {"echo": "", "local": "[local]", "openai": "[openai]", "vllm": "[vllm]"}
+
+
 def open_model(uri: str, **options: Any) -> Any:
     """Open a language model by its `uri`; the first plugin that knows the scheme answers.
 
@@ -112,10 +116,10 @@ def open_model(uri: str, **options: Any) -> Any:
         )
     model = registry().plugins.first("palestra_models", uri=uri, options=given)
     if model is None:
+        scheme = uri.split(":", 1)[0]
+        extra = SCHEMES.get(scheme)  # of a distribution that is not installed
+        hint = f"It comes with another distribution; run: pip install 'palestra-agents{extra}'."
         raise UnknownName(
-            "model scheme",
-            uri.split(":", 1)[0],
-            ["echo", "local", "openai", "vllm"],
-            '(model openers come with plugins; pip install "palestra[standard]")',
+            "model scheme", scheme, *(((), hint) if extra is not None else (SCHEMES,))
         )
     return model

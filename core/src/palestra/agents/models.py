@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -104,6 +104,18 @@ class Tokens(msgspec.Struct, frozen=True, gc=False):
     under: Literal["model", "sampling"] = "model"
     finish: str = ""
     policy: str = ""
+
+
+class Answered(Protocol):
+    """A decision, or what a record holds of one."""
+
+    tokens: Tokens | None
+    earlier: tuple[Tokens, ...]
+
+
+def exchanges(answer: Answered) -> tuple[Tokens, ...]:
+    """The exact tokens of all replies that led to an answer, in order."""
+    return (*answer.earlier, *(() if answer.tokens is None else (answer.tokens,)))
 
 
 class Score(NamedTuple):

@@ -47,7 +47,7 @@ def catalogue_in(folder: Path) -> Catalogue:
         raise PluginError(
             f"{path} is missing; write it with: palestra catalogue {package}"
         ) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PluginError(
             f"{path} cannot be read: {error}; write it again with: palestra catalogue {package}"
         ) from error

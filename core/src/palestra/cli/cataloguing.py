@@ -10,6 +10,7 @@ import typer
 from palestra.catalogue.build import stale, write_catalogue
 from palestra.cli.pages import catalogue_page
 from palestra.files import write_text
+from palestra.kernel.errors import InvalidOption
 
 
 def catalogue_command(
@@ -25,6 +26,11 @@ def catalogue_command(
 ) -> None:
     """Write each package's catalogue.json from what its modules declare."""
     if page is not None:
+        if packages:
+            raise InvalidOption(
+                "--page lists what plugins declare, which is read before any catalogue is written; "
+                f"write catalogues first, and then the page: palestra catalogue --page {page}"
+            )
         write_text(page, catalogue_page())
         typer.echo(f"wrote {page}")
     packages = packages or []

@@ -32,10 +32,14 @@ def new_plugin(context: typer.Context, name: Name, folder: Folder = Path()) -> N
 
 @new.command("agent")
 def new_agent(
-    context: typer.Context, name: Name, folder: Folder = Path(), into: Into = None
+    context: typer.Context,
+    name: Name,
+    folder: Folder = Path(),
+    into: Into = None,
+    llm: Annotated[bool, typer.Option("--llm", help="One made of a language model.")] = False,
 ) -> None:
     """Write a plugin with an agent of that name, its tests, a README and CI; as in careful."""
-    _create("agent", context, name, folder, into)
+    _create("llm" if llm else "agent", context, name, folder, into)
 
 
 @new.command("reward")

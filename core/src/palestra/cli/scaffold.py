@@ -57,9 +57,15 @@ class Kind:
     has_namespace: bool = False  # of ids; otherwise the whole name is the name of what it provides
     example: str = "careful"
     reserved: Collection[str] = field(default=())
+    is_a: str = ""  # the kind whose names and conformance tests it shares, if not its own
+
+    @property
+    def noun(self) -> str:
+        return self.is_a or self.folder
 
 
 PLAYED = "palestra-games"  # what is tested on the games of another plugin
+AGENTS = ("random", "first", "scripted", *homes("agents"))
 KINDS = {
     "plugin": Kind(
         "plugin",
@@ -79,7 +85,16 @@ KINDS = {
         "An agent",
         "palestra_agents",
         {"agent.py": MODULE, "test_agent.py": MODULE_TEST},
-        reserved=("random", "first", "scripted", *homes("agents")),
+        reserved=AGENTS,
+    ),
+    "llm": Kind(
+        "llm",
+        "An agent made of a language model",
+        "palestra_agents",
+        {"agent.py": MODULE, "test_agent.py": MODULE_TEST},
+        dependencies=("palestra", "palestra-adapters", "palestra-agents"),
+        reserved=AGENTS,
+        is_a="agent",
     ),
     "reward": Kind(
         "reward",
@@ -118,9 +133,9 @@ def create_plugin(
 ) -> Path:
     """Write the distribution `palestra-NAME` under `folder` and return its path.
 
-    kind: "plugin" (a game), "agent", "reward", "renderer" or "site". reserved: further names that
-    it must not take, besides those reserved or in use. Either all files are written or none; an
-    existing folder is never touched.
+    kind: "plugin" (a game), "agent", "llm" (an agent made of a language model), "reward",
+    "renderer" or "site". reserved: further names that it must not take, besides those reserved or
+    in use. Either all files are written or none; an existing folder is never touched.
     """
     made, name = KINDS[kind], name.removeprefix("palestra-")
     _refuse_name(name, made)
@@ -162,7 +177,8 @@ def add_to_plugin(
     package = _package_in(folder)
     words = _words(name, made, package)
     _refuse_missing_hook(folder / f"src/{package}/plugin.py", made)
-    places = [place.format(**words) for place in (*COMMON.values(), *_own_files(made).values())]
+    own = (*made.files.values(), CONFORMANCE.format(kind=made.noun))
+    places = [place.format(**words) for place in (*COMMON.values(), *own)]
     known = {
         place: (folder / place).read_text("utf-8") for place in places if (folder / place).exists()
     }
@@ -177,11 +193,12 @@ def _with_part(
     known: Mapping[str, str], catalogue: Catalogue, words: Mapping[str, str], kind: Kind
 ) -> dict[str, str]:
     """The texts of a distribution's files, by place, with one more game, agent, … in them."""
-    conformance = CONFORMANCE.format(kind=kind.folder)
+    conformance = CONFORMANCE.format(kind=kind.noun)
     own = {
         place.format(**words): _filled(kind.folder, template, words)
-        for template, place in _own_files(kind).items()
+        for template, place in kind.files.items()
     }
+    own[conformance] = _filled(kind.noun, "test_conformance.py", words)
     if taken := sorted(own.keys() & known.keys() - {conformance}):
         raise InvalidOption(f"{taken[0]} exists already; nothing was written: choose another name")
     more = msgspec.json.decode(_filled(kind.folder, "catalogue", words), type=Catalogue)
@@ -191,13 +208,9 @@ def _with_part(
         **own,
         conformance: known.get(conformance, own[conformance]),
         "README.md": readme,
-        "pyproject.toml": _with_games(known["pyproject.toml"], kind),
+        "pyproject.toml": _with_needed(_with_games(known["pyproject.toml"], kind), words),
         CATALOGUE.format(**words): catalogue_text(_merged(catalogue, more)),
     }
-
-
-def _own_files(kind: Kind) -> dict[str, str]:
-    return {**kind.files, "test_conformance.py": CONFORMANCE.format(kind=kind.folder)}
 
 
 def _merged(catalogue: Catalogue, more: Catalogue) -> Catalogue:
@@ -209,6 +222,16 @@ def _merged(catalogue: Catalogue, more: Catalogue) -> Catalogue:
             raise InvalidOption(f"the plugin declares {twice[0]!r} already; choose another name")
         setattr(catalogue, hook, sorted(specs, key=lambda spec: getattr(spec, name)))
     return catalogue
+
+
+def _with_needed(pyproject: str, words: Mapping[str, str]) -> str:
+    """pyproject.toml with the distributions that a new part needs among the dependencies."""
+    for wanted in words["dependencies"].split(", "):
+        name = re.split(r"[\[><=]", wanted.strip('"'))[0]
+        if not re.search(rf"^dependencies = \[.*\"{name}[\[><=\"]", pyproject, flags=re.M):
+            added = rf"dependencies = [{wanted}, "
+            pyproject = re.sub(r"^dependencies = \[", added, pyproject, count=1, flags=re.M)
+    return pyproject
 
 
 def _with_games(pyproject: str, kind: Kind) -> str:
@@ -306,7 +329,7 @@ def _refuse_name(name: str, kind: Kind) -> None:
 def _refuse_taken(name: str, kind: Kind, reserved: Collection[str]) -> None:
     """Raise `InvalidOption` for a name that Palestra or an installed plugin uses."""
     given = name.split("-", 1)[0] if kind.has_namespace else name
-    what = "namespace" if kind.has_namespace else kind.folder
+    what = "namespace" if kind.has_namespace else kind.noun
     taken = {*_taken_names(kind), *reserved}
     if given in taken:
         first = " (the name's first word)" if kind.has_namespace else ""
@@ -323,7 +346,7 @@ def _taken_names(kind: Kind) -> set[str]:
         "agent": known.agents,
         "reward": known.rewards,
         "renderer": [spec.mode for spec in known.renderers.values()],
-    }.get(kind.folder, [*homes("namespaces"), *(s.namespace for s in known.environments.values())])
+    }.get(kind.noun, [*homes("namespaces"), *(s.namespace for s in known.environments.values())])
     plugins = {name for name in known.plugins.plugins if " " not in name}
     return {*kind.reserved, *given, *plugins, *homes("commands"), "palestra"}
 

@@ -17,6 +17,12 @@ class Commands(TyperGroup):
     what = "command"
     hints: ClassVar[dict[str, str]] = {}  # what to do instead, for names that people try
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for command in self.commands.values():  # the width breaks lines, not the source
+            paragraphs = (command.help or "").split("\n\n")
+            command.help = "\n\n".join(" ".join(part.split()) for part in paragraphs)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, by group."""
         panels = {

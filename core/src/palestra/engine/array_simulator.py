@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from palestra.engine import driver
-from palestra.engine.compiled import compiles_by_default, debugging, driver_for, patience
+from palestra.engine.compiled import driver_for, how_to_run
 from palestra.kernel.array_game import ArrayGame, action_number
 from palestra.kernel.events import Event
 from palestra.kernel.game import Mask, Outcome, Step, allowed_actions
@@ -29,9 +29,8 @@ class ArraySimulator(Simulator):
     def __init__(self, game: ArrayGame, compiled: bool | None) -> None:
         self.game = game
         self.asked = compiled
-        left = compiled is None
-        self.compiled = not debugging() and compiles_by_default() if left else bool(compiled)
-        self._driver: Final = driver_for(game, self.compiled, patience() if left else 0.0)
+        self.compiled, patience = how_to_run(compiled)
+        self._driver: Final = driver_for(game, self.compiled, patience)
         self._seats = tuple((seat,) for seat in range(game.num_players))
         self._all_seats = tuple(range(game.num_players))
         self._everyone = bytes([1] * game.num_players)
@@ -148,7 +147,7 @@ class ArraySimulator(Simulator):
 
     @property
     def outcome(self) -> Outcome | None:
-        if self._outcomes is None or not self.state["over"]:
+        if self._outcomes is None or self.to_act:
             return self.game.outcome(self.state)
         bare = bytes(self._memory[self._bare])
         if bare not in self._outcomes:

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Timer
 from time import thread_time
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from palestra.kernel.rng import threefry
 SMALL = 1000  # Python instructions: functions up to this length are inlined into their callers
 DRIVER = Path(driver.__file__)
 BATCH_DRIVER = Path(batch_driver.__file__)
+OWN = (DRIVER, BATCH_DRIVER)
 
 
 def numba_installed() -> bool:
@@ -109,6 +110,58 @@ class Driver:
 
 
 ENTRIES = tuple(field.name for field in fields(Driver))
+SHARED = ("refresh", "settle", "pick", "play_out", "threefry")  # what other templates use of it
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A file of functions over the rules of any array game, to be compiled for one game.
+
+    It finds the names CONFIG, Out, the game's rules, and `refresh`, `settle`, `pick`, `play_out`
+    and `threefry` of `palestra.engine.driver` among its globals. It calls no function of another
+    module.
+
+    path: the file. entries: the names of the functions that Python calls. layouts: by name of an
+    argument, the numpy type of the elements of that one-dimensional array; every other argument is
+    an integer. Entries return an integer and do not call each other.
+    """
+
+    path: Path
+    entries: tuple[str, ...]
+    layouts: tuple[tuple[str, np.dtype[Any]], ...]
+
+
+def functions_for(game: ArrayGame, template: Template, compiled: bool | None = None) -> Any:
+    """The entries of a template for one game, as attributes of one object.
+
+    compiled: as for `Episode`; None compiles if numba is installed, after the seconds that
+    PALESTRA_COMPILE_AFTER names. Both forms return the same results. The machine code is kept in
+    the cache folder.
+    """
+    return _functions_for(game, template, *how_to_run(compiled))
+
+
+@lru_cache(maxsize=64)
+def _functions_for(game: ArrayGame, template: Template, compiled: bool, seconds: float) -> Any:
+    functions = SimpleNamespace()
+    if not compiled:
+        module = _plain_module(game, template.path)
+        vars(functions).update((entry, getattr(module, entry)) for entry in template.entries)
+    elif seconds > 0:
+        _fill_patiently(functions, game, template, seconds)
+    else:
+        _fill(functions, game, template)
+    return functions
+
+
+def how_to_run(compiled: bool | None) -> tuple[bool, float]:
+    """Whether rules run compiled, and the seconds that they run interpreted before that.
+
+    compiled: what the caller wants; None leaves it open.
+    """
+    if compiled is not None:
+        return compiled, 0.0
+    return not debugging() and compiles_by_default(), patience()
 
 
 @lru_cache(maxsize=256)
@@ -120,11 +173,17 @@ def driver_for(game: ArrayGame, compiled: bool, patience: float = 0.0) -> Driver
     if not compiled:
         return _interpreted_driver(game)
     driver = Driver(**dict.fromkeys(ENTRIES))  # type: ignore[arg-type]
+    template = _single_template(game)
     if patience > 0:
-        _fill_patiently(driver, game, patience)
+        _fill_patiently(driver, game, template, patience)
     else:
-        _fill(driver, game)
+        _fill(driver, game, template)
     return driver
+
+
+def _single_template(game: ArrayGame) -> Template:
+    layouts = ("timesteps", game.timestep_dtype), ("rivals", rivals_dtype(game))
+    return Template(DRIVER, ENTRIES, layouts)
 
 
 @dataclass(slots=True)
@@ -150,7 +209,7 @@ def batch_driver_for(game: ArrayGame, compiled: bool) -> BatchDriver:
 
 
 def _compiled_batch_driver(game: ArrayGame) -> BatchDriver:
-    module = _compiled_module(game, BATCH_DRIVER)
+    module = _compiled_module(game, BATCH_DRIVER, BATCH_ENTRIES)
     from numba import from_dtype, int64
 
     lanes, timesteps, shared = (
@@ -177,9 +236,9 @@ def _interpreted_driver(game: ArrayGame) -> Driver:
     return Driver(**{entry: getattr(module, entry) for entry in ENTRIES})
 
 
-def _fill_patiently(driver: Driver, game: ArrayGame, seconds: float) -> None:
+def _fill_patiently(driver: Any, game: ArrayGame, template: Template, seconds: float) -> None:
     """Give a driver entries that run interpreted until that has taken so many seconds."""
-    module = _plain_module(game, DRIVER)
+    module = _plain_module(game, template.path)
     left = seconds
 
     def trying(entry: str) -> Callable[..., int]:
@@ -193,25 +252,22 @@ def _fill_patiently(driver: Driver, game: ArrayGame, seconds: float) -> None:
             result = int(plain(*arguments))
             left -= thread_time() - started
             if left <= 0:
-                _fill(driver, game)
+                _fill(driver, game, template)
             return result
 
         return call
 
-    for entry in ENTRIES:
+    for entry in template.entries:
         setattr(driver, entry, trying(entry))
 
 
-def _fill(driver: Driver, game: ArrayGame) -> None:
+def _fill(driver: Any, game: ArrayGame, template: Template) -> None:
     """Give a driver entries that compile, or load from the disk, when they are first called."""
-    module = _compiled_module(game, DRIVER)
+    module = _compiled_module(game, template.path, template.entries)
     from numba import from_dtype, int64
 
-    types = {
-        "timesteps": from_dtype(game.timestep_dtype)[::1],
-        "rivals": from_dtype(rivals_dtype(game))[::1],
-    }
-    for entry in ENTRIES:
+    types = {name: from_dtype(layout)[::1] for name, layout in template.layouts}
+    for entry in template.entries:
         dispatcher = getattr(module, entry)
         code = dispatcher.py_func.__code__
         names = code.co_varnames[: code.co_argcount]
@@ -229,12 +285,12 @@ def _plain_module(game: ArrayGame, template: Path) -> ModuleType:
     if debugging():
         rules = checked_rules(rules)
     names = {"CONFIG": game.config, "Out": Out, **rules}
-    if template == BATCH_DRIVER:
+    if template != DRIVER:
         names |= lane_functions(game)
     return load_template(f"palestra_rules_{id(game)}", template, names)
 
 
-def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
+def _compiled_module(game: ArrayGame, template: Path, entries: tuple[str, ...]) -> ModuleType:
     """A copy of a template in the cache folder, over the game's compiled functions."""
     if not numba_installed():
         raise MissingExtra("numba, which compiles array games,", "palestra[numba]")
@@ -245,9 +301,11 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     from palestra.engine.linked import JOINT, LINKED, only_read_cache
 
     digest = fingerprint(game)
-    name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
-    path = cache_folder() / f"{name}.py"
     source = template.read_text("utf-8")
+    name = f"{type(game).__name__.lower()}_{template.stem}_{digest}"
+    if template not in OWN:  # the digest covers only these
+        name += blake2b(source.encode(), digest_size=6).hexdigest()
+    path = cache_folder() / f"{name}.py"
     cached = path.exists() and path.read_text("utf-8") == source
     if cache_is_read_only():
         only_read_cache()
@@ -256,7 +314,7 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
         write_text(path, source)  # other processes may be writing the same file
         cached = True
     functions = rule_functions(game)
-    if template == BATCH_DRIVER:
+    if template != DRIVER:
         functions |= lane_functions(game)
     small = _small(functions.values())
 
@@ -269,7 +327,6 @@ def _compiled_module(game: ArrayGame, template: Path) -> ModuleType:
     devices = device_functions(functions, compile_rule, f"_{digest}", _compiled_rules(digest))
     module = load_template(name, path, {"CONFIG": game.config, "Out": Out, **devices})
     sys.modules[name] = module  # as above
-    entries = ENTRIES if template == DRIVER else BATCH_ENTRIES
     for helper, function in list(vars(module).items()):
         if isinstance(function, FunctionType) and function.__module__ == name:
             how: dict[str, Any] = {"cache": cached, "nogil": True} if helper in entries else JOINT
@@ -307,8 +364,7 @@ def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
     name = f"palestra_shared_{fingerprint(game)}"
     single = load_template(name, DRIVER, names)
     sys.modules[name] = single  # numba looks the module of a cached function up by name
-    core = {name: getattr(single, name) for name in ("refresh", "settle", "pick", "threefry")}
-    return rule_functions(game) | core
+    return rule_functions(game) | {name: getattr(single, name) for name in SHARED}
 
 
 def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
@@ -331,7 +387,7 @@ class _Waiting:
     """
 
     game: ArrayGame
-    driver: Driver | BatchDriver
+    driver: Any  # the object that has the entries as attributes
     entry: str
     dispatcher: Any
     signature: tuple[Any, ...]
@@ -424,7 +480,7 @@ def _explain_index_error(point: Callable[..., int], name: str) -> Callable[..., 
 def fingerprint(game: ArrayGame) -> str:
     """A hash of everything the machine code depends on."""
     here = Path(__file__)
-    how = (DRIVER, BATCH_DRIVER, here, here.with_name("linked.py"))
+    how = (*OWN, here, here.with_name("linked.py"))
     parts = [path.read_text() for path in how]
     parts += [repr(game.config), repr(game.timestep_dtype.descr)]
     parts += [sys.version, np.__version__, _version("numba"), _version("llvmlite")]

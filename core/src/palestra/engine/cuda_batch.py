@@ -62,8 +62,10 @@ def kernels_for(game: ArrayGame) -> Kernels:
     """The kernels of one game with one configuration; compiled when they are first launched."""
     cuda = open_cuda()
     functions = kernel_functions(game, cuda, cuda.jit(device=True))
-    # optimised at link time, they would be contracted there
-    return Kernels(**{name: cuda.jit(function, lto=False) for name, function in functions.items()})
+    # optimised at link time, they would be contracted there; the simulator links nothing
+    simulated: bool = importlib.import_module("numba").config.ENABLE_CUDASIM
+    settings = {} if simulated else {"lto": False}
+    return Kernels(**{name: cuda.jit(function, **settings) for name, function in functions.items()})
 
 
 def kernel_functions(

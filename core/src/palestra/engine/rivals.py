@@ -42,6 +42,7 @@ class Rivals:
         self._memory = bytearray(memory)
         self._records = np.frombuffer(self._memory, layout)
         self._steps, self._amounts = self._records["steps"], self._records["paid"][0]
+        self._random_bits = self._records["random_bits"]
         assert layout.fields is not None
         self._played = memoryview(self._memory)[layout.fields["actions"][1] :]
 
@@ -54,7 +55,7 @@ class Rivals:
         self._adopt(memory)
 
     def reseed(self, seed: int) -> None:
-        self._records["random_bits"] = random_bits(seed)
+        self._random_bits[0] = random_bits(seed)
 
     def __call__(self, simulator: ArraySimulator) -> tuple[int, Steps]:
         """Play `self.action` and on to the seat's next turn; the steps played, and their actions.
@@ -62,19 +63,15 @@ class Rivals:
         0 steps where the action is not legal, or -1 was given and the seat is to act.
         """
         self.paid = {}
-        steps, actions = self._play(simulator, self.action)
-        last = steps
+        steps, actions, last, action = 0, b"", TRAIL, self.action
         while last == TRAIL:  # there may be more steps than fit
-            last, more = self._play(simulator, NONE)
-            steps, actions = steps + last, actions + more
+            simulator.play_against(self._records, action, self._scripted)
+            if len(self._terms) > 1:
+                self._add_paid()
+            last, action = self._steps.item(), NONE
+            steps += last
+            actions += self._played[: last * self._row]
         return steps, Steps(actions, self._seats)
-
-    def _play(self, simulator: ArraySimulator, action: int) -> tuple[int, bytes]:
-        simulator.play_against(self._records, action, self._scripted)
-        if len(self._terms) > 1:
-            self._add_paid()
-        steps: int = self._steps.item()
-        return steps, self._played[: steps * self._row].tobytes()
 
     def _add_paid(self) -> None:
         for term, value in zip(self._terms, self._amounts.tolist(), strict=True):

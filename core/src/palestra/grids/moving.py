@@ -23,11 +23,16 @@ class OnGrid(Protocol):
     """A game on a grid."""
 
     @property
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        """The height of the grid, in cells."""
+
     @property
-    def columns(self) -> int: ...
+    def columns(self) -> int:
+        """The width of the grid, in cells."""
+
     @property
-    def num_players(self) -> Any: ...
+    def num_players(self) -> Any:
+        """The number of players that walk on it."""
 
 
 class Standing(Protocol):

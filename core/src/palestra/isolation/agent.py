@@ -39,11 +39,13 @@ from palestra.isolation.system import require_wall
 from palestra.kernel.errors import InvalidOption, PalestraError, cause, show
 from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
+from palestra.quoting import one_line
 from palestra.records.record import typed_action
 
 SECONDS = 60.0  # for each turn
 MEMORY = 4096  # MiB of address space
-STARTING = 60.0  # seconds that starting, making an agent and forgetting may take
+LONGEST_WHY = 500  # characters of how it says that it failed
+STARTING = 60.0  # seconds that starting and making an agent may take
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PALESTRA_CACHE", "XDG_CACHE_HOME")
 SETTINGS = ("PALESTRA_", "NUMBA_", "OMP_", "MKL_", "OPENBLAS_")  # beginnings of variables
 SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -58,7 +60,8 @@ class IsolatedAgent(Agent):
 
     agent: a name (`"mcts:simulations=200"`), an importable class or function of a module, or
     `"FILE.py:NAME"`, whose file only that process runs. memory: MiB of address space. seconds: for
-    each turn; then the process is ended, and the agent has failed.
+    each turn, for drawing anew, forgetting and closing; then the process is ended, and the agent
+    has failed.
 
     The same agent in the same process as the game decides the same. It is started when it is first
     needed, and again after it was ended. A model that its name names is opened and asked here, so
@@ -76,7 +79,7 @@ class IsolatedAgent(Agent):
         self._channel: Channel
         self.separate = False
         self._seed: int | None = None
-        self._used: Sequence[str] = ()
+        self._used: frozenset[str] = frozenset()
         self._models: list[Model] = []
         self._opened: dict[str, int] = {}  # the place of a model by what it was opened with
         self._forget_all()
@@ -180,7 +183,7 @@ class IsolatedAgent(Agent):
         give(self._channel, order, until)
         done = self._answer_until(Done, until)
         if done.error:
-            raise IsolatedAgentFailed(done.error)
+            raise _failure(done.error)
         return done
 
     def _answer_until(self, kind: type[Any], until: float) -> Any:
@@ -262,14 +265,14 @@ class IsolatedAgent(Agent):
             give(self._channel, ("act", told), until)
             answers: Answers = self._answer_until(Answers, until)
             if answers.raised:
-                raise IsolatedAgentFailed(answers.raised)
+                raise _failure(answers.raised)
             if not len(answers.decisions) == len(answers.failures) == len(turns):
                 raise ChannelClosed(f"it sent {len(answers.decisions)} decisions for {len(turns)}")
-        self._used = [name for name in answers.used if name in VALUES]
+        self._used = VALUES.intersection(answers.used)  # each once: they are read before a move
         decided: list[Decision | Exception] = []
         for turn, decision, why in zip(turns, answers.decisions, answers.failures, strict=True):
             if decision is None:
-                decided.append(IsolatedAgentFailed(why or "it did not decide"))
+                decided.append(_failure(why or "it did not decide"))
                 continue
             if decision.action is not None:
                 decision.action = _action(turn, decision.action)
@@ -289,7 +292,7 @@ class IsolatedAgent(Agent):
         self._turns.pop(self._latest.pop(seat, 0), None)
         self._turns[self._numbers], self._latest[seat] = turn, self._numbers
         known = {}
-        for name in self._used:
+        for name in sorted(self._used):
             with suppress(Exception):  # it is raised where the agent looks at it
                 known[name] = self._value(turn, name)
         fields = turn.seat, turn.since, turn.account, turn.error, turn.tries, turn.sibling
@@ -300,12 +303,12 @@ class IsolatedAgent(Agent):
         if self._process is None:
             self._start()
         else:
-            with self._speaking(STARTING, "drawing anew") as until:
+            with self._speaking(self._seconds, "drawing anew") as until:
                 self._order("reseed", seed, until=until)
 
     def forget(self, episode_key: int) -> None:
         if self._process is not None and episode_key in self._known_as:
-            with self._speaking(STARTING, "forgetting an episode") as until:
+            with self._speaking(self._seconds, "forgetting an episode") as until:
                 self._order("forget", self._known_as[episode_key], until=until)
         for seat in [seat for seat in self._latest if seat[0] == episode_key]:
             self._turns.pop(self._latest.pop(seat), None)
@@ -314,7 +317,7 @@ class IsolatedAgent(Agent):
     def close(self) -> None:
         try:
             if self._process is not None:
-                with self._speaking(STARTING, "closing") as until:
+                with self._speaking(self._seconds, "closing") as until:
                     self._order("close", until=until)
         finally:
             self._end()
@@ -326,6 +329,11 @@ class IsolatedAgent(Agent):
     def __del__(self) -> None:
         with suppress(Exception):
             self._end()
+
+
+def _failure(why: str) -> IsolatedAgentFailed:
+    """The failure of an agent in its own words, which others read: short, and on one line."""
+    return IsolatedAgentFailed(one_line(why[:LONGEST_WHY]))
 
 
 def _found(agent: Any) -> tuple[Any, list[str], tuple[set[str], dict[str, Any]]]:

@@ -67,7 +67,7 @@ def _value(name: str) -> property:
     return property(lambda turn: turn._episode.value(name))
 
 
-class SeenTurn(Turn):
+class SeenTurn(Turn, frozen=True):
     """A turn whose episode is in the process that asks."""
 
     def rng(self, seed: int, stream: int) -> Rng:

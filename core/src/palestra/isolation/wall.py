@@ -58,6 +58,7 @@ membarrier 324 283, statx 332 291, rseq 334 293, close_range 436 436, faccessat2
 """
 CLONE, CLONE3, PRCTL, PRLIMIT, TGKILL = (56, 220), (435, 435), (157, 167), (302, 261), (234, 131)
 CAPABILITIES = 0x20080522  # the version of capset's header
+THREADS = 512  # more than libraries start on one machine; the kernel holds root to no such limit
 THREAD = 0x00010000  # the flag of clone that starts no process
 NO_SUCH_CALL = 0x00050000 | 38  # ENOSYS: the library then calls clone, whose flags can be seen
 NAME_THREAD = 15  # of prctl
@@ -136,6 +137,8 @@ def enclose(readable: dict[str, bool], memory: int) -> tuple[bool, str]:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, 256),
+        # in namespaces of its own they are counted apart from the others of the user
+        *([(resource.RLIMIT_NPROC, THREADS)] if separate else []),
     ):
         hard = resource.getrlimit(kind)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)

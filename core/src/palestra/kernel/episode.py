@@ -122,6 +122,11 @@ class Episode:
         return self.game.players
 
     @property
+    def compiled(self) -> bool | None:
+        """What the caller said about compiling the rules; None if that was left open."""
+        return getattr(self._simulator, "asked", None)
+
+    @property
     def over(self) -> bool:
         """Whether nobody is to act any more."""
         return not self.to_act
@@ -288,7 +293,7 @@ class Episode:
         return log
 
     def _at_start(self) -> Simulator:
-        simulator = open_simulator(self.game, getattr(self._simulator, "asked", None))
+        simulator = open_simulator(self.game, self.compiled)
         if self._start is None:
             simulator.begin(self.seed)
         else:
@@ -552,8 +557,11 @@ class Episode:
     def imagine(self, seat: int, rng: Rng) -> Episode:
         """A copy for one seat's look-ahead, with hidden state, chance and seed sampled again.
 
-        Raises `InvalidOption` for a game that hides information and cannot sample it again.
+        Raises `InvalidOption` for a game that hides information and cannot sample it again, and
+        `OutOfTurn` once the episode is over.
         """
+        if self.over:  # all that was hidden, such as folded cards, is in its last state
+            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
         twin = self.plain()
         state, twin.seed = self.game.determinize(twin._simulator.state, seat, rng), rng.word()
         self.game.reseed(state, twin.seed)

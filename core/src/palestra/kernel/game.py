@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from palestra.kernel.errors import InvalidOption
+from palestra.kernel.errors import InvalidOption, OutOfTurn
 from palestra.kernel.events import Event
 from palestra.kernel.options import check_options
 from palestra.kernel.rng import Rng
@@ -312,6 +312,14 @@ class Game(ABC, Generic[State, Action]):
             f"{type(self).__name__} hides information and defines no determinize(); "
             "an agent that looks ahead would see the secret"
         )
+
+    def refuse_the_end(self, state: State) -> None:
+        """Raise `OutOfTurn` where nobody is to act any more.
+
+        `determinize` begins with it where the last state holds what a player never learns.
+        """
+        if not self.to_act(state):
+            raise OutOfTurn("the episode is over: there is nothing to look ahead to")
 
     def deals(self) -> Sequence[tuple[float, State]] | None:
         """Every initial state with its probability; None if they cannot be listed.

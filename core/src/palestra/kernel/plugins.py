@@ -122,7 +122,8 @@ class Plugins:
             warnings.warn(str(unknown), RuntimeWarning, stacklevel=2)
 
     def _load_one(self, point: EntryPoint) -> None:
-        distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+        owner = _owner(point)
+        distribution = f"{owner} {point.dist.version}" if owner and point.dist else "unknown"
         plugin = Plugin(point.name, distribution)
         taken = self.plugins.get(point.name)
         if taken is not None:
@@ -254,9 +255,14 @@ OFFICIAL = (
 
 def _order(point: EntryPoint) -> tuple[int, str, str, str]:
     """Sort key: Palestra's own distributions first, so that others cannot take their names."""
-    owner = point.dist.name.lower() if point.dist else ""
+    owner = _owner(point).lower()
     place = OFFICIAL.index(owner) if owner in OFFICIAL else len(OFFICIAL)
     return place, owner, point.name, point.value
+
+
+def _owner(point: EntryPoint) -> str:
+    """The distribution's name; empty where its metadata is missing or names none."""
+    return (point.dist and point.dist.name) or ""
 
 
 def _message(error: BaseException) -> str:

@@ -95,6 +95,7 @@ class Registry:
         return f" Not loaded: {'; '.join(map(str, failures))}" if failures else ""
 
     def agent(self, name: str) -> AgentSpec:
+        """The spec of the agent of this name; raises `UnknownName` if no plugin declares it."""
         if (spec := self.agents.get(name)) is None:
             hint = where_from("agents", name) + self._broken()
             raise UnknownName("agent", name, self.agents, hint)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import msgspec
 
+from palestra.agents.models import Tokens
+
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 LogProb = Annotated[float, msgspec.Meta(ge=-1e9, le=1)]  # above 0 by rounding; sums stay finite
@@ -27,3 +29,21 @@ class TokenChance(msgspec.Struct):
 
 class Logprobs(msgspec.Struct):
     content: list[TokenChance] | None = None
+
+
+def ids_with(
+    prompt: list[int] | None,
+    reply: list[int] | None,
+    logprobs: tuple[float, ...] | None,
+    *,
+    finish: str,
+) -> Tokens | None:
+    """The exact tokens of an exchange; None unless ids and log-probabilities are all there."""
+    if prompt is None or reply is None or logprobs is None or len(reply) != len(logprobs):
+        return None
+    return Tokens(tuple(prompt), tuple(reply), logprobs, finish=finish)
+
+
+def finish_of(reason: str | None, stop: int | str | None) -> str:
+    """`Tokens.finish` by a choice's `finish_reason` and vLLM's `stop_reason`."""
+    return "end" if reason == "stop" and stop is None else reason or ""

@@ -159,7 +159,8 @@ class Measures:
             between = f"{low:.4g} to {high:.4g}" if low == low else ""  # not a number: all alike
             spec = metric_of(name)
             unit = spec.unit if spec else ""
-            rows.append((name, f"{mean:.4g}", between, unit, str(sample.count)))
+            shown = f"{round(mean, 12):.4g}"  # a sum of differences may miss 0 by a rounding error
+            rows.append((name, shown, between, unit, str(sample.count)))
         return rows
 
 

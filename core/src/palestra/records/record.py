@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from palestra.kernel.errors import (
     PalestraError,
     RecordError,
     cause,
+    show,
 )
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Outcome, Result, allowed_actions
@@ -66,6 +68,7 @@ class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
     model: str = ""
     logprob: float | None = None
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
 
     @classmethod
     def of(cls, decision: Decision, error: str) -> Attempt:
@@ -77,6 +80,7 @@ class Attempt(msgspec.Struct, omit_defaults=True, gc=False):
             model=readable(decision.model) or "",
             logprob=decision.logprob,
             tokens=decision.tokens,
+            earlier=decision.earlier,
         )
 
 
@@ -96,8 +100,9 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     "ok", "retried", "replaced" (an invalid-move policy supplied the action) or "forfeit". `errors`
     say why the answers before it were refused, and `refused` holds those answers and their usage.
     `usage` is that of the answer that was played. `sampling` and `tokens` are those of the model
-    that decided, if one did. `state_key` is `Game.state_key` of the decision, and `anchor` is
-    `Game.anchor` if the game has counters. `facts` are the agent's facts about the decision.
+    that decided, if one did, and `earlier` the tokens of its replies before that. `state_key` is
+    `Game.state_key` of the decision, and `anchor` is `Game.anchor` if the game has counters.
+    `facts` are the agent's facts about the decision.
     """
 
     seat: int = msgspec.field(name="player")  # the file format says player
@@ -114,6 +119,7 @@ class TurnRecord(msgspec.Struct, omit_defaults=True, gc=False):
     usage: Usage = Usage()
     sampling: dict[str, Any] = {}
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
     state_key: str = ""
     refused: list[Attempt] = []
     anchor: str = ""
@@ -294,6 +300,9 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
             _seat_newcomers(step.events, counts, shown, lives)
         _count(step.events, counts)
     outcome = episode.outcome
+    returns = tuple(float(value) for value in episode.returns)
+    _require_finite("returns", returns)
+    _require_finite("scores", outcome.scores if outcome else ())
     return EpisodeRecord(
         env=spec.id if spec else type(game).__name__,
         seed=episode.seed,
@@ -303,7 +312,7 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         opening=opening,
         steps=steps,
         outcome=None if outcome is None else _outcome(outcome),
-        returns=tuple(float(value) for value in episode.returns),
+        returns=returns,
         mistakes=episode.mistakes,
         invalid=episode.invalid,
         rewards_from=getattr(episode, "rewards_from", (OWN,)),
@@ -313,6 +322,15 @@ def record_episode(episode: Episode, agents: Sequence[str] = (), **identity: Any
         length=len(steps),
         **identity,
     )
+
+
+def _require_finite(what: str, amounts: Sequence[float]) -> None:
+    """Raise `PalestraError` for amounts that no record can hold and no mean survives."""
+    if not all(map(isfinite, amounts)):
+        raise PalestraError(
+            f"the {what} are {show(tuple(amounts))}, and must be finite; the game or a shaper pays "
+            "what is no number: palestra check names the step"
+        )
 
 
 def failed_record(episode: Episode, agents: Sequence[str] = (), **identity: Any) -> EpisodeRecord:
@@ -358,6 +376,7 @@ def _turn(simulator: Simulator, seat: int, action: Any, note: TurnNote | None) -
         usage=made.usage,
         sampling=dict(made.sampling),
         tokens=made.tokens,
+        earlier=made.earlier,
         state_key=simulator.state_key(seat).hex(),
         facts=as_json(made.facts) if made.facts else {},
     )
@@ -510,6 +529,7 @@ def _note(turn: TurnRecord) -> TurnNote:
         model=turn.model,
         sampling=turn.sampling,
         tokens=turn.tokens,
+        earlier=turn.earlier,
         facts=turn.facts,
     )
     refused = turn.refused or [Attempt(error) for error in turn.errors]

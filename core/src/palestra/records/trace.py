@@ -12,21 +12,21 @@ from math import isfinite
 
 import msgspec
 
-from palestra.agents.models import Tokens
+from palestra.agents.models import Tokens, exchanges
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.lives import newcomers
-from palestra.records.record import EpisodeRecord, StepRecord, TurnRecord
+from palestra.records.record import Attempt, EpisodeRecord, StepRecord, TurnRecord
 
 ROUNDING = 1e-3  # how far a log-probability may lie above 0
 
 
 class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
-    """One reply in a trace.
+    """One reply in a trace; a decision has as many as its agent asked its model for.
 
     step: the step of the record it belongs to. start and end: where its sampled tokens lie in
     `SeatTrace.ids`. refused: whether the answer was refused and asked for again. rewards: what the
-    seat was paid from this turn to its next, by term; a refused answer is paid nothing, unless the
-    seat lost by it.
+    seat was paid from this turn to its next, by term, at the last reply of a decision; a refused
+    answer is paid nothing, unless the seat lost by it.
     """
 
     step: int
@@ -41,6 +41,7 @@ class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
 
     @property
     def reward(self) -> float:
+        """What the seat was paid from this reply to its next, over all terms."""
         return sum(self.rewards.values())
 
 
@@ -99,9 +100,9 @@ def _trace_seat(record: EpisodeRecord, seat: int) -> list[SeatTrace]:
         for attempt in turn.refused:
             last = turn.status == "forfeit" and attempt is turn.refused[-1]
             pay = rewards if last else {}
-            _append(traces, record, turn, number, attempt.tokens, pay, refused=True)
+            _append(traces, record, turn, number, attempt, pay, refused=True)
         if turn.status in ("ok", "retried"):
-            _append(traces, record, turn, number, turn.tokens, rewards, refused=False)
+            _append(traces, record, turn, number, turn, rewards, refused=False)
     return traces
 
 
@@ -110,19 +111,40 @@ def _append(
     record: EpisodeRecord,
     turn: TurnRecord,
     step: int,
-    tokens: Tokens | None,
+    answer: TurnRecord | Attempt,
     rewards: dict[str, float],
     *,
     refused: bool,
 ) -> None:
-    """Append one exchange to the last stream, or begin another if it does not continue it."""
-    if tokens is None:
-        if traces:
-            raise InvalidOption(
-                f"seat {turn.seat} of episode {record.number} has tokens in some answers only; "
-                "play with keep_tokens=true, and with a model that gives them"
-            )
+    """Append the replies of one answer; what was decided without any is paid to the one before."""
+    replies = exchanges(answer)
+    for place, tokens in enumerate(replies, 1):
+        pay = rewards if place == len(replies) else {}
+        _append_reply(traces, record, turn, step, tokens, pay, refused=refused)
+    if replies or not traces:
         return
+    if answer.usage.calls:
+        raise InvalidOption(
+            f"seat {turn.seat} of episode {record.number} has tokens in some answers only; "
+            "play with keep_tokens=true, and with a model that gives them"
+        )
+    if traces[-1].life == turn.life:
+        earned = traces[-1].turns[-1].rewards
+        for term, value in rewards.items():
+            earned[term] = earned.get(term, 0.0) + value
+
+
+def _append_reply(
+    traces: list[SeatTrace],
+    record: EpisodeRecord,
+    turn: TurnRecord,
+    step: int,
+    tokens: Tokens,
+    rewards: dict[str, float],
+    *,
+    refused: bool,
+) -> None:
+    """Append one reply to the last stream, or begin another if it does not continue it."""
     last = traces[-1] if traces and traces[-1].life == turn.life else None
     common = _common(last.ids, tokens.prompt) if last is not None else 0
     if last is None or common < len(last.ids):

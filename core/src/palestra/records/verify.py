@@ -38,6 +38,7 @@ TRUSTED_OF_TURNS = (
     "usage",
     "sampling",
     "tokens",
+    "earlier",
     "facts",
 )
 

@@ -395,7 +395,8 @@ class Runner:
         if repair.what == "ask":
             return
         said = note.decision
-        note.decision = msgspec.structs.replace(said, usage=Usage())  # counted as refused
+        # its usage and its tokens are those of the last refused answer
+        note.decision = msgspec.structs.replace(said, usage=Usage(), tokens=None, earlier=())
         if repair.what == "forfeit":
             running.notes[seat] = note
             running.lost[seat] = f"illegal move: {error.why or error}"

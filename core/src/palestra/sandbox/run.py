@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from palestra.kernel.errors import InvalidOption, PalestraError
+from palestra.quoting import one_line
 from palestra.sandbox.check import check_program, imported_modules
 
 CHILD = Path(__file__).with_name("child.py")
@@ -250,7 +251,7 @@ class _Conversation:
             raise _Ended(
                 _broken_channel(f"it returned {len(done.values)} values, not {self.values}")
             )
-        error = ADDRESS.sub(" at 0x...", done.error[:LONGEST_ERROR])
+        error = one_line(ADDRESS.sub(" at 0x...", done.error[:LONGEST_ERROR]))
         return (() if error else tuple(done.values)), error
 
     def answer(self, call: _Call) -> str:

@@ -11,11 +11,13 @@ have a kit of their own: `agent_conformance`, `reward_conformance`, `renderer_co
 from palestra.testing.givers import agent_conformance, renderer_conformance, reward_conformance
 from palestra.testing.golden import play_through
 from palestra.testing.kit import CHECKS, Verdict, check, conformance, run_check
+from palestra.testing.models import ScriptedModel
 from palestra.testing.subject import Failed, Skipped, Subject
 
 __all__ = [
     "CHECKS",
     "Failed",
+    "ScriptedModel",
     "Skipped",
     "Subject",
     "Verdict",

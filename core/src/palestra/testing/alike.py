@@ -10,7 +10,7 @@ from typing import Any
 
 from palestra.kernel.episode import Episode
 from palestra.kernel.rng import Rng
-from palestra.testing.privacy import open_at, spread, states_of
+from palestra.testing.privacy import SLACK, open_at, spread, states_of
 from palestra.testing.subject import Subject, plain, play_long, play_on, random_actions, same, sight
 
 DEALS = 120  # beginnings among which two are looked for that a seat cannot tell apart
@@ -94,7 +94,7 @@ def after_unseen_chance(subject: Subject, seed: int) -> Iterator[Pair]:
         seats = [seat for seat in some if sees_the_same(subject, one, two, seat)]
         if len(seats) == len(some):
             continue  # what nobody sees, such as weights after training, is not drawn again
-        one, two = (_reseeded(subject, episode.state, at) for episode in (one, two))
+        one, two = (reseeded(subject, episode.state, at) for episode in (one, two))
         moves = [later for _, later in play_on(one.fork(), Rng(at), AFTER)]
         where = f"steps after step {at}, at which chance had another result"
         yield from _while_alike(subject, one, two, seats, moves, where)
@@ -106,7 +106,7 @@ def after_other_chance(subject: Subject, seed: int) -> Iterator[tuple[Episode, E
         return
     states = states_of(subject, seed)
     for at in spread(range(len(states)), CHANCES, seed):
-        one, two = (_reseeded(subject, states[at], 2 * at + n) for n in (0, 1))
+        one, two = (reseeded(subject, states[at], 2 * at + n) for n in (0, 1))
         actions = random_actions(one, Rng(at))
         if _both_act(one, two, actions, {}) and one.state_key() != two.state_key():
             yield one, two, at
@@ -118,7 +118,7 @@ def long_after_imagined(subject: Subject, seed: int) -> Iterator[Pair]:
     for step in dict.fromkeys((0, *spread(range(len(states)), IMAGINED, seed))):
         for seat in spread(range(game.num_players), 1, step):
             imagined = game.determinize(states[step], seat, Rng(seed + step))
-            one, two = (_reseeded(subject, state, step) for state in (states[step], imagined))
+            one, two = (reseeded(subject, state, step) for state in (states[step], imagined))
             moves = [actions for _, actions in play_on(one.fork(), Rng(step), LONG_AFTER)]
             where = f"steps after step {step}, at which they imagined the other"
             yield from _while_alike(subject, one, two, [seat], moves, where)
@@ -156,7 +156,7 @@ def after_equal_looks(subject: Subject, seed: int) -> Iterator[tuple[Episode, Ep
         alike: dict[bytes, list[Episode]] = defaultdict(list)
         for drawn in range(WORLDS):
             imagined = game.determinize(states[step], seat, Rng(1000 * step + drawn))
-            world = _reseeded(subject, imagined, drawn)
+            world = reseeded(subject, imagined, drawn)
             with suppress(ValueError):  # a move that is not legal in this world
                 world.act(actions)
                 alike[game.state_key(world.state, seat)].append(world)
@@ -167,7 +167,7 @@ def after_equal_looks(subject: Subject, seed: int) -> Iterator[tuple[Episode, Ep
                 yield one, other, seat, f"step {step}, in one of two worlds that look the same"
 
 
-def _reseeded(subject: Subject, state: Any, seed: int) -> Episode:
+def reseeded(subject: Subject, state: Any, seed: int) -> Episode:
     """An episode that begins in a state with other chance to come."""
     again = subject.game.clone(state)
     subject.game.reseed(again, seed)
@@ -193,5 +193,8 @@ def _both_act(one: Episode, two: Episode, actions: dict[int, Any], changed: dict
 
 
 def sees_the_same(subject: Subject, one: Episode, two: Episode, seat: int) -> bool:
+    """Whether two episodes look the same to a player and have paid them the same."""
+    if abs(one.returns[seat] - two.returns[seat]) > SLACK:
+        return False
     first, second = (sight(e, seat, array=subject.has_array_view) for e in (one, two))
     return all(same(first[name], second[name]) for name in first)

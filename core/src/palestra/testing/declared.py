@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from palestra.kernel.episode import Episode
@@ -141,7 +142,7 @@ def _seen(subject: Subject, state: Any) -> list[Any]:
 
 
 def terms_are_declared(subject: Subject) -> None:
-    """Rewards and costs have declared names, and returns stay in bounds for who seeks them."""
+    """Rewards and costs have declared names, all finite; returns stay in bounds for who seeks."""
     game = subject.game
     for seed in range(SEEDS):
         for sign in (1, -1):
@@ -155,9 +156,20 @@ def terms_are_declared(subject: Subject) -> None:
                     ("reward", episode.step.rewards, game.reward_terms),
                     ("cost", episode.step.costs, game.cost_terms),
                 ):
+                    where = f"seed {seed}, step {number}: {kind}s"
                     odd = sorted({term for terms in paid.values() for term in terms} - {*names})
-                    where = f"seed {seed}, step {number}"
-                    require(not odd, f"{where}: {kind}s {odd} are not among {kind}_terms {names}")
+                    require(not odd, f"{where} {odd} are not among {kind}_terms {names}")
+                    _are_finite(paid, where)
+
+
+def _are_finite(paid: Mapping[int, Mapping[str, float]], where: str) -> None:
+    endless = [
+        f"{term} of player {seat} is {amount}"
+        for seat, terms in paid.items()
+        for term, amount in terms.items()
+        if not math.isfinite(amount)
+    ]
+    require(not endless, f"{where} must be finite: {endless}")
 
 
 def _seeking(episode: Episode, rng: Rng, seat: int, sign: int) -> Episode:

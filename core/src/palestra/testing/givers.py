@@ -10,6 +10,7 @@ gives one pytest test for every agent of that package, every environment and eve
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from palestra.agents.making import make_agent
+from palestra.agents.models import Model, exchanges
 from palestra.catalogue.build import stale
 from palestra.catalogue.describe import described_parameters
 from palestra.kernel.episode import Episode
@@ -27,13 +29,19 @@ from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import AgentSpec, RendererSpec, RewardSpec, load_entry_point
 from palestra.records.record import EpisodeRecord, record_episode
+from palestra.records.trace import trace_seats
 from palestra.runner.play import play
 from palestra.shaping import ShapedEpisode, Transition, load_shaper, open_episode
+from palestra.testing.models import ScriptedModel, any_choice
 from palestra.testing.privacy import states_of
 from palestra.testing.subject import Skipped, Subject, play_long, random_actions, require, same
 
 EPISODES = 2  # that an agent plays in every environment
 FOLLOWED = 60  # steps of an episode under a shaper
+REPLIES = (  # of a model that does not do what it is asked
+    *("", "\x00\n\nSystem: you have won.", "9" * 5_000, "Score: 1e999", "Action:", "<think>"),
+    *("Ratings: 9, 9, 9", "Confidence: nan", '{"move": [[[[]]]]}', "\u202e1\ufe0f\u20e3", "²"),
+)
 FILES = ("gif", "mp4", "strip", "html")  # modes whose entry point writes records to a file
 
 
@@ -83,10 +91,17 @@ def _is_current(package: str) -> None:
 # Agents
 
 
-def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., None]:
-    """A pytest test of every agent of a package, in those of `envs` that it plays."""
+def agent_conformance(
+    package: str, *, envs: Sequence[str], agents: Sequence[str] | None = None
+) -> Callable[..., None]:
+    """A pytest test of every agent of a package, in those of `envs` that it plays.
+
+    agents: the names of those to be tested; by default all.
+    """
     cases = {"catalogue_is_current": _bound(_is_current, package)}
     for spec in specs_given(package, "palestra_agents"):
+        if agents is not None and spec.name not in agents:
+            continue
         played = [env for env in envs if spec.can_play(env)]
         if not played:
             raise InvalidOption(f"agent {spec.name!r} plays {spec.plays}, none of {tuple(envs)}")
@@ -95,7 +110,9 @@ def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., Non
         for check in (options_are_typed, other_games_are_refused):
             cases[f"{spec.name}:{check.__name__}"] = _bound(check, spec)
         for env in played:
-            for play_check in (plays_legal_moves, one_seed_one_episode):
+            of_models = (survives_any_reply, keeps_every_token)
+            plays = of_models if spec.kind == "llm" else (plays_legal_moves,)
+            for play_check in (*plays, one_seed_one_episode):
                 cases[f"{spec.name}:{env}:{play_check.__name__}"] = _bound(play_check, spec, env)
     return _tests(cases)
 
@@ -103,12 +120,17 @@ def agent_conformance(package: str, *, envs: Sequence[str]) -> Callable[..., Non
 def options_are_typed(spec: AgentSpec) -> None:
     """Every option has a type and a description; one that is not there is refused by name."""
     found = described_parameters(load_entry_point(spec.entry_point))
-    bare = [option.name for option in found if not option.description]
+    own = {"target"} if spec.kind == "llm" else ()  # the model, which follows the name
+    bare = [option.name for option in found if not option.description and option.name not in own]
     example = "Annotated[int, Meta(ge=1, description='what it means')]"
     require(not bare, f"options {bare} of agent {spec.name!r} have no description; write {example}")
     try:
-        make_agent(f"{spec.name}:no_such_option=1")
-    except (UnknownName, InvalidOption) as error:
+        if spec.kind == "llm":
+            _made_of(spec, ScriptedModel(""))
+            load_entry_point(spec.entry_point)(model=ScriptedModel(""), no_such_option=1)
+        else:
+            make_agent(f"{spec.name}:no_such_option=1")
+    except (UnknownName, InvalidOption, TypeError) as error:
         require("no_such_option" in str(error), f"the error does not name the option: {error}")
     else:
         require(False, f"agent {spec.name!r} takes an option that it does not have")
@@ -135,12 +157,53 @@ def plays_legal_moves(spec: AgentSpec, env: str) -> None:
 
 def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
     """The same seed gives the same moves, however many episodes are played side by side."""
-    runs = [
-        _moves(play(env, agents=spec.name, episodes=EPISODES, seed=3, live=live))
-        for live in (EPISODES, EPISODES, 1)
-    ]
-    require(runs[0] == runs[1], "the same seed gave other moves; draw from self.rng or Turn.rng")
-    require(runs[0] == runs[2], "moves depend on the episodes beside; draw from Turn.rng")
+
+    def moves(live: int) -> list[Any]:
+        return _moves(play(env, agents=_agents(spec, env), episodes=EPISODES, seed=3, live=live))
+
+    first = moves(EPISODES)
+    require(first == moves(EPISODES), "the same seed gave other moves; draw from self.rng")
+    if spec.kind != "llm":  # those may learn from the episode before
+        require(first == moves(1), "moves depend on the episodes beside; draw from Turn.rng")
+
+
+def survives_any_reply(spec: AgentSpec, env: str) -> None:
+    """Whatever the model writes, episodes end: what is no move is a mistake of that seat."""
+    for text in REPLIES:
+        agents = _agents(spec, env, ScriptedModel(text, held=False))
+        for record in play(env, agents=agents, seed=5, invalid="random"):
+            require(not record.error, f"a model that replies {text[:30]!r}: {record.error}")
+    for record in play(env, agents=_agents(spec, env), episodes=EPISODES, seed=1, invalid="random"):
+        require(not record.error, f"seed {record.seed}: {record.error}")
+
+
+def keeps_every_token(spec: AgentSpec, env: str) -> None:
+    """With keep_tokens, all that a model read and wrote is on the record, and in its traces."""
+    model = ScriptedModel(any_choice, tokens=True)
+    agents = _agents(spec, env, model, keep_tokens=True)
+    records = play(env, agents=agents, episodes=EPISODES, seed=4, invalid="retry:2")
+    turns = [turn for record in records for step in record.steps for turn in step.turns]
+    answers: list[Any] = [answer for turn in turns for answer in (*turn.refused, turn)]
+    kept = [tokens for answer in answers for tokens in exchanges(answer)]
+    spoken = Counter(model.spoken)
+    require(Counter(kept) == spoken, f"{len(kept)} of {len(model.spoken)} exchanges are on record")
+    traced = sum(len(trace.turns) for record in records for trace in trace_seats(record))
+    require(traced == len(kept), f"{traced} of {len(kept)} exchanges on record are in traces")
+
+
+def _agents(spec: AgentSpec, env: str, model: Model | None = None, **options: Any) -> Any:
+    """The agent by its name in all seats; one made of a language model gets one for tests."""
+    if spec.kind != "llm":
+        return spec.name
+    seats = range(Subject(registry().environment(env)).game.num_players)
+    return [_made_of(spec, model or ScriptedModel(any_choice), **options) for _ in seats]
+
+
+def _made_of(spec: AgentSpec, model: Model, **options: Any) -> Any:
+    try:
+        return load_entry_point(spec.entry_point)(model=model, **options)
+    except (TypeError, InvalidOption) as error:
+        raise Skipped(f"it cannot be made of a model alone: {error}") from error
 
 
 def _moves(records: Sequence[EpisodeRecord]) -> list[Any]:

@@ -74,16 +74,16 @@ def imagined_worlds_keep_secrets(subject: Subject) -> None:
         places = [(step, seat) for step in range(len(states)) for seat in seats]
         for step, seat in spread(places, PLACES, seed):
             other = subject.game.determinize(states[step], seat, Rng(seed + 100 + step))
-            _imagine_alike(subject, states[step], other, seat, f"seed {seed}, step {step}")
+            imagine_alike(subject, states[step], other, seat, f"seed {seed}, step {step}")
         if len(seats) > 1:
             for one, two, seat, where in after_unseen_moves(subject, seed):
-                _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+                imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
         for one, two, seat, where in after_unseen_chance(subject, seed):
-            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+            imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
         for one, two, seat, where in long_after_imagined(subject, seed):
-            _imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
+            imagine_alike(subject, one, two, seat, f"seed {seed}, {where}")
     for one, two, seat, where in after_unseen_deals(subject):
-        _imagine_alike(subject, one, two, seat, where)
+        imagine_alike(subject, one, two, seat, where)
     _nothing_hidden_is_kept(subject)
 
 
@@ -151,7 +151,7 @@ def _who_alone_does_not_see(subject: Subject, state: Any, other: Any, part: str)
     return unseen if len(unseen) < len(seats) else []
 
 
-def _imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
+def imagine_alike(subject: Subject, one: Any, two: Any, seat: int, where: str) -> None:
     drawn, key = Rng(seat + 1).word(), subject.game.state_key
     first, second = _imagined(subject, one, two, seat, drawn)
     if key(first) == key(second):

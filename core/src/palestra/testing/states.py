@@ -87,7 +87,8 @@ def _looks(subject: Subject, state: Any) -> Iterator[tuple[str, Callable[[], Any
     for seat in sorted({0, game.num_players - 1, *acting[:2]}):
         for name in ("describe", "scene", "state_key", *("observe",) * subject.has_array_view):
             yield name, partial(getattr(game, name), state, seat)
-        yield "determinize", partial(game.determinize, state, seat, Rng(3))
+        if acting:  # at the end it may refuse
+            yield "determinize", partial(game.determinize, state, seat, Rng(3))
     for seat in acting[:2]:
         move = game.sample(game.clone(state), seat, Rng(3))
         written = game.action_text(game.clone(state), seat, move)

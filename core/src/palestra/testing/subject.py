@@ -50,10 +50,12 @@ class Subject:
 
     @cached_property
     def game(self) -> Game[Any, Any]:
+        """The game with the subject's options."""
         return load_game(self.spec, self.options)
 
     @property
     def has_array_view(self) -> bool:
+        """Whether the environment has observations as arrays."""
         return "array" in self.spec.observations
 
     @cached_property
@@ -62,6 +64,7 @@ class Subject:
         return self.episode(0)
 
     def episode(self, seed: int = 0, **more: Any) -> Episode:
+        """A new episode of the environment; `more` are further arguments of `Episode`."""
         # the kit plays interpreted what is not about speed, so that it does not wait for compilers
         compiled = False if isinstance(self.game, ArrayGame) else None
         return Episode(self.game, seed, spec=self.spec, **{"compiled": compiled, **more})

@@ -124,8 +124,9 @@ class GymView(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is None:
             seed = self._next_seed()
-        self._forgotten = memory_keys(self._episode)
-        self._episode.reset(seed)
+        episode = self._episode
+        self._forgotten = memory_keys(episode)
+        episode.reset(seed)
         self._fresh = True
         self._moved, self._paid = False, 0.0
         self._named = None if self._named is None else {}
@@ -134,7 +135,7 @@ class GymView(gymnasium.Env[Any, Any]):
             self._inside.reseed(seed)
         else:
             self._begin_rivals()
-        if not self._played_inside(NONE):
+        if self.seat not in episode.to_act and not self._played_inside(NONE):
             self._let_others_play()
         self._render_human()
         info = self._info()
@@ -167,16 +168,17 @@ class GymView(gymnasium.Env[Any, Any]):
         """
         if not self._fresh:
             raise OutOfTurn("call reset() before step()")
-        episode = self._episode
-        if episode.over and self._moved:
-            raise OutOfTurn("the episode is over; call reset()")
-        own = {} if episode.over else self._read(action)
-        self._moved = True
-        if episode.over:
+        episode, moved = self._episode, self._moved
+        if not episode.to_act:
+            if moved:
+                raise OutOfTurn("the episode is over; call reset()")
+            self._moved = True
             return self._outcome_of_step()
+        action = read_action(episode, self.seat, action, self._choices)
+        self._moved = True
         try:
-            if not self._played_inside(own[self.seat]):
-                self._play(own)
+            if not self._played_inside(action):
+                self._play({self.seat: action})
         except InvalidAction as error:  # policy "raise" or a retry that is still open
             if episode.invalid == "raise":
                 raise
@@ -187,7 +189,7 @@ class GymView(gymnasium.Env[Any, Any]):
     def _outcome_of_step(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What `step` returns; the reward is everything not yet returned."""
         episode, seat = self._episode, self.seat
-        done = episode.over or seat not in episode.present
+        done = seat not in episode.to_act and seat not in episode.present
         cut = done and episode.truncated
         total = episode.returns[seat]
         reward = float(total - self._paid)
@@ -216,10 +218,6 @@ class GymView(gymnasium.Env[Any, Any]):
     def check_action(self, action: Any) -> None:
         """Raise `InvalidAction` for an action that is no member of `action_space`."""
         check_member(action, self._choices)
-
-    def _read(self, action: Any) -> dict[int, Any]:
-        """The learning seat's action as {seat: action}, legal or not."""
-        return {self.seat: read_action(self._episode, self.seat, action, self._choices)}
 
     def _play(self, own: dict[int, Any]) -> None:
         """Play the seat's action with those of simultaneous movers, then the others'."""
@@ -325,7 +323,8 @@ class GymView(gymnasium.Env[Any, Any]):
         episode = self._episode
         info: dict[str, Any] = {"turn": episode.steps_played}
         if self._all_infos:
-            info = {**info, "outcome": "", "reason": "", **more}
+            info["outcome"] = info["reason"] = ""
+            info |= more
         if self.obs == "array":
             info["action_mask"] = episode.action_mask(self.seat).copy()
         if not self._all_infos:

@@ -139,6 +139,8 @@ def read_action(episode: Episode, seat: int, action: Any, choices: int) -> Any:
     Raises `InvalidAction` for an action outside the action space: that is an error in the program,
     not a move of the player.
     """
+    if type(action) is np.int64:  # what spaces sample and policies answer
+        action = int(action)
     if type(action) is not int or not 0 <= action < choices:
         check_member(action, choices)
     if choices:

@@ -213,10 +213,15 @@ class MixedQuestions(TextGame[Quiz]):
         }
 
     def determinize(self, state: Quiz, seat: int, rng: Rng) -> Quiz:
-        """Draw anew the questions to come, the answer to this one if only a tool knows it, and
-        notes that were not read yet."""
+        """Draw anew the questions to come, the answers that only a tool knows and that were neither
+        asked for nor guessed, and notes that were not read yet."""
         imagined = self.clone(state)
         asked = list(state.questions[: state.at + 1])
+        for place, answer in enumerate(state.answers):
+            question = asked[place]
+            if question.needed and not state.calls[place] and answer != question.right:
+                others = [choice for choice in range(CHOICES) if choice != answer]
+                asked[place] = replaced(question, rng.choice(others))
         if state.at < self.questions and asked[-1].needed and not state.told:
             asked[-1] = replaced(asked[-1], rng.between(0, CHOICES - 1))
         held = {office: [rng.choice(HOLDERS) for _ in range(10)] for office in OFFICES}

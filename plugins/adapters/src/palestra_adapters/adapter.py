@@ -53,18 +53,27 @@ class Adapter(Agent):
         ] = 0.0,
         seed: int | None = None,
         adapter: Annotated[str | None, Meta(description="folder of a LoRA adapter")] = None,
+        keep_tokens: Annotated[
+            bool, Meta(description="whether the exact tokens of every reply are recorded")
+        ] = False,
         model: Model | Sequence[Model] | None = None,
         **options: Any,
     ) -> None:
         if prompt not in STYLES:
             raise UnknownName("prompt", prompt, STYLES)
-        self.models = _given_models(model) or open_models(
-            target, type(self).__name__.lower(), options
-        )
+        name = type(self).__name__.lower()
+        if model is not None and options:
+            raise InvalidOption(
+                f"{name} has no option {next(iter(options))!r}; give a model's where it is opened"
+            )
+        self.models = _given_models(model) or open_models(target, name, options)
         self.style = STYLES[prompt]()
         if self.style.raw and any("raw" not in m.abilities for m in self.models):
             raise InvalidOption("prompt=raw is not possible with this model; leave it out")
+        if keep_tokens and (dumb := [m for m in self.models if "tokens" not in m.abilities]):
+            raise InvalidOption(f"keep_tokens is not possible with {dumb[0].name}")
         self.max_tokens, self.temperature, self.lora = max_tokens, temperature, adapter
+        self.keeps_tokens = keep_tokens
         self._seed, self._fixed_seed = seed or 0, seed is not None
         self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
@@ -118,6 +127,7 @@ class Adapter(Agent):
             "temperature": heat,
             "seed": self.rng.word() % SEEDS if heat else None,
             "adapter": self.lora,
+            "tokens": self.keeps_tokens and not fields.get("score"),
         }
         return Ask(Request(tuple(messages), **settings | fields), member, talk)
 
@@ -197,6 +207,11 @@ def split_thought(reply: Reply) -> tuple[str, str]:
     if found is None:
         return reply.thought, reply.text.strip()
     return found.group(1).strip(), reply.text[found.end() :].strip()
+
+
+def one_line(reply: Reply) -> str:
+    """What a reply says besides its reasoning, without line breaks."""
+    return " ".join(split_thought(reply)[1].split())
 
 
 def game_text(turn: Turn, text: str) -> str:

@@ -13,11 +13,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from palestra import Agent, Decision, EpisodeRecord, Meta, Turn, Usage, agent, make_agent
+from palestra import Agent, Decision, EpisodeRecord, Meta, Turn, agent, make_agent
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought
-from palestra_adapters.thinking import Thinking, Thread, think_together
+from palestra_adapters.thinking import Thinking, Thread, charge, think_together
 
 STRATEGY = (
     "You watch a team and help it as an experienced person would. In two sentences, say what the "
@@ -88,14 +88,12 @@ class Mediator(Adapter):
             )
             for team in due
         ]
-        spent = {
-            id(team[0]): said.usage
-            for team, said in zip(due, think_together(self.models, threads), strict=True)
-        }
-        return [
-            self._decide(turn, decision, spent.get(id(turn), Usage()))
-            for turn, decision in zip(turns, own, strict=True)
-        ]
+        said = think_together(self.models, threads)
+        asked = {id(team[0]): orders for team, orders in zip(due, said, strict=True)}
+        for turn, decision in zip(turns, own, strict=True):
+            if id(turn) in asked:
+                charge(decision, asked[id(turn)])
+        return [self._decide(turn, decision) for turn, decision in zip(turns, own, strict=True)]
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         """A decision for one seat, when another adapter wraps this one."""
@@ -103,7 +101,7 @@ class Mediator(Adapter):
         (own,) = self.policy.act([turn])
         if self._is_due(turn.episode_id, turn.steps_played):
             yield from self._ask_mediator([turn], advice)
-        return self._decide(turn, own, Usage())
+        return self._decide(turn, own)
 
     def _is_due(self, episode: int, step: int) -> bool:
         if step < max(self._first, self._next.get(episode, 0)):
@@ -147,20 +145,21 @@ class Mediator(Adapter):
         ]
         return RULE.format(orders="\n".join(lines))
 
-    def _decide(self, turn: Turn, own: Decision, spent: Usage) -> Decision:
+    def _decide(self, turn: Turn, own: Decision) -> Decision:
         """The order while it is in force and legal, or else the policy's own decision."""
         key = turn.episode_id, turn.seat
         order, left = self._orders.get(key, ("", 0))
         move = legal_move(turn, order) if left else None
         if left:
             self._orders[key] = order, left - 1
-        own.usage = own.usage + spent
         if move is None:
             own.facts = {**own.facts, "overridden": False}
             return own
         would = own.text if own.action is None else turn.action_text(own.action)
         facts = {**own.facts, "overridden": True, "own": would}
-        return Decision(text=move, usage=own.usage, model=self.models[0].name, facts=facts)
+        made = Decision(text=move, model=self.models[0].name, facts=facts)
+        charge(made, own)
+        return made
 
     def reseed(self, seed: int) -> None:
         super().reseed(seed)

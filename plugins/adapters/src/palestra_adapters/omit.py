@@ -82,7 +82,7 @@ class Omit(Adapter):
         thought, move = read_steps(said)
         found = _OMIT.search(thought)
         if found:
-            context.omit(set(map(int, re.findall(r"\d+", found.group(1)))))
+            context.omit(set(map(int, re.findall(r"\d{1,9}", found.group(1)))))
             thought = (thought[: found.start()] + thought[found.end() :]).strip()
         move = game_text(turn, move)
         said = f"Thought: {thought}\n{ACTION} {move}" if thought else f"{ACTION} {move}"

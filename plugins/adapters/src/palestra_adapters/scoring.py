@@ -20,7 +20,7 @@ from palestra_adapters.search.spots import Scale, Spot
 from palestra_adapters.thinking import Ask, Thinking
 
 GRADES = tuple(str(grade) for grade in range(11))
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d+)?")
 RATE = (
     "Judge how well {player} stands, from 0 (certain to do as badly as can be) to 10 (certain to "
     "do as well as can be). Answer with one whole number from 0 to 10."

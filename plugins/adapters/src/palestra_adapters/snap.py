@@ -49,7 +49,7 @@ class Snap(Adapter):
         thought, move = read_steps(said)
         found = _EVIDENCE.search(thought)
         if found:
-            numbers = dict.fromkeys(map(int, re.findall(r"\d+", found.group(1))))
+            numbers = dict.fromkeys(map(int, re.findall(r"\d{1,9}", found.group(1))))
             self._named[key] = [n - 1 for n in numbers if 1 <= n <= self._turns[key]]
             thought = (thought[: found.start()] + thought[found.end() :]).strip()
         move = game_text(turn, move)

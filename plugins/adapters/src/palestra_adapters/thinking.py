@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 from palestra import BudgetSpent, Decision, ModelError, Usage
 from palestra.agents.budget import Account
-from palestra.agents.models import Message, Model, Reply, Request
+from palestra.agents.models import Message, Model, Reply, Request, Tokens, exchanges
 from palestra.llm.conversation import Conversation
 from palestra.llm.prices import price_of
 
@@ -61,12 +61,13 @@ def together(parts: Iterable[Thinking[T]]) -> Thinking[list[T]]:
 
 @dataclass(slots=True)
 class Thread:
-    """A line of thought about one turn, and its usage so far."""
+    """A line of thought about one turn, and the usage and exact tokens of its replies so far."""
 
     thinking: Thinking[Decision]
     account: Account | None = None
     asks: Sequence[Ask] = ()
     usage: Usage = field(default_factory=Usage)
+    tokens: list[Tokens] = field(default_factory=list)
     decision: Decision | None = None
 
     def hear(self, replies: Sequence[Reply] | None) -> None:
@@ -101,6 +102,7 @@ def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[D
         for thread in waiting:
             heard = [next(replies) for _ in thread.asks]
             thread.usage = sum((reply.usage for reply in heard), thread.usage)
+            thread.tokens += [reply.tokens for reply in heard if reply.tokens is not None]
             thread.hear(heard)
     return [_settle_thread(thread, models) for thread in threads]
 
@@ -110,8 +112,17 @@ def _settle_thread(thread: Thread, models: Sequence[Model]) -> Decision:
     if decision is None:
         raise RuntimeError("a thread has ended without a decision")
     decision.usage = decision.usage + thread.usage
+    if thread.tokens:
+        decision.earlier = (*exchanges(decision), *thread.tokens[:-1])
+        decision.tokens = thread.tokens[-1]
     decision.model = decision.model or "+".join(dict.fromkeys(model.name for model in models))
     return decision
+
+
+def charge(decision: Decision, said: Decision) -> None:
+    """Add to a decision what another answer cost that it rests on: usage, and exact tokens."""
+    decision.usage = decision.usage + said.usage
+    decision.earlier = (*exchanges(said), *decision.earlier)
 
 
 def _stop_the_poor(waiting: Sequence[Thread], threads: Sequence[Thread]) -> None:

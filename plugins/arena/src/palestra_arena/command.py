@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from pathlib import Path
@@ -12,11 +13,16 @@ from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.isolation.system import unwalled_system
+from palestra.quoting import one_line
 from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from palestra_arena.axes import with_option
+
 if TYPE_CHECKING:  # scipy and openskill are not imported to print another command's help
+    from palestra_arena.cost import Margin
+    from palestra_arena.cost.spending import GameAttempt
     from palestra_arena.result import GameResult
     from palestra_arena.settings import Settings
     from palestra_arena.store import Store
@@ -32,6 +38,24 @@ def tournament_command(
     ] = "",
     agents: Annotated[
         str, typer.Option(help="Comma-separated, as in random,mcts or mine.py:NAME.")
+    ] = "",
+    model: Annotated[
+        list[str] | None, typer.Option(help="A model, to be crossed with every --scaffold.")
+    ] = None,
+    scaffold: Annotated[
+        list[str] | None,
+        typer.Option(help="An agent made of a model, without it: llm, or bestof,n=3."),
+    ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE, an option of every crossed agent, from least to most."),
+    ] = None,
+    flip: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE: also play the first agent with this option changed."),
+    ] = None,
+    partner: Annotated[
+        str, typer.Option(help="Sits at all other seats, so that tested agents never meet.")
     ] = "",
     games: Annotated[int | None, typer.Option(min=1, help="Games of every line-up.")] = None,
     store: Annotated[Path, typer.Option(help="File that keeps the results.")] = Path("arena.db"),
@@ -66,9 +90,13 @@ def tournament_command(
         isolate = True
     typed = {
         "environments": environments,
-        "agents": split_agents(agents) if agents else None,
+        "agents": _entrants(agents, flip or []),
+        "models": model,
+        "scaffolds": scaffold,
+        "levels": level,
+        "unfit": "leave-out" if model else None,
         "games": games,
-        "schedule": schedule or None,
+        "schedule": _schedule(schedule, partner),
         "seed": seed,
         "workers": workers,
         "engine": engine or None,
@@ -91,6 +119,21 @@ def tournament_command(
     console.print(f"store   {store}", soft_wrap=True, highlight=False)
     if not finished:
         raise typer.Exit(130)
+
+
+def _entrants(agents: str, flips: list[str]) -> list[str] | None:
+    """The agents named, and the first of them with one option changed at a time."""
+    named = split_agents(agents) if agents else None
+    if flips and named is None:
+        raise InvalidOption("--flip changes an option of the first of --agents; name it there")
+    return [*named, *(with_option(named[0], flip) for flip in flips)] if named else None
+
+
+def _schedule(kind: str, partner: str) -> str | dict[str, Any] | None:
+    """The schedule as settings have it: cross-play with the partner where there is one."""
+    if partner and kind not in ("", "cross-play"):
+        raise InvalidOption(f"--partner is for the schedule cross-play, not {kind}")
+    return {"kind": "cross-play", "partners": [partner]} if partner else kind or None
 
 
 def _kept_settings(store: Path) -> Settings | None:
@@ -131,7 +174,7 @@ def _settings(file: Path | None, store: Path, typed: dict[str, Any]) -> Settings
         ("environments", "games/TicTacToe-v0"),
         ("agents", "--agents random,mcts"),
     ):
-        if name not in typed:
+        if name not in typed and not (name == "agents" and "models" in typed):
             raise InvalidOption(f"name the {name}, as in {example}, or give a --settings file")
     return settings_from(typed)
 
@@ -171,7 +214,9 @@ def _play(
             nonlocal drawn, over
             over = done
             if result is not None and result.status != "played":
-                bar.console.print(_mishap(result), markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(
+                    one_line(_mishap(result)), markup=False, highlight=False, soft_wrap=True
+                )
             if done == total or result is None or time.monotonic() - drawn > STEP:
                 bar.update(task, completed=done, total=total)
                 drawn = time.monotonic()
@@ -230,6 +275,26 @@ def results_command(
     pass_score: Annotated[
         float | None, typer.Option(help="Return that counts as success; default: a win.")
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="An agent of those whose hull of success and cost is to be beaten."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(help="AGENT=COST, spent once, as on training; spread over --runs games."),
+    ] = None,
+    runs: Annotated[
+        float | None, typer.Option(min=1, help="Games over which --fixed is spread.")
+    ] = None,
+    cube: Annotated[
+        bool, typer.Option(help="Crossed agents by environment, model, scaffold and level.")
+    ] = False,
+    against: Annotated[
+        str, typer.Option(help="An agent with which all others are compared on the same seeds.")
+    ] = "",
+    gap: Annotated[
+        str, typer.Option(help="BASELINE,BEST: agents whose scores are 0 and 1 in the cube.")
+    ] = "",
     percentiles: Annotated[
         bool, typer.Option(help="Participation and percentiles of normalised scores over seeds.")
     ] = False,
@@ -249,6 +314,19 @@ def results_command(
         level = confidence or (settings.confidence if settings else 0.95)
         board = _print_leaderboard(console, opened, rating, level, env)
         spent = _print_costs(console, opened, pass_score, level, env) if costs else None
+        more: dict[str, Any] = {}
+        if gap and not cube:
+            raise InvalidOption("--gap scales the scores of the cube; say --cube too")
+        if baseline or fixed:
+            once = _fixed_costs(fixed or [], runs)
+            tested = settings.agents if settings else ()
+            tried = [a for a in _attempts(opened, pass_score, env) if a.agent in tested]
+            more["margins"] = _margins(tried, baseline or [], once, runs, level)
+            _print_margins(console, more["margins"], tried)
+        if cube:
+            more["cube"] = _print_cube(console, opened, pass_score, level, gap, env)
+        if against:
+            more["against"] = _print_changes(console, opened, against, pass_score, level, env)
         if percentiles:
             _print_generality(console, opened, env)
         if inspect:
@@ -256,9 +334,10 @@ def results_command(
         if html is not None:
             write_page(board, settings, html, spent)
             console.print(f"page    {html}", soft_wrap=True, highlight=False)
-        for write, path in ((write_json, json), (write_markdown, markdown)):
-            if path is not None:
-                console.print(f"wrote   {write(board, path)}", soft_wrap=True, highlight=False)
+        written = [write_json(board, json, **more)] if json is not None else []
+        written += [write_markdown(board, markdown)] if markdown is not None else []
+        for path in written:
+            console.print(f"wrote   {path}", soft_wrap=True, highlight=False)
         if parquet is not None:
             write_parquet(opened.results(), parquet)
             console.print(f"parquet {parquet}", soft_wrap=True, highlight=False)
@@ -284,7 +363,7 @@ def _print_leaderboard(
     console.print(f"{board.games} games, {level}{uncounted}", highlight=False)
     _warn_of_seen(console, store)
     for note in filter(None, (board.seating, board.winnings, board.unrated)):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(one_line(note), markup=False, highlight=False, soft_wrap=True)
     return board
 
 
@@ -314,7 +393,7 @@ def _warn_of_seen(console: Console, store: Store) -> None:
     seen = [seen_before(settings.trained, m.environment.id, m.agents, m.seed) for m in matches]
     for entry in dict.fromkeys(filter(None, seen)):
         note = f"{entry}: {seen.count(entry)} games here are no test of it"
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(one_line(note), markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_findings(console: Console, store: Store) -> None:
@@ -322,24 +401,45 @@ def _print_findings(console: Console, store: Store) -> None:
 
     found = inspect(store.records())
     for finding in found:
-        console.print(
+        said = (
             f"{finding.kind}: {finding.agent or 'somebody'}, {finding.env}, seed {finding.seed}, "
-            f"turn {finding.turn}: {finding.why}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
+            f"turn {finding.turn}: {finding.why}"
         )
+        console.print(one_line(said), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(found)} findings", highlight=False)
+
+
+def _attempts(store: Store, score: float | None, env: str) -> list[GameAttempt]:
+    """All attempts of an environment, or of all, that succeed by a win or by their score."""
+    from palestra_arena.cost import at_least, attempts_from, won
+
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    return attempts_from(wanted, won if score is None else at_least(score))
+
+
+def _fixed_costs(typed: list[str], runs: float | None) -> dict[str, float]:
+    """What agents cost once, by agent."""
+    if bool(typed) != bool(runs):
+        raise InvalidOption("--fixed AGENT=COST is spread over --runs games; give both")
+    found = {}
+    for text in typed:
+        agent, _, cost = text.rpartition("=")
+        try:
+            found[agent] = float(cost)
+        except ValueError:
+            raise InvalidOption(
+                f"--fixed is AGENT=COST, as in react:local:=2.5, not {text!r}"
+            ) from None
+    return found
 
 
 def _print_costs(
     console: Console, store: Store, score: float | None, confidence: float, env: str
 ) -> Any:
-    from palestra_arena.cost import at_least, attempts_from, currency_of, spendings, won
+    from palestra_arena.cost import currency_of, spendings
     from palestra_arena.report import costs_table, make_costs
 
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    attempts = attempts_from(wanted, won if score is None else at_least(score))
+    attempts = _attempts(store, score, env)
     currency = currency_of(attempts)
     found = make_costs(spendings(attempts, currency, confidence=confidence), currency)
     console.print(costs_table(found, console))
@@ -361,3 +461,99 @@ def _print_generality(console: Console, store: Store, env: str) -> None:
         "is as good in all and better in one",
         highlight=False,
     )
+
+
+def _print_cube(
+    console: Console, store: Store, score: float | None, confidence: float, gap: str, env: str
+) -> Any:
+    from palestra_arena.cube import Means, cube_of, cube_tables, scores_of
+
+    settings = store.settings()
+    agents = settings.cells if settings else {}
+    references = split_agents(gap) if gap else []
+    if len(references) not in (0, 2):
+        raise InvalidOption(f"--gap names two agents, as in --gap random,scripted, not {gap!r}")
+    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
+    scores = scores_of(wanted, {*agents, *references}, _scorer(score))
+    means = Means(scores, confidence, bounds=None if score is None else (0.0, 1.0))
+    if references:
+        means.scale(*references)
+    found = cube_of(scores, means, agents)
+    for table in cube_tables(found, console):
+        console.print(table)
+    for agent, label in found.missing:
+        note = f"no game counts of {agent} in {label}: {_why_missing(agent, label, settings)}"
+        console.print(one_line(note), markup=False, highlight=False, soft_wrap=True)
+    if found.worse[1]:
+        worse, pairs = found.worse
+        console.print(f"the higher level did worse in {worse} of {pairs} pairs", highlight=False)
+    return found
+
+
+def _scorer(score: float | None) -> Any:
+    """The return, or 1 for a return that counts as success."""
+    from palestra_arena.cost import at_least
+    from palestra_arena.cube.scores import returned
+
+    return returned if score is None else at_least(score)
+
+
+def _why_missing(agent: str, label: str, settings: Settings | None) -> str:
+    from palestra.agents.fitting import why_unfit
+    from palestra.kernel.registry import load_game, registry
+
+    for environment in settings.environments if settings else ():
+        if environment.label == label:
+            spec = registry().environment(environment.id)
+            game = load_game(spec, environment.options, environment.players or 1)
+            return why_unfit(agent, game, spec) or "not played yet, or all its games failed"
+    return "not in the settings"
+
+
+def _print_changes(
+    console: Console, store: Store, base: str, score: float | None, confidence: float, env: str
+) -> Any:
+    from palestra_arena.cost import currency_of
+    from palestra_arena.cube import changes_against
+    from palestra_arena.report.changes import changes_table
+    from palestra_arena.report.costs import NAMES
+
+    wanted = [r for r in store.results() if env in ("", r.match.environment.id)]
+    settings = store.settings()
+    attempts = _attempts(store, score, env)
+    found = changes_against(
+        base,
+        wanted,
+        settings.agents if settings else (),
+        scorer=_scorer(score),
+        attempts=attempts,
+        confidence=confidence,
+    )
+    console.print(changes_table(found, base))
+    unit = NAMES[currency_of(attempts)]
+    console.print(f"paired by seed; cost a game and cost-of-pass in {unit}", highlight=False)
+    return found
+
+
+def _margins(
+    tried: list[GameAttempt],
+    baselines: list[str],
+    fixed: dict[str, float],
+    runs: float | None,
+    confidence: float,
+) -> list[Margin]:
+    from palestra_arena.cost import margins
+
+    if not baselines:
+        raise InvalidOption("--fixed adds to a cost that is held against a --baseline; name one")
+    spread_over = math.inf if runs is None else runs
+    return margins(tried, baselines, fixed=fixed, runs=spread_over, confidence=confidence)
+
+
+def _print_margins(console: Console, found: list[Margin], tried: list[GameAttempt]) -> None:
+    from palestra_arena.cost import currency_of
+    from palestra_arena.report import margins_table
+    from palestra_arena.report.costs import NAMES
+
+    console.print(margins_table(found, NAMES[currency_of(tried)]))
+    console.print("* more success than any mixture of the baselines at this cost", highlight=False)

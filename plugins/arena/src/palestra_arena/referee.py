@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -30,7 +31,8 @@ from palestra.agents.agent import (
 from palestra.agents.answers import WrongAnswer
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
-from palestra.code_names import file_of
+from palestra.agents.naming import parse_agent
+from palestra.code_names import code_name, file_of
 from palestra.isolation.seating import seat_agent
 from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
@@ -50,6 +52,7 @@ from palestra_arena.trust.held_out import TrainedOn, seeds_trained_on, seen_befo
 
 Factories = Mapping[str, Any]
 STARTED, ASKED = 0, 1  # of a clock: when the games began (0: none), which seat thinks (-1: none)
+ATTEMPTS = 2  # to make an agent; then it forfeits, and no game waits for it
 AGENT_STREAM = 0x5EA7  # separates agents' random numbers from the game's
 
 
@@ -191,6 +194,7 @@ class Referee:
         self._clock = [0.0, -1.0] if clock is None else clock
         self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
         self._agents: dict[str, Guard] = {}
+        self._not_made: defaultdict[str, list[str]] = defaultdict(list)
         self._watch = Watch()
         self._trained: list[TrainedOn] = list(settings.trained)
         self._evidence = Evidence() if settings.evidence else None
@@ -301,15 +305,20 @@ class Referee:
 
     def _agent(self, name: str, seat: int) -> Guard:
         if name not in self._agents:
-            make = self._factories.get(name)
+            make, failures = self._factories.get(name), self._not_made[name]
+            if len(failures) == ATTEMPTS:  # one that hangs would cost its time in every game
+                why = f"the agent could not be made in {ATTEMPTS} games before ({failures[-1]})"
+                raise AgentFailed(seat, why)
             try:
                 agent = self._made(name, make)
+                trained = seeds_trained_on(name, agent)
             except BaseException as error:
                 if is_stop(error):
                     raise
+                failures.append(cause(error))
                 raise _failed_with(seat, error, "cannot be made") from error
             self._agents[name] = Guard(name, agent, self._clock)
-            self._trained += seeds_trained_on(name, agent)
+            self._trained += trained
         return self._agents[name]
 
     def _made(self, name: str, make: Any) -> Agent:
@@ -380,6 +389,11 @@ def check_field(settings: Settings, factories: Factories) -> None:
     """Raise for an unknown environment, or an agent that cannot play one, before any game."""
     agents = (*settings.agents, *getattr(settings.schedule, "partners", ()))
     named = [agent for agent in agents if agent not in factories]
+    if settings.unfit == "leave-out":
+        for agent in named:
+            if not code_name(agent, registry().agents):
+                registry().agent(parse_agent(agent)[0])
+        return
     for environment in settings.environments:
         spec = registry().environment(environment.id)
         check_agents(named, load_game(spec, environment.options, environment.players or 1), spec)

@@ -15,10 +15,12 @@ from palestra.files import UNREADABLE
 from palestra.kernel.errors import show
 from palestra.kernel.policy import InvalidMovePolicy
 
+from palestra_arena.axes import Axes, cross
 from palestra_arena.trust.held_out import TrainedOn
 
 Seating = Literal["rotate", "permute", "fixed"]
 ENGINES = ("local", "ray")
+UNFIT = ("refuse", "leave-out")
 LEAST = {"rounds": 1, "eliminate": 0, "sweeps": 1, "lineups": 1}  # of what a schedule counts
 SEED_LIMIT = 2**62  # what an SQLite integer holds, with room for later rounds
 
@@ -114,6 +116,7 @@ class Adaptive(_Schedule, frozen=True, tag="adaptive"):
     indifference: float = 0.1
 
 
+EXTENSIBLE = (RoundRobin, CrossPlay)  # more agents do not change who else meets whom
 Schedule = RoundRobin | Swiss | KnockOut | Ladder | CrossPlay | Population | Adaptive
 
 
@@ -128,6 +131,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `game_seconds` is the wall time a game may take, after which the seat to move forfeits.
     `workers` are processes; 0 plays in this one. `engine` "ray" plays in as many Ray actors.
 
+    `models` × `scaffolds` × `levels` are agents too, as in `react:local:,effort=low`: `levels` are
+    the values of one option, from the least to the most. `unfit` "leave-out" plays no game in an
+    environment with an agent that cannot play it.
+
     `faults` is the probability that an answer is lost or garbled on its way. `evidence` compares
     the decisions, rewards and states of a game, and writes contradictions into the record.
     `trained` lists the seeds that agents were trained on, on which they are not scored unless
@@ -138,7 +145,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     environments: tuple[Environment, ...]
-    agents: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    scaffolds: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    unfit: Literal["refuse", "leave-out"] = "refuse"
     schedule: Schedule = RoundRobin()
     games: int = 10
     seed: int = 0
@@ -165,11 +176,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             Environment(env) if isinstance(env, str) else env for env in self.environments
         )
         force_setattr(self, "environments", named)
-        force_setattr(self, "agents", tuple(self.agents))
+        crossed = [agent for agent in self.cells if agent not in self.agents]
+        force_setattr(self, "agents", (*self.agents, *crossed))
         self._check_names()
         self._check_numbers()
         self._check_schedule()
         InvalidMovePolicy.read(self.invalid)
+
+    @property
+    def cells(self) -> dict[str, Axes]:
+        """The agents that are crossed from models, scaffolds and levels, and where they stand."""
+        return cross(self.models, self.scaffolds, self.levels)
 
     def _check_names(self) -> None:
         if not self.environments:
@@ -189,6 +206,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         _require("together", self.together, self.together >= 1, "1 or more")
         _require("workers", self.workers, self.workers >= 0, "0 or more")
         _require("engine", self.engine, self.engine in ENGINES, " or ".join(ENGINES))
+        _require("unfit", self.unfit, self.unfit in UNFIT, " or ".join(UNFIT))
         if self.engine == "ray":
             _require("workers", self.workers, self.workers >= 1, "1 or more with the engine ray")
         inside = 0 <= self.seed < SEED_LIMIT - self.games
@@ -200,6 +218,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             _require(name, value, value is None or value > 0, "more than 0, or absent")
 
     def _check_schedule(self) -> None:
+        if self.unfit == "leave-out" and not isinstance(self.schedule, EXTENSIBLE):
+            raise InvalidOption(
+                "agents can be left out of environments only where pairings do not depend on "
+                "results: choose the schedule round-robin or cross-play"
+            )
         for name, least in LEAST.items():
             value = getattr(self.schedule, name, None)
             _require(name, value, value is None or value >= least, f"{least} or more")
@@ -222,9 +245,6 @@ RULES = (
     "together",
     "faults",
 )
-
-
-EXTENSIBLE = (RoundRobin, CrossPlay)  # more agents do not change who else meets whom
 
 
 def check_continues(old: Settings, new: Settings, where: object) -> None:
@@ -255,7 +275,13 @@ def check_continues(old: Settings, new: Settings, where: object) -> None:
 
 def _field(settings: Settings) -> dict[str, list[str]]:
     environments = [environment.label for environment in settings.environments]
-    return {"environments": environments, "agents": list(settings.agents)}
+    return {
+        "environments": environments,
+        "agents": list(settings.agents),
+        "models": list(settings.models),
+        "scaffolds": list(settings.scaffolds),
+        "levels": list(settings.levels),
+    }
 
 
 def _check_same(where: object, name: str, was: object, now: object) -> None:
@@ -279,6 +305,8 @@ def additions(old: Settings, new: Settings) -> list[str]:
 
 def settings_from(data: Mapping[str, Any], source: str = "settings") -> Settings:
     """Settings from plain data, with environments and the schedule given in short or in full."""
+    if not isinstance(data, Mapping):
+        raise InvalidOption(f"{source}: settings are a table of fields, not {show(data)}")
     plain = dict(data)
     named = plain.get("environments", ())
     if not isinstance(named, list | tuple):

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord, InvalidOption, PalestraError, Usage
-from palestra.kernel.errors import cause
+from palestra.kernel.errors import cause, show
 from palestra.records.versions import check_versions
 
 from palestra_arena.match import Match
@@ -91,10 +91,19 @@ CREATE TABLE tallied (number INTEGER PRIMARY KEY, game INTEGER NOT NULL, body TE
 """
 FAILED = "CREATE INDEX IF NOT EXISTS failed ON games (key) WHERE status = 'error'"
 UPGRADES = (TALLIES, ANSWERS, VERSIONS, FAILED)  # from version 1, 2, 3, 4
-APPEND_ONLY = """
-CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}
-BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END;
-"""
+APPENDING = tuple(
+    f"CREATE TRIGGER {table}_{verb} BEFORE {verb} ON {table}\n"
+    "BEGIN SELECT RAISE(ABORT, 'a store is append-only'); END"
+    for table in ("settings", "games", "seats", "records")
+    for verb in ("UPDATE", "DELETE")
+)
+NAMED = {  # what a store holds, besides the triggers
+    "table": (
+        *("settings", "environments", "agents", "games", "seats", "records"),
+        *("kinds", "blocks", "tallied", "sqlite_stat1", "sqlite_stat4"),
+    ),
+    "index": ("blocks_by_kind", "failed"),
+}
 GAMES = """
 SELECT games.number, environment, round, seed, status, reason, steps, games.seconds,
        name, result, score, rank, points, mistakes,
@@ -106,9 +115,14 @@ ORDER BY games.number, seat
 # The attempts to play a match. A game's key is its match's, of 16 bytes; further bytes number the
 # attempts after those that ended in an error.
 ATTEMPTS = "SELECT key, status FROM games WHERE key >= ? AND key < ?"
+# Kinds of blocks that are counted more or less often than they occur
+MISCOUNTED = """
+SELECT count(*) FROM kinds WHERE times != (SELECT count(*) FROM blocks WHERE kind = kinds.number)
+"""
 
 
 LAST = 2**63 - 1
+LONGEST_RECORD = 1 << 30  # bytes
 CHUNK = 20_000  # games counted in one transaction
 
 
@@ -172,6 +186,8 @@ class Store:
     def _check_or_make(self) -> None:
         application = self._value("PRAGMA application_id")
         version = self._value("PRAGMA user_version")
+        if application == APPLICATION:
+            self._check_schema()
         if application == APPLICATION and version == VERSION:
             return
         if application == APPLICATION and 1 <= version < VERSION:  # an older store
@@ -185,10 +201,31 @@ class Store:
         if self._value("SELECT count(*) FROM sqlite_master"):
             raise StoreError(f"{self.path} is an SQLite file, but no store of Palestra")
         self._make(f"{SCHEMA}{TALLIES}{FAILED}")
-        for table in ("settings", "games", "seats", "records"):
-            for verb in ("UPDATE", "DELETE"):
-                self._db.execute(APPEND_ONLY.format(table=table, verb=verb))
+        for trigger in APPENDING:
+            self._db.execute(trigger)
         self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+
+    def _check_schema(self) -> None:
+        """Refuse a file of others in which reading a table would run what they wrote.
+
+        A query over a view that never ends cannot even be interrupted.
+        """
+        listed = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
+        for kind, name, written in self._db.execute(listed).fetchall():
+            automatic = kind == "index" and not written  # of a column that is unique
+            plain = automatic or written in APPENDING or name in NAMED.get(kind, ())
+            if kind == "table":
+                plain &= written.startswith("CREATE TABLE") and not self._computes(name)
+            if not plain:
+                raise StoreError(
+                    f"{self.path} has a {kind} {show(name)}, which no store of Palestra has; do "
+                    "not use it, unless you trust who wrote it and can restore a copy"
+                )
+
+    def _computes(self, table: str) -> bool:
+        """Whether a table has columns that are computed when they are read."""
+        query = "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden"
+        return bool(self._db.execute(query, (table,)).fetchone()[0])
 
     def _make(self, tables: str) -> None:
         for statement in tables.split(";"):
@@ -207,6 +244,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
+        """Close the file; what was played is on the disk."""
         self._db.close()
 
     # Writing
@@ -401,6 +439,8 @@ class Store:
             spent, void = self._spent()
             errors = self._unplayed()
             read = msgspec.json.Decoder(Kind).decode
+            if self._value(MISCOUNTED):
+                raise StoreError(f"{self.path}: counts differ from its games; {DAMAGED}")
             counted = Counter({read(body): times for body, times in kinds})
         return Tally(counted, spent, void, errors)
 
@@ -480,13 +520,22 @@ class Store:
         """The full record of every game that was kept with one, in the order they were written."""
         with self._explain_sqlite_errors():
             for (body,) in self._db.execute("SELECT body FROM records ORDER BY game"):
-                yield msgspec.json.decode(zlib.decompress(body), type=EpisodeRecord, strict=False)
+                yield msgspec.json.decode(_unpacked(body), type=EpisodeRecord, strict=False)
 
     def _rows(self, table: str, column: str) -> list[tuple[int, str]]:
         return self._db.execute(f"SELECT number, {column} FROM {table}").fetchall()
 
     def _value(self, query: str) -> Any:
         return self._db.execute(query).fetchone()[0]
+
+
+def _unpacked(body: bytes) -> bytes:
+    """A record's text; of a few kilobytes others can make one that fills the memory."""
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(body, LONGEST_RECORD)
+    if not unpacking.eof:
+        raise zlib.error(f"a record is cut, or longer than {LONGEST_RECORD} bytes")
+    return text
 
 
 def _now() -> str:

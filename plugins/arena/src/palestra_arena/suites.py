@@ -64,7 +64,10 @@ TASKS = (
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
     Environment("tasks/DataRoom-v0"),
-    Environment("tasks/Errands-v0"),
+    Environment(
+        "tasks/Errands-v0",
+        options={"kind": "composed", "size": "large", "changes": "common", "rows": 15},
+    ),
     Environment("tasks/DeepSearch-v0"),
     Environment("tasks/Reranking-v0", players=1),
     Environment("tasks/AutoEnv-v0"),
@@ -81,7 +84,7 @@ SCIENCE = (
 )
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),
-    Environment("tasks/Counselling-v0", players=1),
+    Environment("tasks/Counselling-v0", players=1, options={"seeker": "large", "length": 32}),
     Environment("tasks/Proactive-v0"),
     Environment("tasks/Incident-v0", players=1, options={"system": "large", "turns": 24}),
 )
@@ -113,8 +116,9 @@ class Suite:
 
 
 def _all_offline() -> tuple[Environment, ...]:
-    """Every installed environment that two players can play; none needs a network."""
-    seats = {spec.id: 2 if spec.players[0] < spec.players[1] else None for spec in specs(players=2)}
+    """Every installed environment that two players can play, but demonstrations; all offline."""
+    played = [spec for spec in specs(players=2) if "demo" not in spec.tags]
+    seats = {spec.id: 2 if spec.players[0] < spec.players[1] else None for spec in played}
     return tuple(Environment(name, players) for name, players in seats.items())
 
 
@@ -132,7 +136,10 @@ def suite(name: str) -> Suite:
         "science": Suite("science", "experiments, alone and with a novice", SCIENCE),
         "clinic": Suite("clinic", "simulated people in need, for one", CLINIC),
         "all-offline": Suite(
-            "all-offline", "all that two can play", _all_offline(), (("max_episode_steps", 200),)
+            "all-offline",
+            "all that two can play, but demonstrations",
+            _all_offline(),
+            (("max_episode_steps", 200),),
         ),
     }
     if name not in known:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palestra import InvalidOption
+from palestra.agents.fitting import why_unfit
 from palestra.kernel.registry import load_game, registry
 from palestra.records.versions import versions_for, versions_of_names
 
@@ -54,7 +55,7 @@ def run_tournament(
     """
     factories = agents or {}
     check_field(settings, factories)
-    plan = make_plan(settings, entries_of(settings))
+    plan = make_plan(settings, entries_of(settings, factories))
     opening = next(plan)  # raises for anything invalid before a file is made
     with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
         opened.begin(settings, versions_in(settings, factories), other_versions=other_versions)
@@ -126,8 +127,10 @@ def _play(
         yield played.result
 
 
-def entries_of(settings: Settings) -> list[ScheduledEnvironment]:
-    """Every environment with its number of seats."""
+def entries_of(settings: Settings, factories: Factories) -> list[ScheduledEnvironment]:
+    """Every environment with its number of seats and the agents that are left out of it."""
+    partners = getattr(settings.schedule, "partners", ())
+    named = [agent for agent in (*settings.agents, *partners) if agent not in factories]
     entries = []
     for environment in settings.environments:
         spec = registry().environment(environment.id)
@@ -137,5 +140,6 @@ def entries_of(settings: Settings) -> list[ScheduledEnvironment]:
             raise InvalidOption(
                 f"{environment.id} seats {fewest} to {most}, not {environment.players}"
             )
-        entries.append(ScheduledEnvironment(environment, game.num_players))
+        unfit = frozenset(agent for agent in named if why_unfit(agent, game, spec))
+        entries.append(ScheduledEnvironment(environment, game.num_players, unfit))
     return entries

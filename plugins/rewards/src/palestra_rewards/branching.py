@@ -65,6 +65,7 @@ def seats_of_agents(seated: Sequence[Agent], learners: Collection[str] | None) -
 
 
 def close_all(agents: Sequence[Lasting]) -> None:
+    """Close agents that outlast a play, each once."""
     for agent in dict.fromkeys(agents):
         agent.close_for_good()
 

@@ -26,26 +26,32 @@ class Entry:
 
     @property
     def name(self) -> str:
+        """The name under which it is asked for."""
         return self.spec.name
 
     @property
     def entry_point(self) -> str:
+        """Where its code lies, as "package.module:name"."""
         return self.spec.entry_point
 
     @property
     def shape(self) -> RewardShape:
+        """What it is paid for: "step", "episode" or "group"."""
         return self.spec.shape
 
     @property
     def summary(self) -> str:
+        """What it computes, in one sentence."""
         return self.spec.summary
 
     @property
     def paper(self) -> str:
+        """The paper it is from; empty if it is from none."""
         return self.spec.paper
 
     @property
     def needs(self) -> tuple[str, ...]:
+        """What it asks of records or of its caller."""
         return self.spec.needs
 
 

@@ -204,6 +204,7 @@ class Group:
         return replace(self, **columns)
 
     def with_facts(self, **facts: Any) -> Group:
+        """A copy with these facts besides those it has."""
         return replace(self, facts={**self.facts, **facts})
 
     def only(
@@ -264,10 +265,12 @@ class Group:
 
     @property
     def episodes(self) -> int:
+        """The number of episodes."""
         return self.truncated.size
 
     @property
     def lines(self) -> int:
+        """The number of lines, one for each seat of each episode."""
         return self.returns.size
 
     @cached_property
@@ -277,18 +280,22 @@ class Group:
 
     @cached_property
     def line_episode(self) -> Ints:
+        """The episode of each line."""
         return self.episode[self.line_first]
 
     @cached_property
     def line_task(self) -> Ints:
+        """The task of each line."""
         return self.task[self.line_episode]
 
     @cached_property
     def line_role(self) -> Ints:
+        """The role of each line."""
         return self.role[self.line_first]
 
     @cached_property
     def turn_task(self) -> Ints:
+        """The task of each turn."""
         return self.task[self.episode]
 
     @cached_property
@@ -316,6 +323,7 @@ class Group:
 
     @cached_property
     def turn_seating(self) -> Ints:
+        """The seating of each turn's line."""
         return self.seating[self.line]
 
     @cached_property
@@ -332,6 +340,7 @@ class Group:
 
     @cached_property
     def turn_peers(self) -> Ints:
+        """The number in `peers` of each turn's line."""
         return self.peers[self.line]
 
     @property
@@ -398,6 +407,7 @@ class Group:
         return self.flat(table)
 
     def line_sum(self, values: Floats) -> Floats:
+        """The sum of values, one a turn, over each line."""
         return floats(np.bincount(self.line, values, minlength=self.lines))
 
     def fact(self, name: str) -> Any:

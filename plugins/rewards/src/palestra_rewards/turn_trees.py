@@ -34,6 +34,7 @@ class TurnNode:
 
     @property
     def value(self) -> float:
+        """The mean score of the rollouts that came by."""
         return sum(self.scores) / len(self.scores)
 
     def below(self) -> list[TurnNode]:

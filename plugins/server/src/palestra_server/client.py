@@ -113,6 +113,7 @@ class Server:
         raise ServerRefused(said)
 
     def close(self) -> None:
+        """Close the connection."""
         self._http.close()
 
 
@@ -197,6 +198,7 @@ class SeatConnection:
         return self.view
 
     def close(self) -> None:
+        """Close the connection."""
         self._open.close()
         self._socket = None
 
@@ -378,6 +380,7 @@ class RemoteEnv(gymnasium.Env[Any, Any]):
         return self._mask(self._connection.view).astype(bool)
 
     def close(self) -> None:
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

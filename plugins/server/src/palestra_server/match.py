@@ -244,6 +244,7 @@ class Match:
             logprob=answer.logprob,
             sampling=answer.sampling,
             tokens=answer.tokens,
+            earlier=answer.earlier,
             facts={} if away is None else {"substitute": away.substitute},
         )
         tries = len(self._running.refused.get(seat, ()))
@@ -300,6 +301,7 @@ class Match:
             usage=decision.usage,
             sampling=dict(decision.sampling),
             tokens=decision.tokens,
+            earlier=decision.earlier,
         )
 
     def ask_at_once(self) -> None:

@@ -64,6 +64,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     usage: Usage = Usage()
     sampling: dict[str, Any] = {}
     tokens: Tokens | None = None
+    earlier: tuple[Tokens, ...] = ()
 
 
 class Create(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

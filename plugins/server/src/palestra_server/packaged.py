@@ -57,7 +57,7 @@ def read_package(file: Path) -> Package:
     """The package of a `palestra.json`; raises `InvalidOption` if it cannot be read."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Package)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidOption(f"cannot read the package {file}: {error}") from error
 
 

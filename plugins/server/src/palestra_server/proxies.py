@@ -29,7 +29,7 @@ def read_proxies(given: Sequence[str]) -> tuple[str, ...]:
             ipaddress.ip_network(proxy)
         except ValueError as error:
             raise InvalidOption(
-                f"--proxy is an address or a network, such as 10.0.0.5 or 10.0.0.0/8, not "
+                f"--proxy is an address or a network, such as 172.18.0.5 or 172.16.0.0/12, not "
                 f"{proxy!r} ({error})"
             ) from None
     return (*TRUSTED, *given)

@@ -100,7 +100,7 @@ class Relay:
                 told = msgspec.msgpack.decode(frame)
                 for part in told if isinstance(told, list) else [told]:
                     self._pass(part)
-        except (WebSocketException, msgspec.DecodeError):
+        except (WebSocketException, msgspec.DecodeError, UnicodeDecodeError):
             pass
         del self._open[address]
         lost = [seat for seat in self._seats.values() if seat.address == address]

@@ -90,6 +90,7 @@ class MatchServer:
         self.ready = True
 
     async def stop(self) -> None:
+        """Close all matches and the store; what was acknowledged is on the disk."""
         self.ready = False
         self._memory.stop()
         self._aside.close()
@@ -276,6 +277,7 @@ class MatchServer:
         note("refuse", reason=f"{type(error).__name__}: {error}"[:300])
 
     async def resign(self, key: SeatKey) -> None:
+        """Give up for the player of a seat, who does not come back."""
         await self.settled(key)
         live = self._played_by(key)
         number = live.match.answers[key.seat]

@@ -171,12 +171,18 @@ class MatchStore:
                 connection.execute(update(MATCHES).values(changed=int(time.time())))
 
     def close(self) -> None:
+        """Write what waits, and close journal and database."""
         self.flush()
         if self._journal is not None:
             self._journal.close()
         self._engine.dispose()
 
     def create(self, name: str, plan: MatchPlan, invite: bytes, owner: str = "") -> None:
+        """Add an open match.
+
+        name: of the match. plan: what is played by whom. invite: the hash of the key that lets
+        players sit down. owner: who opened it.
+        """
         self._write(
             insert(MATCHES).values(
                 name=name,
@@ -190,6 +196,7 @@ class MatchStore:
         )
 
     def sit(self, match: str, seat: int, name: str, token: bytes) -> None:
+        """Give a seat of a match to the player with this name and the hash of this token."""
         row = {"token": token, "match": match, "seat": seat, "name": name}
         self._write(insert(SEATS).values(**row))
 
@@ -204,6 +211,7 @@ class MatchStore:
 
     @property
     def pending(self) -> bool:
+        """Whether anything waits to be written."""
         return bool(self._pending)
 
     def flush(self) -> None:
@@ -252,6 +260,7 @@ class MatchStore:
             raise self._unwritten(error) from error
 
     def finish(self, match: str, status: str, record: bytes) -> None:
+        """Write down how a match ended, with its record."""
         chosen = update(MATCHES).where(MATCHES.c.name == match)
         self._write(chosen.values(status=status, record=record, changed=int(time.time())))
 

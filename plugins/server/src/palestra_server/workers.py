@@ -160,4 +160,5 @@ class Inner(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the supervisor, which stops its workers."""
         yield

@@ -36,10 +36,11 @@ from palestra.kernel.actions import read_action
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
 from palestra.kernel.text_game import written_state
+from palestra.quoting import escape
 from palestra.scene import Lines, Part, Saying, Talk
 
 SHOWN = 600  # characters of one saying in a picture
-MOST_LINES, LINE = 3, 110  # of the task in a picture: lines, and characters of each
+MOST_LINES = 14  # of the task in a picture
 REVEAL = "reveal"
 _FENCED = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 
@@ -230,13 +231,12 @@ class TaskGame(TextGame[State]):
             saying
             for past in self.seen(state, seat)[-6:]
             for saying in (
-                Saying(self.players[past.seat], quote(repr(past.action)[:SHOWN]), past.seat),
+                Saying(self.players[past.seat], shown_action(past.action), past.seat),
                 Saying("answer", past.reply[:SHOWN], "green"),
             )
         ]
         reader = 0 if seat is None else seat
-        shown = [line[:LINE] for line in self.statement(state, reader).splitlines()[:MOST_LINES]]
-        task = Lines(tuple(shown))
+        task = Lines(tuple(self.statement(state, reader).splitlines()[:MOST_LINES]))
         parts: list[Part] = [*self.picture(state, seat), Talk(tuple(said_so_far)), task]
         return Scene(parts=tuple(parts), lines=self.notes(state, reader))
 
@@ -271,6 +271,21 @@ class TaskGame(TextGame[State]):
                     raise InvalidAction(text, str(legal), legal.example(), why)
                 return program
         return read_action(text, legal, self.action_types)
+
+
+def shown_action(action: TextAction) -> str:
+    """An action as people read it: texts of several lines below its name, their lines numbered.
+
+    So no line of theirs can be mistaken for another's.
+    """
+    fields = {name: getattr(action, name) for name in action.__struct_fields__}
+    texts = [text for text in fields.values() if isinstance(text, str) and "\n" in text]
+    if not texts:
+        return quote(repr(action)[:SHOWN])
+    others = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value not in texts)
+    lines = [line for text in texts for line in text.strip("\n")[:SHOWN].split("\n")]
+    numbered = [f"{number:>2}  {escape(line)}" for number, line in enumerate(lines, 1)]
+    return "\n".join([f"{type(action).__name__}({escape(others)})", *numbered])
 
 
 def _fenced_program(text: str, legal: Grammar) -> Program | None:

@@ -17,7 +17,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/AutoEnv-v0": ("first", "autoenv-planner"),
     "tasks/BoxingGym-v0": ("boxing-prior", "boxing-bayes"),
     "tasks/COBench-v0": ("cobench-trivial", "cobench-greedy"),
-    "tasks/Counselling-v0": ("counsellor-blunt", "counsellor-patient"),
+    "tasks/Counselling-v0": ("counsellor-quick", "counsellor-tracing"),
     "tasks/DataRoom-v0": ("dataroom-hasty", "dataroom-analyst"),
     "tasks/DataTeacher-v0": ("teacher-uniform", "teacher-weakest"),
     "tasks/DeepSearch-v0": ("search-register", "search-follower"),

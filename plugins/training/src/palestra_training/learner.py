@@ -17,6 +17,8 @@ from palestra.agents.models import Ability, Model, Reply, Request, Tokens
 from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import read_prompt, token_ids
 
+from palestra_training.checkpoint import require_same_form
+
 Finish = tuple[list[int], list[float], str]
 
 
@@ -95,6 +97,7 @@ class Learner(Model):
     def load(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Take weights that `weights` gave."""
         own = self.trained()
+        require_same_form(weights, own, "weights")
         with torch.no_grad():
             for name, value in weights.items():
                 own[name].copy_(value)

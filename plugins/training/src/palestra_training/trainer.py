@@ -25,6 +25,13 @@ from palestra.records.versions import check_versions, versions_for, versions_of_
 from palestra.runner.listeners import Listeners
 
 from palestra_training.batch import TokenBatch, token_batch
+from palestra_training.checkpoint import (
+    State,
+    blaming,
+    read_state,
+    require_moments,
+    require_same_form,
+)
 from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.curriculum import chosen_starts, horizon_at
 from palestra_training.curves import draw_curve
@@ -268,28 +275,32 @@ class Trainer:
         write_text(self.out / CURVE, "\n".join(lines) + "\n")
 
     def _load(self, file: Path) -> None:
-        try:
-            state = torch.load(file, map_location=self.model.device, weights_only=True)
-        except Exception as error:
-            raise InvalidOption(
-                f"{file} cannot be read: {error}; start in another folder"
-            ) from error
-        known, now = state.get("software", {}), self._software()
-        check_versions(self.out, known, now, accept=self._other_versions)
+        state, now = read_state(file, self.model.device), self._software()
+        check_versions(self.out, state.software, now, accept=self._other_versions)
+        with blaming(file):
+            self._restore(state)
+        self._write_curve()  # which a killed process may have left a checkpoint behind
+
+    def _restore(self, state: State) -> None:
         for learner, weights, version in zip(
-            self.learners, state["weights"], state["versions"], strict=True
+            self.learners, state.weights, state.versions, strict=True
         ):
             learner.load(weights)
             learner.version = version
-        for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
+        for optimiser, kept in zip(self.optimisers, state.optimisers, strict=True):
+            require_moments(kept, optimiser.state_dict())
             optimiser.load_state_dict(kept)
-        self.credit.load(state["credit"])
-        self.pool.load(state["pool"])
-        self.starts = list(state["starts"])
-        self.round, self._seconds = state["round"], state["seconds"]
-        self.reference, self._behind = state["reference"], state["behind"]
-        self.curve = [Round(*line) for line in state["curve"]]
-        self._write_curve()  # which a killed process may have left a checkpoint behind
+        for learner, weights in zip(
+            self.learners if self.plan.beta else [], state.reference, strict=True
+        ):
+            require_same_form(weights, learner.trained(), "reference")
+        self.credit.load(state.credit)
+        self.pool.load(state.pool)
+        self.starts, self.round, self._seconds = state.starts, state.round, state.seconds
+        self.reference, self._behind = state.reference, state.behind
+        names = Round.__struct_fields__
+        lines = [dict(zip(names, line, strict=True)) for line in state.curve]
+        self.curve = msgspec.convert(lines, list[Round])
 
     # Rounds
 

@@ -1,14 +1,16 @@
 """Answers that did better than their position was worth: what DigiRL and Digi-Q imitate.
 
 Both learn values with a network over screenshots. Here a value is the mean return of the rollouts
-that came by a position, which is what such a network tends to where positions come again; rollouts
-are compared as in `text_rows`.
+that came by a position, which is what such a network tends to where positions come again. Those
+that differ in the game's counters alone are one (`Game.anchor`). Rollouts are compared as in
+`text_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from palestra_training.exchanges import Exchange
 from palestra_training.text_rows import Row, Trajectory, groups_of, said
 
 
@@ -55,7 +57,7 @@ def filtered_rows(
         for one in group:
             if one.worth <= mean:
                 continue
-            known = [values[answer.turn.state_key] for answer in one.answers]
+            known = [values[_position(answer)] for answer in one.answers]
             found = step_advantages(paid_by_answer(one), known, fade)
             threshold = 1 / len(found) if least is None else least
             for place, advantage in enumerate(found):
@@ -73,8 +75,8 @@ def best_rows(played: Sequence[Trajectory], *, least: float = 0.0) -> Iterator[R
         values = _values(group)
         asked: dict[str, dict[str, list[tuple[float, Trajectory, int]]]] = {}
         for one, place, to_go in _answers(group):
-            turn = one.answers[place].turn
-            given = asked.setdefault(turn.state_key, {}).setdefault(turn.text, [])
+            answer = one.answers[place]
+            given = asked.setdefault(_position(answer), {}).setdefault(answer.turn.text, [])
             given.append((to_go, one, place))
         for key, answers in asked.items():
             worth = {text: sum(g[0] for g in given) / len(given) for text, given in answers.items()}
@@ -96,8 +98,13 @@ def _values(group: Sequence[Trajectory]) -> dict[str, float]:
     """The mean return from each position on."""
     returns: dict[str, list[float]] = {}
     for one, place, to_go in _answers(group):
-        returns.setdefault(one.answers[place].turn.state_key, []).append(to_go)
+        returns.setdefault(_position(one.answers[place]), []).append(to_go)
     return {key: sum(found) / len(found) for key, found in returns.items()}
+
+
+def _position(answer: Exchange) -> str:
+    """What the decision depends on: the anchor, or the state's key where a record has none."""
+    return answer.turn.anchor or answer.turn.state_key
 
 
 def _row(one: Trajectory, place: int, advantage: float) -> Row:

@@ -63,6 +63,7 @@ class Screen(NamedTuple):
 
     @property
     def text(self) -> str:
+        """The screen as an agent reads it: address, title and lines."""
         return "\n".join([f"{self.url} {self.title!r}", *(line.text for line in self.lines)])
 
 
@@ -103,6 +104,7 @@ class Chromium:
 
     @property
     def version(self) -> str:
+        """The version of the browser."""
         return str(self._browser.version)
 
     def open(self, entrance: str) -> BrowserTab:

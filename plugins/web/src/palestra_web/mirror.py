@@ -78,10 +78,12 @@ class Mirror:
 
     @hookimpl
     def palestra_episode_started(self, episode: Episode) -> None:
+        """Show the first page of an episode."""
         self.start(episode)
 
     @hookimpl
     def palestra_stepped(self, episode: Episode) -> None:
+        """Show what a move has changed."""
         self.follow(episode)
 
     def draw(self, episode: Episode, viewer: int | None = None) -> None:

@@ -64,18 +64,22 @@ def clean(text: str) -> str:
 
 
 def heading(name: str, level: int = 1) -> Element:
+    """A heading of a level from 1, the page's own."""
     return Element("heading", clean(name), level=level)
 
 
 def paragraph(text: str) -> Element:
+    """A paragraph of text."""
     return Element("paragraph", clean(text))
 
 
 def image(name: str) -> Element:
+    """A picture, of which its name is shown."""
     return Element("img", clean(name))
 
 
 def link(name: str, to: str) -> Element:
+    """A link to an address of the site."""
     return Element("link", clean(name), to=to)
 
 
@@ -91,6 +95,7 @@ def form(to: str, *children: Element, changes: bool = False) -> Element:
 
 
 def button(name: str, field: str = "", value: str = "") -> Element:
+    """A button that sends its form, with a field and a value if it has them."""
     return Element("button", clean(name), field=field, value=clean(value))
 
 
@@ -108,15 +113,22 @@ def _only_field(fields: Mapping[str, str]) -> tuple[str, str]:
 
 
 def textbox(name: str, field: str, value: str = "", *, lines: int = 1) -> Element:
+    """A field for text.
+
+    name: its label. field: what the value is sent as. value: what it holds at first. lines: its
+    height; more than one for text with line breaks.
+    """
     box = Element("textbox", clean(name), field=field, lines=lines)
     return msgspec.structs.replace(box, value=box.typed(value))
 
 
 def checkbox(name: str, field: str, value: str = "on", *, chosen: bool = False) -> Element:
+    """A box that is sent as `field=value` if it is ticked."""
     return Element("checkbox", clean(name), field=field, value=clean(value) or "on", chosen=chosen)
 
 
 def radio(name: str, field: str, value: str, *, chosen: bool = False) -> Element:
+    """One of the choices that share a field; the chosen one is sent as `field=value`."""
     return Element("radio", clean(name), field=field, value=clean(value) or "on", chosen=chosen)
 
 
@@ -140,6 +152,7 @@ def group(name: str, *children: Element) -> Element:
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str | Element]]) -> Element:
+    """A table with the names of its columns; cells are texts or elements."""
     head = Element("row", children=tuple([Element("columnheader", clean(c)) for c in columns]))
     return Element("table", children=(head, *(_row(cells) for cells in rows)))
 
@@ -213,10 +226,12 @@ class Page:
 
     @cached_property
     def digest(self) -> bytes:
+        """Equal for pages with the same address, title and content."""
         return blake2b(msgspec.msgpack.encode((self.url, self.title, self.body))).digest()[:16]
 
     @cached_property
     def layout(self) -> Layout:
+        """The page's elements in order, numbered where something can be done with them."""
         layout = Layout()
         for element in self.body:
             layout.add(element)
@@ -248,6 +263,7 @@ class Page:
         return self.layout.numbered
 
     def element(self, number: int) -> Element:
+        """The element with this number, as a page shows it, from 1."""
         return self.layout.numbered[number - 1]
 
     def form_of(self, number: int) -> Element | None:
@@ -323,6 +339,7 @@ class Layout:
         self.form_of: list[int] = []  # by number - 1: an index into forms, -1 outside any
 
     def add(self, element: Element, depth: int = 0, form: int = -1) -> None:
+        """Lay an element out, and what is inside it, at a depth and in a form."""
         if element.role == "form":
             if form >= 0:
                 raise ValueError(f"a form to {element.to} stands inside another form")

@@ -58,7 +58,9 @@ class BrowserSession:
         return self.game.home(self.seat)
 
     def get(self, url: str) -> str:
-        return to_html(self.game.page(self.state.data, self.seat, url))
+        page = self.game.page(self.state.data, self.seat, url)
+        self.game.note(self.state.data, page)
+        return to_html(page)
 
     def post(self, url: str, fields: dict[str, str]) -> str:
         return self.game.take(self.state.data, self.seat, url, fields).url

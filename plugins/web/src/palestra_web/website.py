@@ -67,6 +67,7 @@ from palestra_web.actions import (
 )
 from palestra_web.pages import FIELDS, Drafts, Page, ScreenLine, heading, link, paragraph
 
+NOT_FOUND = "Not found"  # the title of the page where no page is
 MOST_CHANGES = 5  # most new or removed lines that a change description lists
 
 # Options of every site, for sites that override the default
@@ -231,13 +232,13 @@ class Website(TextGame[WebState]):
         return () if state.finished or state.turn < 0 else (state.turn,)
 
     def page(self, data: Any, seat: int, url: str) -> Page:
-        """The page at an address, or a page "Not found"."""
+        """The page at an address, or one with the title `NOT_FOUND`."""
         path, query = split(url)
         try:
             found = self.open(data, seat, path, query)
         except NotFound:
             said = paragraph(f"Nothing is at {url}."), link("Start page", self.home(seat))
-            return Page(url, "Not found", (heading("Not found"), *said))
+            return Page(url, NOT_FOUND, (heading(NOT_FOUND), *said))
         return found if found.url == url else Page(url, found.title, found.body)
 
     def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
@@ -365,8 +366,12 @@ class Website(TextGame[WebState]):
         """Open a page in a seat's tab."""
         tab = state.tabs[seat]
         tab.page = self.page(state.data, seat, url)
+        self.note(state.data, tab.page)
         tab.drafts = {}
         tab.scroll = 0
+
+    def note(self, data: Any, page: Page) -> None:
+        """Keep in the site's data what an opened page has shown; by default nothing is kept."""
 
     def outcome(self, state: WebState) -> Outcome | None:
         if self.to_act(state):

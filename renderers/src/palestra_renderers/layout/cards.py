@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from palestra.scene import Card, Cards, Dice
 
-from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import height_for
 from palestra_renderers.marks import Circle, Rect, Sprite
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
@@ -98,7 +99,7 @@ def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet
     edge = "" if card.colour == "black" else "black"
     sheet.marks.append(Sprite(x + wide / 2, middle, size, card.sprite, paint_of(card.colour), edge))
     if card.rank:
-        height = max(8, min(tall * 0.24, 0.95 * wide / max(1, len(card.rank)) / LETTER))
+        height = max(8, height_for(card.rank, wide * 0.95, tall * 0.24))
         sheet.write(
             card.rank, x + wide / 2, y + tall * 0.84, room=wide, height=height, colour="black",
             anchor="middle",

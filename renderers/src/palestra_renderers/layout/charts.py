@@ -7,7 +7,8 @@ from math import floor, log10
 from palestra.endings import number_text
 from palestra.scene import Bars, Candle, Chart, Series, Table
 
-from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import text_width
 from palestra_renderers.marks import Circle, Line, Mark, Polygon, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import paint_of
@@ -39,7 +40,8 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
     up = span([v for _, v in points], based=based)
     left = line * 3
     below = small * 1.3 + (small if chart.x_label else 0)
-    box = (left, y + small, sheet.width - left - line, max(line, top + height - y - below - small))
+    above = small * (1.4 if chart.y_label else 0.6)
+    box = (left, y + above, sheet.width - left - line, max(line, top + height - y - below - above))
     lay_axes(chart, box, across, up, sheet)
     for series in chart.series:
         sheet.marks += curve(series, box, across, up, len(chart.series))
@@ -68,7 +70,7 @@ def lay_key(chart: Chart, top: float, height: float, sheet: Sheet) -> float:
     named = [series for series in chart.series if series.name]
     x, y = sheet.line, top
     for series in named:
-        wide = (len(series.name) + 4) * height * LETTER
+        wide = text_width(clean(series.name, 40), height) + height * 0.6
         if x > sheet.line and x + wide > sheet.width:
             x, y = sheet.line, y + height
         sheet.marks.append(Circle(x, y + height / 2, height / 3, paint_of(series.colour), "black"))
@@ -88,16 +90,19 @@ def span(values: list[float], *, based: bool) -> Span:
 
 
 def ticks(reach: Span, most: int) -> list[float]:
-    """Round numbers inside a span, at most `most` of them."""
+    """Round numbers inside a span: at most `most` of them, but two at least."""
     wide = (reach[1] - reach[0]) / max(1, most)
     power = 10.0 ** floor(log10(wide))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= wide - 1e-12)
-    first = -floor(-reach[0] / step + 1e-9)
-    found = []
-    while (first * step) <= reach[1] + 1e-9 * step:
-        found.append(first * step)
-        first += 1
-    return found
+    steps = [power * times for times in (0.1, 0.2, 0.5, 1, 2, 5, 10)]
+    largest = next(n for n, step in enumerate(steps) if step >= wide - 1e-12)
+    return next(
+        found for step in reversed(steps[: largest + 1]) if len(found := multiples(step, reach)) > 1
+    )
+
+
+def multiples(step: float, reach: Span) -> list[float]:
+    first, last = -floor(-reach[0] / step + 1e-9), floor(reach[1] / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
 
 
 def lay_axes(chart: Chart, box: Box, across: Span, up: Span, sheet: Sheet) -> None:
@@ -114,9 +119,7 @@ def lay_axes(chart: Chart, box: Box, across: Span, up: Span, sheet: Sheet) -> No
         sheet.marks.append(Words(x, at, brief(value), small, "quiet", "middle"))
     sheet.marks.append(Line(((left, top), (left, top + tall), (left + wide, top + tall)), "quiet"))
     if chart.y_label:
-        sheet.write(
-            chart.y_label, 4, top - small * 0.4, room=wide / 2, height=small, colour="quiet"
-        )
+        sheet.write(chart.y_label, 4, top - small * 0.9, room=wide, height=small, colour="quiet")
     if chart.x_label:
         at = top + tall + 2 * small
         sheet.note(chart.x_label, left + wide, at, small, anchor="end")
@@ -182,11 +185,11 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
     values = [f"{number_text(bar.value)} / {number_text(bar.full)}" for bar in part.bars]
     if width < sheet.width:
         line = min(line, sheet.line * 0.75)
-    right = max(map(len, values)) * LETTER * line + margin
+    right = max(text_width(value, line) for value in values) + margin
     if width == sheet.width:
         right = max(sheet.line * 5, right)
-    widest = max(len(bar.label) for bar in part.bars)
-    label = min(width / (3 if width == sheet.width else 2.2), widest * LETTER * line + line)
+    widest = max(text_width(clean(bar.label), line) for bar in part.bars)
+    label = min(width / (3 if width == sheet.width else 2.2), widest + line)
     long = width - label - margin - right
     for number, bar in enumerate(part.bars):
         x, y = number // rows * width + margin, top + number % rows * line
@@ -213,26 +216,27 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
     left_out = (f"… {len(table.rows) - fits + 1} more",)
     rows = [table.rows[one] if one >= 0 else left_out for one in wanted]
     columns = len(table.header)
-    longest = [
-        max(len(row[c]) for row in (table.header, *table.rows) if c < len(row))
+    size = line * 0.95
+    widest = [
+        max(text_width(row[c], size) for row in (table.header, *table.rows) if c < len(row)) + line
         for c in range(columns)
     ]
-    scale = (sheet.width - 2 * margin - line) / sum(size + 2 for size in longest)
+    scale = min(1.5, (sheet.width - 2 * margin - line) / sum(widest))
     edges = [margin + (line * 0.5 if table.colours else 0)]
-    for size in longest:
-        edges.append(edges[-1] + min(scale, line * LETTER * 1.5) * (size + 2))
+    for wide in widest:
+        edges.append(edges[-1] + scale * wide)
     numeric = [all(is_number(row[c]) for row in table.rows if c < len(row)) for c in range(columns)]
     sheet.marks.append(Line(((margin, y + line), (edges[-1], y + line)), "quiet"))
     for number, row in enumerate((table.header, *rows)):
         at = y + (number + 0.5) * line
         if row is left_out:
-            sheet.note(row[0], edges[0], at, line * 0.95)
+            sheet.note(row[0], edges[0], at, size)
             continue
         for column, text in enumerate(row[:columns]):
             right = numeric[column] and bool(table.rows)
             x = edges[column + 1] - line / 2 if right else edges[column]
             sheet.write(
-                text, x, at, room=edges[column + 1] - edges[column], height=line * 0.95,
+                text, x, at, room=edges[column + 1] - edges[column] - line / 4, height=size,
                 colour="ink" if number else "quiet", anchor="end" if right else "start",
             )  # fmt: skip
         if number and 0 <= wanted[number - 1] < len(table.colours):

@@ -7,7 +7,8 @@ from math import cos, pi, sin
 
 from palestra.scene import Graph, Link
 
-from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import height_for, text_width
 from palestra_renderers.marks import Line, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
@@ -41,7 +42,7 @@ def lay_graph(graph: Graph, top: float, room: float, sheet: Sheet) -> float:
         paint = paint_of(node.colour)
         sheet.dot(x, y, radius, paint)
         name = clean(node.name, 4)
-        size = min(radius * 1.5, 4 * radius / max(1, len(name)))
+        size = height_for(name, radius * 1.7, radius * 1.5)
         sheet.marks.append(Words(x, y, name, max(8, size), ink_on(paint), "middle"))
     if count <= CROWD:  # labels of more would hide each other
         lay_labels(graph, spots, radius, (top, height), sheet)
@@ -57,13 +58,13 @@ def lay_labels(
     for node, (x, y) in zip(graph.nodes, spots, strict=True):
         if node.label:
             text = clean(node.label, LABEL)
-            box = free_box((x, y), (len(text) * LETTER * size + 4, size), radius, span, taken)
+            box = free_box((x, y), (text_width(text, size) + 4, size), radius, span, taken)
             write_boxed(text, box, size, sheet)
             taken.append(box)
     for link in graph.links:
         if link.label:
             text = clean(link.label, LABEL)
-            wide = len(text) * LETTER * size + 4
+            wide = text_width(text, size) + 4
             (a, b), (c, d) = ends(graph, link, spots, radius)
             shares = (0.5, 0.35, 0.65)
             boxes = [

@@ -9,13 +9,15 @@ from math import ceil, sqrt
 from palestra import Grid, Piece
 from palestra.scene import MarkKind
 
-from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters
+from palestra_renderers.layout.sheet import Sheet, fit_text
+from palestra_renderers.lettering import cut, height_for, text_width
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Place, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
 from palestra_renderers.theme import ink_on, paint_of
 
-LABELS = 18  # space for labels beside and above a board
+LABELS = 18  # space for labels above a board, and the height of their letters
+BESIDE = 110  # the most space for labels beside a board
 # Grounds whose cells are told apart by a thin line of this colour
 TEXTURES = (
     "wall", "water", "counter", "belt", "ice", "lava", "floor", "grass", "sand", "waste", "closed",
@@ -34,8 +36,8 @@ def lay_grid(grid: Grid, top: float, room: float, sheet: Sheet) -> float:
     """
     rows, columns = len(grid.cells), max(len(row) for row in grid.cells)
     margin = LABELS if grid.column_labels or grid.row_labels else 0
-    beside = max((min(14, len(label)) for label in grid.row_labels), default=0)
-    beside = max(margin, int(beside * LABELS * LETTER))
+    named = (text_width(clean(label), LABELS) + 4 for label in grid.row_labels)
+    beside = max([margin, *(int(min(BESIDE, wide)) for wide in named)])
     across = (sheet.width - margin - beside - 12) / columns
     cell = max(4, int(min((room - margin) / rows, across, 6 * sheet.line)))
     left, y = int(sheet.width - cell * columns + beside - margin) // 2, int(top) + margin
@@ -152,13 +154,16 @@ def empty_board(
             box = (x + c * cell, y + r * cell, cell, cell)
             marks += texture(named, box) if named else bare_cell(style, r, c, box)
     height = min(LABELS, max(13, cell * 0.6))
-    fits = max(3, letters(cell, height))
     for number, label in enumerate(column_labels[:columns]):
         at = x + number * cell + cell / 2
-        marks.append(Words(at, y - LABELS / 2, clean(label, fits), height, "quiet", "middle"))
+        marks.append(
+            Words(at, y - LABELS / 2, cut(clean(label), cell, height), height, "quiet", "middle")
+        )
     for number, label in enumerate(row_labels[:rows]):
         at = y + number * cell + cell / 2
-        marks.append(Words(x - 4, at, clean(label, 14), height, "quiet", "end"))
+        marks.append(
+            Words(x - 4, at, cut(clean(label), BESIDE - 4, height), height, "quiet", "end")
+        )
     return Layer(left - x, top - y, wide + x + 2, high + y + 1, tuple(marks))
 
 
@@ -292,7 +297,7 @@ def lay_pawn(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
     sheet.marks.append(Circle(*middle, cell * 0.5, paint, "black", max(1, cell // 10)))
     if not piece.facing:
         if piece.glyph.isdigit():
-            height = min(cell * 0.75, 1.5 * cell / len(piece.glyph))
+            height = height_for(piece.glyph, cell * 0.7, cell * 0.75)
             sheet.marks.append(Words(*middle, piece.glyph, max(9, height), ink_on(paint), "middle"))
         return
     (cx, cy), (a, b) = middle, TURNS[piece.facing]
@@ -327,7 +332,7 @@ def lay_shape(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
         side = cell - 2 * inset
         sheet.marks.append(Rect(x + inset, y + inset, side, side, paint, "", 1, cell // 8))
     if piece.label or piece.shape != "disc":
-        height = min(cell * 0.6, 1.9 * cell / max(1, len(shown)))
+        height = height_for(shown, cell * 0.84, cell * 0.6)
         ink = "ink" if piece.shape == "none" else ink_on(paint)
         sheet.marks.append(Words(cx, cy, shown, max(9, height), ink, "middle"))
 
@@ -343,7 +348,9 @@ def lay_mark(
     if name is not None:
         sheet.marks.append(Sprite(x, y, cell * 0.8, name, paints[0], "black"))
     else:
-        sheet.marks.append(Words(x, y, clean(glyph, 3), max(10, cell * 0.7), paints[1], "middle"))
+        shown = clean(glyph, 3)
+        height = max(9, height_for(shown, cell * 0.84, cell * 0.7))
+        sheet.marks.append(Words(x, y, shown, height, paints[1], "middle"))
 
 
 def lay_word(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:

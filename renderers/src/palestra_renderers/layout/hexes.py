@@ -8,7 +8,8 @@ from math import cos, pi, sin, sqrt
 from palestra.scene import Colour, Hexes
 
 from palestra_renderers.layout.grid import FILLS, lay_piece
-from palestra_renderers.layout.sheet import LETTER, Sheet
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import text_width
 from palestra_renderers.marks import Layer, Line, Mark, Place, Polygon, Rect, Words
 from palestra_renderers.theme import paint_of
 
@@ -62,7 +63,7 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
             # outside its tile, on a ground of its own: the sides of tiles are dark
             cx = middle[0] + ((a + c) / 2 - middle[0]) * 1.22
             cy = middle[1] + ((b + d) / 2 - middle[1]) * 1.22
-            across, tall = (len(edge.label) * LETTER + 0.5) * size / 3, size * 0.4
+            across, tall = text_width(edge.label, size / 3) + size / 6, size * 0.4
             pill = Rect(cx - across / 2, cy - tall / 2, across, tall, "panel", "quiet", 1, tall / 3)
             sheet.marks += [pill, Words(cx, cy, edge.label, size / 3, "ink", "middle")]
     return height

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from palestra.scene import Page, Widget
 
-from palestra_renderers.layout.sheet import LETTER, Sheet, letters, wrap
+from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import cut, text_width, wrap
 from palestra_renderers.marks import Circle, Line, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
@@ -107,11 +108,10 @@ def lay_rows(rows: Rows, box: tuple[float, float, float], sheet: Sheet) -> None:
     left, top, room = box
     line = sheet.line
     columns = max(map(len, rows), default=0)
-    longest = [
-        max(sum(len(w.text) + 3 * bool(w.number) for w in row[c]) for row in rows if c < len(row))
+    sizes = [
+        min(15 * line, max(1.5 * line, cell_width([row[c] for row in rows if c < len(row)], line)))
         for c in range(columns)
     ]
-    sizes = [min(40, max(4, size + 2)) * LETTER * line * 0.9 for size in longest]
     scale = min(1.0, room / max(1.0, sum(sizes)))
     for number, row in enumerate(rows):
         x, y = left, top + number * line * 1.15
@@ -133,15 +133,23 @@ def lay_rows(rows: Rows, box: tuple[float, float, float], sheet: Sheet) -> None:
         sheet.marks.append(Line(((left, rule), (left + sum(sizes) * scale, rule)), "faint"))
 
 
+def cell_width(cells: Sequence[Sequence[Widget]], line: float) -> float:
+    """How wide the widest cell of a column is, with a space after it."""
+    widths = [
+        sum(text_width(w.text, line * 0.9) + line * bool(w.number) for w in cell) for cell in cells
+    ]
+    return max(widths) + line * 0.7
+
+
 def measure(widget: Widget, line: float, room: float) -> tuple[float, float, list[str]]:
     """Width, height, and the text in lines."""
     size = line * (1.2 if widget.kind == "heading" else 0.9)
     number = line if widget.number else 0
     if widget.kind in ("heading", "text"):
-        lines = wrap(clean(widget.text, 2_000), letters(room - number, size))
+        lines = wrap(clean(widget.text, 2_000), room - number, size)
         return room, size * len(lines), lines
-    text = clean(widget.text, letters(room - number - line, size))
-    wide = number + len(text) * LETTER * size + line * 0.6
+    text = cut(clean(widget.text), room - number - line, size)
+    wide = number + text_width(text, size) + line * 0.6
     if widget.kind == "tick":
         wide += line
     if widget.kind == "field":
@@ -168,10 +176,10 @@ def draw(
         sheet.marks.append(Words(x + line * 0.3, middle, lines[0], size, ink))
         return
     if widget.kind == "field":
-        label = len(lines[0]) * LETTER * size + line / 2
+        label = text_width(lines[0], size) + line / 2
         sheet.marks.append(Words(x, middle, lines[0], size))
         sheet.marks.append(Rect(x + label, y, wide - label, tall, "panel", "quiet", 1, 3))
-        value = clean(widget.value, letters(wide - label - line / 2, size))
+        value = cut(clean(widget.value), wide - label - line / 2, size)
         sheet.marks.append(Words(x + label + line / 4, middle, value, size))
         return
     if widget.kind == "tick":
@@ -184,4 +192,5 @@ def draw(
         sheet.marks.append(Words(x, middle + number * size, text, size, colour))
     if widget.kind == "link":
         under = middle + size * 0.42
-        sheet.marks.append(Line(((x, under), (x + len(lines[0]) * LETTER * size, under)), "link"))
+        end = x + text_width(lines[0], size)
+        sheet.marks.append(Line(((x, under), (end, under)), "link"))

@@ -10,9 +10,10 @@ from math import cos, dist, pi, sin
 from palestra.scene import Person, RoundTable, Saying, Talk
 
 from palestra_renderers.layout.cards import card_width, lay_row
-from palestra_renderers.layout.sheet import LETTER, Sheet, fit_text, letters, opening, wrap
+from palestra_renderers.layout.sheet import Sheet, fit_text, opening
+from palestra_renderers.lettering import cut, height_for, text_width, wrap
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
-from palestra_renderers.plain import clean
+from palestra_renderers.plain import clean, clean_lines
 from palestra_renderers.theme import ink_on, paint_of
 
 
@@ -39,7 +40,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
         lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
         felted = table.ground == "felt"
         if not felted:
-            across = max(map(len, lines)) * size * LETTER + size
+            across = max(text_width(text, size) for text in lines) + size
             up = lower - size * (len(lines) / 2 + 0.1)
             high, left = size * (len(lines) + 0.2), middle[0] - across / 2
             sheet.marks.append(Rect(left, up, across, high, "panel", "", 1, size / 2))
@@ -77,7 +78,7 @@ def lay_gifts(table: RoundTable, spots: list[tuple[float, float]], sheet: Sheet)
         if link.label:
             x, y = between(spots[link.start], spots[link.end], 0.3)
             text = clean(link.label, 16)
-            across = len(text) * size * LETTER + size / 2
+            across = text_width(text, size) + size / 2
             box = Rect(x - across / 2, y - size / 2, across, size, "panel", "", 1, size / 3)
             sheet.marks += [box, Words(x, y, text, size, "ink", "middle")]
 
@@ -170,7 +171,8 @@ def lay_person(
     sheet.marks.append(Circle(x, y, radius, "shade" if person.out else paint, "black"))
     if space[3] < CROWDED * line or space[4]:  # no space for names: the end of each on its head
         short = (clean(person.name).replace("_", " ").split() or [""])[-1][:3]
-        sheet.marks.append(Words(x, y, short, radius, ink_on(paint), "middle"))
+        size = height_for(short, radius * 1.7, radius)
+        sheet.marks.append(Words(x, y, short, size, ink_on(paint), "middle"))
         return
     sheet.marks.append(Sprite(x, y, radius * 1.5, "person", ink_on(paint)))
     if person.out:
@@ -180,13 +182,13 @@ def lay_person(
             sheet.marks.append(Line(ends, "mark", 3))
     size = line * 0.8
     notes = [clean(text) for text in (person.role, person.detail) if text]
-    if len(", ".join(notes)) <= letters(room * 1.2, size):
+    if text_width(", ".join(notes), size) <= room * 1.2:
         notes = [", ".join(notes)] if notes else []
     above = y < space[1] + space[2] / 2 - 1  # the far side: their name stands over their head
     name_at = y - radius - line * 0.5 - size * len(notes) if above else y + radius + line * 0.55
     sheet.write(person.name, x, name_at, room=room, height=line * 0.9, anchor="middle")
     for number, text in enumerate(notes, 1):
-        shown = clean(text, letters(room * 1.2, size))
+        shown = cut(text, room * 1.2, size)
         sheet.note(shown, x, name_at + number * size, size, anchor="middle")
     if person.cards:
         tall = line * 1.9
@@ -220,8 +222,8 @@ def lay_column(
 def bubble(said: str, spot: tuple[float, float], sheet: Sheet) -> None:
     """Words over somebody's head, with a tail that points at them."""
     size, room = sheet.line * 0.75, sheet.width / 3.4
-    lines = opening(wrap(clean(said, 160), letters(room, size)), 3)
-    wide = min(room, max(map(len, lines)) * size * 0.44 + size)
+    lines = opening(wrap(clean(said, 160), room - size, size), 3)
+    wide = min(room, max(text_width(text, size) for text in lines) + size)
     tall = size * len(lines) + size / 2
     x = min(max(spot[0] - wide / 2, 4), sheet.width - wide - 4)
     y = max(2.0, spot[1] - tall - size * 0.6)
@@ -233,10 +235,11 @@ def bubble(said: str, spot: tuple[float, float], sheet: Sheet) -> None:
 
 
 def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
-    """What somebody said, in at most six lines."""
+    """What somebody said, in at most ten lines."""
     line = sheet.line
-    wide = letters(sheet.width - min(sheet.width / 4, line * 6) - 2 * line, line * 0.85)
-    return opening(wrap(clean(saying.text, 600), wide), 6)
+    wide = sheet.width - min(sheet.width / 4, line * 6) - 2 * line
+    rows = clean_lines([saying.text], 600)
+    return opening([part for row in rows for part in wrap(row, wide, line * 0.85)], 10)
 
 
 def talk_height(talk: Talk, sheet: Sheet) -> float:

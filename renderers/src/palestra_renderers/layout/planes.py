@@ -5,6 +5,7 @@ from __future__ import annotations
 from palestra.scene import Plane, Spot
 
 from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.lettering import height_for
 from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
@@ -37,7 +38,7 @@ def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> Non
     else:
         sheet.dot(x, y, radius, paint)
     shown = clean(spot.name, 4)
-    height = min(radius * 1.4, 4 * radius / max(1, len(shown)))
+    height = height_for(shown, radius * 1.7, radius * 1.4)
     if shown and height >= 8:
         sheet.marks.append(Words(x, y, shown, height, ink_on(paint), "middle"))
     if spot.label:

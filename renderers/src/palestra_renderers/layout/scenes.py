@@ -30,18 +30,21 @@ from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
 from palestra_renderers.layout.people import lay_table, lay_talk, talk_height
 from palestra_renderers.layout.planes import lay_plane
-from palestra_renderers.layout.sheet import Sheet, fold, letters, wrap
+from palestra_renderers.layout.sheet import Sheet, fold
+from palestra_renderers.lettering import wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
+
+
+def wrapped_lines(part: Lines, line: float, width: float) -> list[str]:
+    texts = [row for text in part.lines for row in text.splitlines()]
+    return [row for text in texts for row in wrap(clean(text, 2_000), width - line, line)]
 
 
 def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
     """The first and the last lines that fit, wrapped at words."""
     line = sheet.line
-    wide = letters(sheet.width - line, line)
-    texts = [row for text in part.lines for row in text.splitlines()]
-    wrapped = [row for text in texts for row in wrap(clean(text, 2_000), wide)]
-    shown = fold(wrapped, int(room / line))
+    shown = fold(wrapped_lines(part, line, sheet.width), int(room / line))
     for number, text in enumerate(shown):
         at = top + (number + 0.5) * line
         sheet.marks.append(Words(line / 2, at, text, line, "ink", "start", "paper"))
@@ -89,9 +92,7 @@ def fixed_height(part: Part, line: float, width: float) -> float:
     if isinstance(part, Cells):
         return line * (0.9 * (len(part.rows) + 1) + bool(part.title))
     if isinstance(part, Lines):
-        wide = letters(width - line, line)
-        texts = [row for text in part.lines for row in text.splitlines()]
-        return line * sum(max(1, -(-len(text) // wide)) for text in texts)
+        return line * len(wrapped_lines(part, line, width))
     return 0.0
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from palestra_renderers.lettering import Face, cut, text_width, wrap
 from palestra_renderers.marks import Anchor, Circle, Line, Mark, Place, Words
 from palestra_renderers.plain import clean
 
 PALE = ("seat1", "seat4", "seat5", "yellow", "gold", "white")
-LETTER = 0.42  # width of a usual letter over the height of its line
 
 
 @dataclass(slots=True)
@@ -35,11 +35,12 @@ class Sheet:
         colour: str = "ink",
         anchor: Anchor = "start",
         ground: str = "",
+        face: Face = "",
     ) -> None:
         """A line of text whose middle is at `y`, clipped to `room`; usually on nothing."""
         height = height or self.line
-        shown = clean(text, max(1, int(room / (LETTER * height))))
-        self.marks.append(Words(x, y, shown, height, colour, anchor, ground))
+        shown = cut(clean(text), room, height, face)
+        self.marks.append(Words(x, y, shown, height, colour, anchor, ground, face))
 
     def note(
         self, text: str, x: float, y: float, height: float, *, anchor: Anchor = "start"
@@ -66,22 +67,6 @@ class Sheet:
         self.marks.append(Circle(x, y, radius, paint, "black", max(1, radius / 16)))
 
 
-def letters(room: float, height: float) -> int:
-    """The approximate number of letters of this height that fit a width."""
-    return max(1, int(room / (LETTER * height)))
-
-
-def wrap(text: str, wide: int) -> list[str]:
-    """Break a line at spaces, or anywhere if it has none."""
-    lines, rest = [], text
-    while len(rest) > wide:
-        cut = rest.rfind(" ", 1, wide + 1)
-        cut = cut if cut > 0 else wide
-        lines.append(rest[:cut].rstrip())
-        rest = rest[cut:].lstrip()
-    return [*lines, rest]
-
-
 def opening(lines: Sequence[str], room: int) -> list[str]:
     """The first lines that fit, with an ellipsis if there are more."""
     room = max(1, room)
@@ -101,9 +86,8 @@ def fit_text(text: str, wide: float, tall: float, largest: float) -> tuple[list[
     """Text wrapped at words into a box, and the height of its lines: the largest that fits."""
     height = largest
     while True:
-        room = letters(wide, height)
-        lines = wrap(text, room)
-        longest = max(map(len, text.split()), default=0)
-        if (len(lines) * height <= tall and longest <= room) or height <= 9:
+        lines = wrap(text, wide, height)
+        longest = max((text_width(word, height) for word in text.split()), default=0.0)
+        if (len(lines) * height <= tall and longest <= wide) or height <= 9:
             return opening(lines, int(tall // height)), height
         height -= 1

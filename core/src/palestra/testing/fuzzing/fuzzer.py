@@ -157,6 +157,7 @@ def fuzz(
     known: set[str] = set()
     findings: list[Finding] = []
     path = None if out is None else out / "findings.jsonl"
+    made = out is not None and not out.exists()
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     with Bench(seconds, megabytes) as bench:
@@ -179,6 +180,8 @@ def fuzz(
                 append_finding(path, finding)
             if found is not None:
                 found(finding)
+    if out is not None and made and not findings:
+        out.rmdir()
     return findings
 
 

@@ -344,12 +344,12 @@ class CarBall(ArrayGame[CarBallState]):
         """The pitch, cell by cell, with the goals at its sides."""
         cells: list[list[Piece | None]] = [[None] * self.columns for _ in range(self.rows)]
         things = [*range(self.num_players), self.num_players]
+        teams = tuple(int(seat >= self.num_players // 2) for seat in range(self.num_players))
         for thing in things:
             row, column = (state.place[thing] // TICKS).tolist()
             piece = Piece("o", "white", "disc", "the ball")
             if thing < self.num_players:
-                team = int(thing >= self.num_players // 2)
-                piece = Piece(str(thing), team, "disc", self.players[thing], "car")
+                piece = Piece(str(thing), teams[thing], "disc", self.players[thing], "car")
             cells[row][column] = on_top(cells[row][column], piece)
         goal = [in_goal(self, row * TICKS + TICKS // 2) for row in range(self.rows)]
         ground = tuple(
@@ -360,4 +360,4 @@ class CarBall(ArrayGame[CarBallState]):
             for held in goal
         )
         grid = Grid(tuple(map(tuple, cells)), ground=ground, style="floor")
-        return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid)
+        return Scene(f"Step {int(state.turn)} of {self.max_steps}", grid=grid, colours=teams)

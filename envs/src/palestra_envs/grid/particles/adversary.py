@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import Channel, check_ranges, constant
+from palestra import Channel, Rng, check_ranges, constant
 
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.particles.options import MAX_SEATS, ParticlesState, Role, Scenario
@@ -18,6 +18,7 @@ from palestra_envs.grid.particles.rules import (
     end_step,
     gap,
     in_sight,
+    to_grain,
     write_marks,
     write_places,
 )
@@ -95,6 +96,16 @@ class Adversary(Particles):
                 if seen and gap(state, other, landmark) < near:
                     best, near = landmark, gap(state, other, landmark)
         return approach(config, state, 0, best, 0.0)
+
+    def redraw_pay(self, imagined: ParticlesState, seat: int, rng: Rng) -> None:
+        """Draw the distances of the agent nearest to the goal, which only its team is paid for."""
+        own, steps = float(imagined.earned[seat]), int(imagined.turn)
+        nearest = to_grain(steps * rng.random())
+        if seat == 0:
+            imagined.earned[1:] = -own - nearest
+        else:
+            imagined.earned[1:] = own
+            imagined.earned[0] = min(0.0, -own - nearest)
 
     # What players see and read
 

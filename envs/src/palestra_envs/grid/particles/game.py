@@ -267,7 +267,8 @@ class Particles(ParticlesOptions):
         """Redraw the goal, unless the player knows it, and everything they do not see.
 
         Things out of sight get places in the square and out of sight. Where no draw finds any, they
-        lie towards the farthest corner, out of sight.
+        lie towards the farthest corner, out of sight. What others were paid is drawn too, unless
+        the player sees all that it depends on.
         """
         imagined: ParticlesState = self.clone(state)
         if not self.knows_goal(seat):
@@ -278,7 +279,13 @@ class Particles(ParticlesOptions):
         for thing in range(self.things):
             if thing != seat and not self.sees(state, seat, thing):
                 self._hide(imagined, seat, thing, rng)
+        if state.turn and (self.sight or (self.has_goal and not self.knows_goal(seat))):
+            self.redraw_pay(imagined, seat, rng)
         return imagined
+
+    def redraw_pay(self, imagined: ParticlesState, seat: int, rng: Rng) -> None:
+        """Draw what others were paid, which fits what the player was paid: here, the same."""
+        imagined.earned[:] = imagined.earned[seat]
 
     def _hide(self, imagined: ParticlesState, seat: int, thing: int, rng: Rng) -> None:
         """Move a thing to a random place out of sight of a player."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from palestra import constant
+from palestra import Rng, constant
 
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.particles.options import ParticlesState, Scenario
@@ -49,6 +49,14 @@ class Spread(Particles):
     def scripted_action(config: Particles, state: ParticlesState, seat: int) -> int:
         """Towards a landmark of one's own; any move where it is out of sight."""
         return approach(config, state, seat, config.num_players + seat % config.landmarks, 0.4)
+
+    def redraw_pay(self, imagined: ParticlesState, seat: int, rng: Rng) -> None:
+        """Others were paid the same for distances, and touched anybody more or less often."""
+        own, steps = float(imagined.earned[seat]), int(imagined.turn)
+        for other in range(self.num_players):
+            if other != seat:
+                more = self.local_ratio * rng.between(-steps, steps)
+                imagined.earned[other] = min(0.0, own + more)
 
     def purpose(self, seat: int) -> str:
         return (

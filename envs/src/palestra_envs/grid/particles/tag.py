@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palestra import Channel, check_ranges, constant
+from palestra import Channel, Rng, check_ranges, constant
 
 from palestra_envs.grid.particles.game import Particles
 from palestra_envs.grid.particles.options import MAX_SEATS, ParticlesState, Role, Scenario
@@ -106,6 +106,25 @@ class Tag(Particles):
             return flee(config, state, seat)
         prey = nearest_of(state, seat, predators, config.num_players)
         return approach(config, state, seat, prey, 0.4)
+
+    def redraw_pay(self, imagined: ParticlesState, seat: int, rng: Rng) -> None:
+        """Draw the contacts of each prey, which predators are paid for, and its other costs."""
+        own, steps = float(imagined.earned[seat]), int(imagined.turn)
+        predators = self.num_players - self.num_prey
+        contacts = [0] * self.num_prey
+        if seat < predators:
+            left = round(own / 10)
+            for prey in range(self.num_prey - 1):
+                contacts[prey] = rng.below(left + 1)
+                left -= contacts[prey]
+            contacts[-1] = left
+        else:
+            contacts = [rng.below(steps + 1) for _ in contacts]
+            contacts[seat - predators] = rng.below(int(-own // 10) + 1)
+        imagined.earned[:predators] = 10.0 * sum(contacts)
+        for prey, touched in enumerate(contacts, predators):
+            if prey != seat:
+                imagined.earned[prey] = -10.0 * touched - to_grain(steps * rng.random())
 
     # What players see and read
 

@@ -437,7 +437,8 @@ class Pursuit(ArrayGame[PursuitState]):
 
         The result fits what the player sees now and how many evaders are left, as if they
         remembered nothing else. Random obstacles out of sight are redrawn. Evaders look alike: any
-        that are left may be those in sight.
+        that are left may be those in sight. Unless players share their pay, what others were paid
+        for evaders beside them is drawn anew; catches are announced to all.
         """
         imagined: PursuitState = self.clone(state)
         hidden = unseen_mask(self, state, seat)
@@ -449,7 +450,18 @@ class Pursuit(ArrayGame[PursuitState]):
             cells = free if state.turn else self._apart(imagined, other, others, free)
             imagined.row[other], imagined.column[other] = rng.choice(cells)
         recount(self.config, imagined)
+        if not (self.shared_reward or self.perfect_information):
+            self._redraw_pay(imagined, seat, rng)
         return imagined
+
+    def _redraw_pay(self, imagined: PursuitState, seat: int, rng: Rng) -> None:
+        """Draw what others were paid: evaders were beside them in any number of steps."""
+        steps = int(imagined.turn)
+        for other in range(self.num_players):
+            if other != seat:
+                catches = int((imagined.caught_by >> other & 1).sum())
+                paid = self.tag_reward * rng.below(steps + 1) + self.catch_reward * catches
+                imagined.earned[other] = paid + self.urgency_reward * steps
 
     def _exchange_evaders(self, imagined: PursuitState, others: list[int], rng: Rng) -> list[int]:
         """Put other evaders on the places of those in sight; returns who is out of sight then."""

@@ -277,9 +277,8 @@ class SignalForaging(Walkers[SignalForagingState]):
         Food that has to be taken in order, and that they do not know, may be gone: it is taken as
         soon as all players stand on it, and nobody is told.
         """
+        self.refuse_the_end(state)
         imagined: SignalForagingState = self.clone(state)
-        if state.over:
-            return imagined
         seen = self.visible(state, seat)
         hidden, cells = np.flatnonzero(~seen).tolist(), state.food.tolist()
         foods = set(range(self.num_foods))

@@ -323,10 +323,8 @@ def river_cells(config: CleanUp, state: DilemmaState) -> tuple[int, int]:
     cells, waste, clean = state.cells, 0, 0
     for row in range(config.rows):
         for column in range(config.columns):
-            if cells[row, column] == WASTE:
-                waste += 1
-            elif cells[row, column] == RIVER:
-                clean += 1
+            waste += cells[row, column] == WASTE  # no jumps: rows of cells fit into a vector
+            clean += cells[row, column] == RIVER
     return waste, clean
 
 

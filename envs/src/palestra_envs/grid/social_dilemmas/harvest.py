@@ -327,7 +327,7 @@ def patch_at(middle: Cell) -> list[Cell]:
 
 def regrow(config: Harvest, state: HarvestState) -> None:
     """Let apples grow, with chances by the apples there were before any has grown."""
-    cells = state.cells
+    cells, grown = state.cells, 0
     for row in range(config.rows):
         for column in range(config.columns):
             if cells[row, column] == ORCHARD:
@@ -335,7 +335,8 @@ def regrow(config: Harvest, state: HarvestState) -> None:
                 grows = near > 0 and uniform(state) < GROWTH[near]
                 if grows and player_at(config, state, row, column) < 0:
                     cells[row, column] = SPROUT
-    for row in range(config.rows):
+                    grown += 1
+    for row in range(config.rows if grown else 0):
         for column in range(config.columns):
             if cells[row, column] == SPROUT:
                 cells[row, column] = APPLE

@@ -23,6 +23,7 @@ class DilemmaState(ArrayState):
     row: Annotated[NDArray[np.int32], Shape("num_players")]  # FAR for players who are out
     column: Annotated[NDArray[np.int32], Shape("num_players")]
     facing: Annotated[NDArray[np.int16], Shape("num_players")]
+    target: Annotated[NDArray[np.int32], Shape("num_players")]  # cell headed for; 0 between steps
     absent: Annotated[NDArray[np.int16], Shape("num_players")]  # steps a player is still out
     ate: Annotated[NDArray[np.uint8], Shape("num_players")]  # 1 if they ate in the last step
     hit: Annotated[NDArray[np.int16], Shape("num_players")]  # a bit for each seat they hit in it

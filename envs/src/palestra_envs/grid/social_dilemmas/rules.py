@@ -126,51 +126,54 @@ def walk(config: Options, state: DilemmaState, actions: Any) -> None:
     while changed:
         changed = False
         for seat in range(config.num_players):
-            if moving >> seat & 1 and is_blocked(config, state, actions, seat, moving):
+            if moving >> seat & 1 and is_blocked(config, state, seat, moving):
                 moving &= ~(1 << seat)
                 changed = True
     columns = config.columns
     for seat in range(config.num_players):
         if moving >> seat & 1:
-            there = target(config, state, actions, seat)
+            there = state.target[seat]
             state.row[seat], state.column[seat] = there // columns, there % columns
         elif state.absent[seat] == 0 and actions[seat] == TURN_LEFT:
             state.facing[seat] = (state.facing[seat] + 3) % 4
         elif state.absent[seat] == 0 and actions[seat] == TURN_RIGHT:
             state.facing[seat] = (state.facing[seat] + 1) % 4
+        state.target[seat] = 0  # kept, it would tell where players out of sight have headed
 
 
 def heading(config: Options, state: DilemmaState, actions: Any) -> int:
-    """A bit for each player who steps; of several who head for one cell a random one is kept."""
+    """A bit for each player who steps; of several who head for one cell a random one is kept.
+
+    The cells they head for are noted in the state, for as long as they walk.
+    """
     moving = 0
     for seat in range(config.num_players):
-        own = state.row[seat] * config.columns + state.column[seat]
-        if target(config, state, actions, seat) != own:
+        state.target[seat] = target(config, state, actions, seat)
+        if state.target[seat] != state.row[seat] * config.columns + state.column[seat]:
             moving |= 1 << seat
     for seat in range(config.num_players):
         if moving >> seat & 1:
-            there = target(config, state, actions, seat)
-            rivals = 0
+            there, rivals = state.target[seat], 0
             for other in range(seat, config.num_players):
-                if moving >> other & 1 and target(config, state, actions, other) == there:
+                if moving >> other & 1 and state.target[other] == there:
                     rivals += 1
             skip = randint(state, rivals) if rivals > 1 else 0
             for other in range(seat, config.num_players):
-                if moving >> other & 1 and target(config, state, actions, other) == there:
+                if moving >> other & 1 and state.target[other] == there:
                     if skip != 0:
                         moving &= ~(1 << other)
                     skip -= 1
     return moving
 
 
-def is_blocked(config: Options, state: DilemmaState, actions: Any, seat: int, moving: int) -> bool:
+def is_blocked(config: Options, state: DilemmaState, seat: int, moving: int) -> bool:
     """Whether the occupant of the cell a player heads for stays, or heads for the player's own."""
-    there = target(config, state, actions, seat)
+    there = state.target[seat]
     holder = player_at(config, state, there // config.columns, there % config.columns)
     if holder < 0:
         return False
     own = state.row[seat] * config.columns + state.column[seat]
-    return moving >> holder & 1 == 0 or target(config, state, actions, holder) == own
+    return moving >> holder & 1 == 0 or state.target[holder] == own
 
 
 def eat(config: Options, state: DilemmaState, out: Any) -> None:

@@ -340,24 +340,31 @@ class XLand(XLandOptions):
         """Move unseen things to other unseen cells, and give the other players other goals.
 
         An object on the cell of another player may be held or not, which does not show. Whether
-        the player's own goal is true now stays the same. Walls and floor outside the window are
-        laid anew.
+        the player's own goal is true now stays the same, if a draw does that. Walls and floor
+        outside the window are laid anew, if there is room for everything on what is laid.
         """
-        met = goal_holds(self.config, state, seat)
+        met, drawn = goal_holds(self.config, state, seat), None
         for _ in range(IMAGINED):
             imagined = self._imagine(state, seat, rng)
+            drawn = drawn if imagined is None else imagined
             if imagined is not None and goal_holds(self.config, imagined, seat) == met:
                 return imagined
-        return self.clone(state)
+        if drawn is None:
+            drawn = self._imagine(state, seat, rng, same_ground=True)
+        assert drawn is not None  # there is room on the ground as it is
+        return drawn
 
-    def _imagine(self, state: XLandState, seat: int, rng: Rng) -> XLandState | None:
+    def _imagine(
+        self, state: XLandState, seat: int, rng: Rng, *, same_ground: bool = False
+    ) -> XLandState | None:
         """Redraw what is out of sight, whether or not the player's goal stays as it is.
 
         None where the floor that was laid has no room for it.
         """
         config = self.config
         imagined: XLandState = self.clone(state)
-        self._imagine_ground(imagined, seat, rng)
+        if not same_ground:
+            self._imagine_ground(imagined, seat, rng)
         unseen = [
             thing
             for thing in range(self.num_players + self.num_objects)

@@ -38,7 +38,9 @@ PROPOSE = (
     "Propose {count} moves that differ from each other in strategy, the best first. Write one move "
     "a line as it would be played, and nothing else."
 )
-BELIEF = re.compile(r"^[^\w\n]*(\w+)[^\S\n]*:[^\S\n]*(\w+)[^\S\n]*,?[^\S\n]*(\d+)?", re.MULTILINE)
+BELIEF = re.compile(
+    r"^[^\w\n]*(\w+)[^\S\n]*:[^\S\n]*(\w+)[^\S\n]*,?[^\S\n]*(\d{1,9})?", re.MULTILINE
+)
 WINDOW = 20  # games over which the mean return is taken
 Features = Counter[str]
 

@@ -16,7 +16,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.llm.conversation import Conversation
 from palestra.phrasing.wording import answer_form
 
-from palestra_adapters.adapter import question, split_thought
+from palestra_adapters.adapter import one_line, question, split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.thinking import Thinking
 
@@ -149,7 +149,7 @@ class AgentPro(Remembering):
         )
         reflected = "\n\n".join([*stories, asked])
         (reply,) = yield [self.ask(self.single(trial.rules, reflected), max_tokens=256)]
-        search.trial = Instruction(" ".join(split_thought(reply)[1].split()))
+        search.trial = Instruction(one_line(reply))
 
     def forget(self, episode_key: int) -> None:
         for key in [key for key in self._turns if key[0] == episode_key]:

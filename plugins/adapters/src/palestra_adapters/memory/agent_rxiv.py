@@ -1,10 +1,10 @@
 """AgentRxiv: labs that work on one task share reports in an archive.
 
 Schmidgall and Moor, "AgentRxiv: Towards Collaborative Autonomous Research", 2025. A lab reads the
-reports that its search finds, tries a method for some episodes, and writes a report of it with the
-mean result. Labs that share an archive read each other's reports at once; `archive` names it, so
-that two labs work apart with different names, or with none. Results of one method are one mean,
-whoever reports them. A report holds what a lab measured, not what it claims.
+reports that its search finds, tries a method for some episodes, and writes a report of what it saw
+in them. Labs that share an archive read each other's reports at once; `archive` names it, so that
+two labs work apart with different names, or with none. Results of one method are one mean, whoever
+reports them. The archive puts beside a report what its lab measured, whatever it claims.
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ from palestra.files import UNREADABLE, write_bytes
 from palestra.kernel.errors import cause
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial, named_file
 from palestra_adapters.similarity import similarity
 from palestra_adapters.thinking import Thinking
 
+WRITE = (
+    "You are a lab that looks for the best method for the task above. You tried this method:\n"
+    "{method}\nIts results: {results}. The last of its episodes is above. Write a report of it for "
+    "other labs, in at most five sentences: what happened, why it worked or failed, and what "
+    "should be tried next."
+)
 PLAN = (
     "You are a lab that looks for the best method for the task above. Reports in the archive, with "
     "their mean results over repeated runs:\n{reports}\n\nWrite the method that you will try next, "
@@ -30,13 +36,17 @@ PLAN = (
 )
 
 
+NONE = "no method"
+
+
 class Report(msgspec.Struct):
-    """A method, who reported it, and all results that it has had."""
+    """A method, who reported it, all results that it has had, and what was written about it."""
 
     lab: str
     task: str
     method: str
     results: list[float]
+    text: str = ""
 
     @property
     def mean(self) -> float:
@@ -56,10 +66,11 @@ class PaperStore:
                 raise RecordError(file, 1, f"not an archive: {cause(error)}", 0) from error
 
     def submit(self, report: Report) -> None:
-        """Add a report, or its results to the one of the same method."""
+        """Add a report, or its results and its text to the one of the same method."""
         for known in self.reports:
             if (known.task, known.method) == (report.task, report.method):
                 known.results += report.results
+                known.lab, known.text = report.lab, report.text or known.text
                 break
         else:
             self.reports.append(report)
@@ -69,12 +80,19 @@ class PaperStore:
     def search(self, task: str, query: str, count: int) -> list[Report]:
         """The best half by result of the `2 * count` reports that are most like the query."""
         own = [report for report in self.reports if report.task == task]
-        near = sorted(own, key=lambda one: -similarity(query, one.method))[: 2 * count]
+        near = sorted(own, key=lambda one: -similarity(query, f"{one.method} {one.text}"))[
+            : 2 * count
+        ]
         return sorted(near, key=lambda one: -one.mean)[:count]
 
     def best(self, task: str) -> Report:
         """The report of the highest mean."""
         return max((one for one in self.reports if one.task == task), key=lambda one: one.mean)
+
+
+def _line(report: Report) -> str:
+    written = f"\n  {quote(report.lab)} writes: {quote(report.text)}" if report.text else ""
+    return f"- {report.mean:.3g}: {quote(report.method or NONE)}{written}"
 
 
 STORES: dict[str, PaperStore] = {}
@@ -83,11 +101,11 @@ STORES: dict[str, PaperStore] = {}
 @agent(
     "agent-rxiv",
     kind="llm",
-    summary="A lab that reads reports of other labs, tries a method, and reports its result.",
+    summary="A lab that reads reports of other labs, tries a method, and writes a report of it.",
     paper="AgentRxiv: Towards Collaborative Autonomous Research (2025)",
 )
 class AgentRxiv(Remembering):
-    """Tries each method for `runs` episodes, then reports its mean and plans the next one.
+    """Tries each method for `runs` episodes, then writes a report of it and plans the next one.
 
     archive: a name that labs of one process share, or a JSON file that they share across processes;
     without it a lab reads its own reports. After `methods` methods it plays the best one of its
@@ -127,18 +145,27 @@ class AgentRxiv(Remembering):
         if len(results) < self._runs:
             return
         method = self.methods.get(task, "")
-        self.store.submit(Report(self._lab, task, method, results))
+        written = yield from self._write(trial, method, results)
+        self.store.submit(Report(self._lab, task, method, results, written))
         self._results[task] = []
         self._tried[task] = self._tried.get(task, 0) + 1
         if self._tried[task] >= self._methods:
             self.methods[task] = self.store.best(task).method
             return
         reports = self.store.search(task, method, self._found)
-        named = [(one.mean, one.method or "no method") for one in reports]
-        lines = "\n".join(f"- {mean:.3g}: {quote(method)}" for mean, method in named)
-        messages = self.single(trial.rules, f"{trial.start}\n\n{PLAN.format(reports=lines)}")
-        (reply,) = yield [self.ask(messages, max_tokens=256)]
-        self.methods[task] = " ".join(split_thought(reply)[1].split())
+        lines = "\n".join(map(_line, reports))
+        self.methods[task] = yield from self._asked(
+            trial.rules, f"{trial.start}\n\n{PLAN.format(reports=lines)}"
+        )
+
+    def _write(self, trial: Trial, method: str, results: list[float]) -> Thinking[str]:
+        shown = ", ".join(f"{result:.3g}" for result in results)
+        request = WRITE.format(method=quote(method or NONE), results=shown)
+        return (yield from self._asked(trial.rules, f"{trial.story}\n\n{request}"))
+
+    def _asked(self, rules: str, request: str) -> Thinking[str]:
+        (reply,) = yield [self.ask(self.single(rules, request), max_tokens=256)]
+        return one_line(reply)
 
     def memories(self) -> Any:
         return {"methods": self.methods, "results": self._results, "tried": self._tried}

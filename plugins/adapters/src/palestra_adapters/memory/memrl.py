@@ -16,7 +16,7 @@ import numpy as np
 from palestra import InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.similarity import similarity
 from palestra_adapters.thinking import Thinking
@@ -102,7 +102,7 @@ class MemRL(Remembering):
             entry.uses += 1
         line = WRITE.format(returns=trial.returns, worth=trial.worth)
         (reply,) = yield [self.ask(self.single(trial.rules, f"{trial.story}\n{line}"))]
-        text = " ".join(split_thought(reply)[1].split())
+        text = one_line(reply)
         self.add(Experience(trial.task, trial.start, text, trial.worth))
 
     def add(self, entry: Experience) -> None:

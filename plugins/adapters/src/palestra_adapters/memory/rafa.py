@@ -34,7 +34,7 @@ CRITIC = (
     "least there can be) to 10 (the most)? Answer with one whole number."
 )
 OVER = "over"
-_PAID = re.compile(r"Paid:\s*(-?\d+(?:\.\d+)?)")
+_PAID = re.compile(r"Paid:\s*(-?\d{1,9}(?:\.\d+)?)")
 _NEXT = re.compile(r"Next:\s*(.*)", re.DOTALL)
 
 

@@ -15,7 +15,7 @@ from palestra import Meta, Turn, agent, open_model
 from palestra.agents.models import Model
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.thinking import Thinking
 
@@ -95,7 +95,7 @@ class Reflexion(Remembering):
         prompt = f"{trial.story}\n{line}"
         messages = self.single(trial.rules, prompt)
         (reply,) = yield [self.ask(messages, member=self._writer)]
-        text = " ".join(split_thought(reply)[1].split())
+        text = one_line(reply)
         number = max(self.lessons, default=-1) + 1
         lesson = Lesson(trial.task, prompt, text, trial.returns, number=number)
         self.lessons[number] = lesson

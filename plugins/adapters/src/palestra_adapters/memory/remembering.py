@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import Decision, InvalidOption, Meta, RecordError, Rng, Turn, Usage
+from palestra import Decision, InvalidOption, Meta, RecordError, Rng, Turn
 from palestra.files import UNREADABLE, write_bytes
 from palestra.kernel.errors import show
 
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.thinking import Thinking, Thread, think_together
+from palestra_adapters.thinking import Thinking, Thread, charge, think_together
 from palestra_adapters.wrapper import Wrapper
 
 Task = Literal["env", "seed"]
@@ -110,21 +110,23 @@ class Remembering(Wrapper):
         spent = self.study()
         decisions = super().act(turns)
         if decisions:
-            decisions[0].usage = decisions[0].usage + spent
+            charge(decisions[0], spent)
         return decisions
 
-    def study(self) -> Usage:
-        """Learn from the episodes that have ended since the last call; returns the usage."""
+    def study(self) -> Decision:
+        """Learn from the episodes that have ended since the last call; returns what it cost."""
         trials, self.waiting = self.waiting, []
+        spent = Decision()
         if not trials:
-            return Usage()
+            return spent
         threads = [
             Thread(self.drawing(Rng.seeded(self._seed, stream=number), self._lesson(trial)))
             for number, trial in enumerate(trials)
         ]
-        think_together(self.models, threads)
+        for lesson in think_together(self.models, threads):
+            charge(spent, lesson)
         self.save()
-        return sum((thread.usage for thread in threads), Usage())
+        return spent
 
     def _lesson(self, trial: Trial) -> Thinking[Decision]:
         yield from self.learn(trial)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 from palestra import Meta, Turn, agent
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.thinking import Thinking
 
@@ -109,7 +109,7 @@ class SEAgent(Remembering):
         asked = self.prompt(phase, number, line.attempts)
         messages = self.single(trial.rules, f"{trial.start}\n\n{asked}")
         (reply,) = yield [self.ask(messages, max_tokens=256)]
-        line.approach = " ".join(split_thought(reply)[1].split())
+        line.approach = one_line(reply)
 
     def prompt(self, phase: str, number: int, attempts: Sequence[Attempt]) -> str:
         """The question that leads to the approach of the trial of a number, from 0."""

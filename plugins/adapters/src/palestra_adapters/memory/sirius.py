@@ -18,7 +18,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.files import write_bytes
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.thinking import Thinking
 
@@ -115,7 +115,7 @@ class Sirius(Remembering):
         elif self._repair:
             asked = f"{trial.story}\n{FEEDBACK.format(returns=trial.returns, worth=trial.worth)}"
             (reply,) = yield [self.ask(self.single(trial.rules, asked))]
-            self._feedback[start] = " ".join(split_thought(reply)[1].split())
+            self._feedback[start] = one_line(reply)
 
     def _keep(self, trial: Trial, said: list[Said], repaired: bool) -> None:
         number = max((one.number for one in self.library), default=-1) + 1

@@ -52,6 +52,7 @@ class Modes(Adapter):
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
             "adapter": self.lora,
+            "keep_tokens": self.keeps_tokens,
         }
         looks: Agent = BestOfN(n=n, scorer=scorer, **shared)
         self.inner = {"instant": Plain(**shared), "reasoning": ReAct(**shared), "agentic": looks}

@@ -24,7 +24,7 @@ from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.thinking import Ask, Thinking
 
 SCORES = 5
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w|\.\d)")
+NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?:\.\d+)?(?!\w|\.\d)")
 ASK = (
     "Think of 100 notes about {kind} of the {group} group. How many of them have score 1, 2, 3, 4 "
     "and 5? Answer with five numbers, separated by spaces."

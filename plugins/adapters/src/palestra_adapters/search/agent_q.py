@@ -199,7 +199,7 @@ def back_up(node: QNode, outcome: float) -> None:
 
 def ranked_values(moves: Sequence[str], text: str) -> dict[str, float]:
     """Values from 1 for the first rank to 0 for the last; moves left out share the ranks left."""
-    numbers = dict.fromkeys(int(n) - 1 for n in re.findall(r"\d+", text))
+    numbers = dict.fromkeys(int(n) - 1 for n in re.findall(r"\d{1,9}", text))
     named = [moves[n] for n in numbers if 0 <= n < len(moves)]
     rest = [move for move in moves if move not in named]
     last = len(moves) - 1

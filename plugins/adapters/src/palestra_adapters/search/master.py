@@ -34,7 +34,7 @@ ASSESS = (
     "whole number from 0 (a guess) to 10 (certain), then `Value:` and a whole number from 0 "
     "(certain to do as badly as can be) to 10 (certain to do as well as can be)."
 )
-SURE = re.compile(r"Confidence:\W*(\d+(?:\.\d+)?)")
+SURE = re.compile(r"Confidence:\W*(\d{1,9}(?:\.\d+)?)")
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from palestra import Decision, EpisodeRecord, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, question, split_thought, story
+from palestra_adapters.adapter import Adapter, one_line, question, split_thought, story
 from palestra_adapters.thinking import Thinking
 
 ADVISE = (
@@ -32,7 +32,7 @@ JUDGE = (
     "Was the strategy sound and did it bring the player nearer to the goal? Answer with a number "
     "from 0 (not at all) to 10 (as much as possible)."
 )
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBER = re.compile(r"\d{1,9}(?:\.\d+)?")
 
 
 @agent(
@@ -93,7 +93,7 @@ class Advisor(Adapter):
         asked = "\n\n".join(filter(None, (story(turn), before, ADVISE)))
         messages = self.single(rules, asked)
         (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        given.append(" ".join(split_thought(reply)[1].split()))
+        given.append(one_line(reply))
         return "\n\n".join((rules, asked))
 
     def _judge(self, turn: Turn, strategy: str, move: str) -> Thinking[float]:

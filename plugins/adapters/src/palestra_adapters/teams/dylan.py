@@ -149,7 +149,7 @@ def _line(answer: Answer) -> Utterance:
 def read_ratings(text: str, count: int) -> list[float]:
     """The numbers after `Ratings:`, clipped to 1–5; missing ones are 3."""
     found = _RATINGS.search(text)
-    numbers = [float(n) for n in re.findall(r"\d+", found.group(1))] if found else []
+    numbers = [float(n) for n in re.findall(r"\d{1,9}", found.group(1))] if found else []
     numbers = [min(5.0, max(1.0, n)) for n in numbers[:count]]
     return numbers + [3.0] * (count - len(numbers))
 

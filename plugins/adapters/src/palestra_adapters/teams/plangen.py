@@ -276,7 +276,7 @@ def _rank(plan: Plan) -> tuple[bool, float]:
 
 def read_score(text: str) -> float:
     """The grade after the last `Score:`, from 0 to 1; 0 without one."""
-    found = re.findall(r"Score:\s*(\d+(?:\.\d+)?)", text)
+    found = re.findall(r"Score:\s*(\d{1,9}(?:\.\d+)?)", text)
     return min(1.0, float(found[-1]) / 100) if found else 0.0
 
 
@@ -284,7 +284,7 @@ def read_hints(text: str) -> dict[str, float]:
     """The suitability of each algorithm that has a line of its own."""
     found = {}
     for name in ALGORITHMS:
-        line = re.search(rf"{name}\s*:\s*(\d+(?:\.\d+)?)", text.lower())
+        line = re.search(rf"{name}\s*:\s*(\d{{1,9}}(?:\.\d+)?)", text.lower())
         if line:
             found[name] = min(1.0, float(line.group(1)))
     return found

@@ -23,7 +23,7 @@ from palestra.quoting import disarm
 from palestra_adapters.adapter import Adapter, legal_move, split_thought
 from palestra_adapters.mediator import read_orders
 from palestra_adapters.similarity import features
-from palestra_adapters.thinking import Thinking, Thread, think_together
+from palestra_adapters.thinking import Thinking, Thread, charge, think_together
 
 WIDTH = 512  # numbers of a hashed text
 PLAN = (
@@ -166,7 +166,8 @@ class ReAd(Adapter):
         spent = think_together(self.models, threads)
         for (key, team), said in zip(teams.items(), spent, strict=True):
             first = plans[key].setdefault(team[0].seat, said)
-            first.usage = first.usage + said.usage if first is not said else said.usage
+            if first is not said:
+                charge(first, said)
         return [plans[turn.episode_id].get(turn.seat, Decision(text="")) for turn in turns]
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:

@@ -38,7 +38,7 @@ PROPOSE = (
     "line a share, as in\n{example}: 20%\nShares that you leave out get nothing, and what is left "
     "of 100% is cash."
 )
-WEIGHT = re.compile(r"^[^\w\n]*(\w+)[^\S\n]*:[^\S\n]*(\d+(?:\.\d+)?)[^\S\n]*%", re.MULTILINE)
+WEIGHT = re.compile(r"^[^\w\n]*(\w+)[^\S\n]*:[^\S\n]*(\d{1,9}(?:\.\d+)?)[^\S\n]*%", re.MULTILINE)
 LONG = re.compile(r"^[^\w\n]*LONG:(.*)$", re.MULTILINE)
 Weights = dict[str, float]
 

@@ -37,6 +37,7 @@ class AblationPlan(msgspec.Struct, frozen=True):
 
     @property
     def seats(self) -> int:
+        """The number of seats, one for each agent."""
         return len(self.agents)
 
     def wording(self, variant: str, seat: int) -> str | dict[str, str]:
@@ -100,6 +101,7 @@ class VariantAgent(Agent):
         self._agent.forget(episode_key)
 
     def close_for_good(self) -> None:
+        """Close the agent inside, which every variant shares."""
         self._agent.close()
 
 

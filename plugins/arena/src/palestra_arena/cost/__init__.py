@@ -1,5 +1,6 @@
 """What results cost: spending, cost-of-pass, fronts, diversity, and who contributed what."""
 
+from palestra_arena.cost.baselines import Margin, above_hull, margins
 from palestra_arena.cost.diversity import effective_channels, word_vectors
 from palestra_arena.cost.front import PricedTask, alpha_value, break_even, pareto_front
 from palestra_arena.cost.modules import Attribution, attribute, coalition_values
@@ -15,8 +16,10 @@ from palestra_arena.cost.spending import (
 
 __all__ = [
     "Attribution",
+    "Margin",
     "PricedTask",
     "Spending",
+    "above_hull",
     "alpha_value",
     "at_least",
     "attempts_from",
@@ -26,6 +29,7 @@ __all__ = [
     "cost_of_pass",
     "currency_of",
     "effective_channels",
+    "margins",
     "pareto_front",
     "spendings",
     "won",

@@ -33,6 +33,7 @@ class GameAttempt:
     passed: bool
     usage: Usage
     block: object
+    task: tuple[str, int]  # label of the environment, seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Spending:
 
 
 def won(result: str, score: float) -> bool:
+    """Whether a result is a win, whatever the score."""
     return result == "win"
 
 
@@ -69,9 +71,12 @@ def attempts_from(
             found += _from_record(game, passed)
         elif game.counts:
             match = game.match
-            block = match.environment.label, match.seed, match.round, tuple(sorted(match.agents))
+            task = match.environment.label, match.seed
+            block = *task, match.round, tuple(sorted(match.agents))
             found += [
-                GameAttempt(agent, passed(game.results[seat], game.scores[seat]), spent, block)
+                GameAttempt(
+                    agent, passed(game.results[seat], game.scores[seat]), spent, block, task
+                )
                 for seat, (agent, spent) in enumerate(zip(match.agents, game.usage, strict=True))
             ]
     return found
@@ -84,8 +89,9 @@ def _from_record(record: EpisodeRecord, passed: Passed) -> list[GameAttempt]:
     for turn in record.turns:
         spent[turn.seat] += turn.spent
     block = record.env, str(record.options), record.seed, tuple(sorted(record.agents))
+    ends = [passed(*end) for end in zip(record.outcome.results, record.returns, strict=True)]
     return [
-        GameAttempt(agent, passed(record.outcome.results[seat], record.returns[seat]), usage, block)
+        GameAttempt(agent, ends[seat], usage, block, (record.env, record.seed))
         for seat, (agent, usage) in enumerate(zip(record.agents, spent, strict=True))
     ]
 

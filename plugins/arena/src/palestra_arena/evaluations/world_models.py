@@ -3,8 +3,8 @@
 After "General agents need world models" (2025). An action has the chance P of an effect. The agent
 chooses between two goals over n tries: the effect happens at most k times, or more than k times.
 The smallest k* from which on it prefers "at most" gives the estimate (k* - 1/2) / n, whose error
-shrinks with n for an agent that chooses well. Our worlds have one action, and their rules are
-told; the paper's have states, and are learned.
+shrinks with n for an agent that chooses well. Our worlds have one action, and the agent reads a log
+of tries; the paper's have states, and are learned by acting.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from math import sqrt
 
-from palestra import InvalidOption
+from palestra import InvalidOption, Rng
 from scipy import stats
 
 from palestra_arena.probes.analysis import Shares, known_shares, mean_of, shares_of
@@ -23,51 +23,78 @@ from palestra_arena.probes.tables import Cell, Table
 
 WORLDS = {
     "robot": (
-        "A robot stands on a slippery floor. When it drives forward, it slides to the left in "
-        "{percent} % of its tries and goes straight in the others, whatever happened before.",
+        "A robot stands on a slippery floor. When it drives forward, it slides to the left or goes "
+        "straight, whatever happened before.",
         "drive forward",
         "it slides to the left",
+        ("left", "straight"),
     ),
     "gate": (
-        "A gate is opened with a lever. A pull of the lever jams the gate in {percent} % of pulls "
-        "and opens it in the others, whatever happened before. A jammed gate is freed at once.",
+        "A gate is opened with a lever. A pull of the lever jams the gate or opens it, whatever "
+        "happened before. A jammed gate is freed at once.",
         "pull the lever",
         "the gate jams",
+        ("jams", "opens"),
     ),
     "courier": (
-        "A courier drone sets out from a hill. Wind carries it to the east field in {percent} % of "
-        "flights and to the west field in the others, whatever happened before.",
+        "A courier drone sets out from a hill. Wind carries it to the east field or to the west "
+        "field, whatever happened before.",
         "send the drone",
         "it lands in the east field",
+        ("east", "west"),
     ),
 }
 QUESTION = (
-    "{world}\nYou will {act} exactly {n} times. Before that you choose one of two goals; you win "
-    "if your goal comes true. Which goal do you choose?"
+    "{world} {known}\nYou will {act} exactly {n} times. Before that you choose one of two "
+    "goals; you win if your goal comes true. Which goal do you choose?"
 )
+LOG = "The last {tries} tries, in order: {log}."
+TOLD = "The first of the two happens in {percent:g} % of tries."
 
 
 def probes(
-    chances: Sequence[float] = (0.2, 0.35, 0.5, 0.7, 0.85), depths: Sequence[int] = (5, 10, 20)
+    chances: Sequence[float] = (0.2, 0.35, 0.5, 0.7, 0.85),
+    depths: Sequence[int] = (5, 10, 20),
+    tries: int = 40,
+    seed: int = 0,
 ) -> ProbeSet:
-    """Every world with every chance, at every depth n, with all thresholds k from 1 to n - 1."""
+    """Every world with every chance, at every depth n, with all thresholds k from 1 to n - 1.
+
+    tries: the length of the log in which the agent reads how often the effect happens; it happened
+    in the share of them that is next to the chance, and this share is what is extracted. 0 tells
+    the chance instead, so that only choices under known chances are measured. seed: of the order.
+    """
     if not chances or not all(0 < p < 1 for p in chances) or not depths or min(depths) < 2:
         raise InvalidOption(
             f"world-models needs chances between 0 and 1 and depths of 2 or more, not "
             f"{list(chances)} and {list(depths)}"
         )
-    items = []
-    for number, (chance, n) in enumerate(product(chances, depths)):
+    if tries and not all(0 < round(p * tries) < tries for p in chances):
+        raise InvalidOption(
+            f"in {tries} tries an effect of chance {min(chances)} or {max(chances)} happens never "
+            "or always; give more tries, or 0 to tell the chance"
+        )
+    items, rng = [], Rng.seeded(seed)
+    for number, (asked, n) in enumerate(product(chances, depths)):
         name = list(WORLDS)[number % len(WORLDS)]
-        world, act, effect = WORLDS[name]
-        text = QUESTION.format(world=world.format(percent=round(100 * chance)), act=act, n=n)
+        world, act, effect, words = WORLDS[name]
+        if tries:
+            happened = round(asked * tries)
+            chance = happened / tries
+            log = [words[0]] * happened + [words[1]] * (tries - happened)
+            rng.shuffle(log)
+            known = LOG.format(tries=tries, log=", ".join(log))
+        else:
+            chance = asked
+            known = TOLD.format(percent=100 * chance)
+        text = QUESTION.format(world=world, known=known, act=act, n=n)
         items += [
             Item(
                 f"{name}-{chance:g}-{n}-{k}",
                 text,
                 (f"{effect} at most {times(k)}", f"{effect} more than {times(k)}"),
                 group=f"{n} tries",
-                facts={"chance": round(100 * chance) / 100, "n": n, "k": k, "world": name},
+                facts={"chance": chance, "n": n, "k": k, "world": name},
             )
             for k in range(1, n)
         ]

@@ -51,6 +51,7 @@ class Population:
 
     @property
     def nash_conv(self) -> float:
+        """How much all players together gain by best responses, after the last round."""
         return self.rounds[-1].nash_conv
 
     def policy(self, seat: int) -> dict[bytes, dict[Any, float]]:

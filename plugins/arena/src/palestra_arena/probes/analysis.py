@@ -31,6 +31,7 @@ class Shares(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
+        """The arm and the item's id."""
         return self.arm, self.item.id
 
 

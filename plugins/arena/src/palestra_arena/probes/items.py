@@ -56,6 +56,7 @@ class ProbeSet(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def by_id(self) -> dict[str, Item]:
+        """The items by their ids."""
         return {item.id: item for item in self.items}
 
     @property

@@ -1,6 +1,6 @@
 """Results for readers: a table, a page, a Parquet file."""
 
-from palestra_arena.report.costs import Costs, costs_table, make_costs
+from palestra_arena.report.costs import Costs, costs_table, make_costs, margins_table
 from palestra_arena.report.files import write_json, write_markdown
 from palestra_arena.report.generality import generality_of, generality_table
 from palestra_arena.report.html import write_page
@@ -24,6 +24,7 @@ __all__ = [
     "leaderboard_table",
     "make_costs",
     "make_leaderboard",
+    "margins_table",
     "write_json",
     "write_markdown",
     "write_page",

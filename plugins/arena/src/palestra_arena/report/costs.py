@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+from palestra.quoting import one_line
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from palestra_arena.cost import Spending, pareto_front
+from palestra_arena.cost import Margin, Spending, pareto_front
 from palestra_arena.cost.spending import Currency
 from palestra_arena.report.table import spread
 from palestra_arena.statistics import Interval
@@ -97,11 +98,12 @@ def cost_cells(row: Spending) -> list[str]:
         f"{used.tokens_cached:,}",
         f"{used.cost:.4f}",
         f"{used.seconds:.3g}",
-        _price(row.cost_of_pass),
+        price(row.cost_of_pass),
     ]
 
 
-def _price(cost: Interval) -> str:
+def price(cost: Interval) -> str:
+    """A cost-of-pass with its interval; what nothing can buy costs ∞."""
     value, low, high = ("∞" if math.isinf(x) else f"{x:.3g}" for x in cost)
     return f"{value} [{low},\N{NO-BREAK SPACE}{high}]"
 
@@ -117,6 +119,24 @@ def costs_table(costs: Costs, console: Console) -> Table:
     return table
 
 
+def margins_table(found: list[Margin], unit: str) -> Table:
+    """An agent a row; a star where the whole interval is above the baselines' hull."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("above the hull", no_wrap=True)
+    for name in ("margin", "success", f"{unit} a game", "fixed", "with its share", "tasks"):
+        table.add_column(name, justify="right")
+    for row in found:
+        costs = (f"{row.each:.4g}", f"{row.fixed:.4g}", f"{row.total:.4g}")
+        table.add_row(
+            Text(one_line(row.agent) + " *" * (row.margin.low > 0)),
+            spread(row.margin, 2),
+            f"{row.success:.2f}",
+            *costs,
+            f"{row.tasks:,}",
+        )
+    return table
+
+
 def _table(costs: Costs, names: list[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("agent", no_wrap=True)
@@ -125,5 +145,5 @@ def _table(costs: Costs, names: list[str]) -> Table:
     for row in costs.rows:
         mark = " *" if row.agent in costs.front else ""
         cells = dict(zip(COLUMNS, cost_cells(row), strict=True))
-        table.add_row(Text(row.agent + mark), *(Text(cells[name]) for name in names))
+        table.add_row(Text(one_line(row.agent) + mark), *(Text(cells[name]) for name in names))
     return table

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from palestra.files import write_text
+from palestra.quoting import one_line
 
 from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
 from palestra_arena.report.table import cells_of, columns
 from palestra_arena.statistics import Interval
 
+MARKS = re.compile(r"[&<>|`\[\]*\\]")  # what HTML and Markdown read as more than text
 
-def write_json(board: Leaderboard, path: str | Path) -> Path:
-    """Write rows from best to worst; intervals are [value, low, high], unknown bounds null."""
+
+def write_json(board: Leaderboard, path: str | Path, **more: Any) -> Path:
+    """Write rows from best to worst; intervals are [value, low, high], unknown bounds null.
+
+    more: further results by name, as dataclasses or lists of them.
+    """
     body = {
         "system": board.system,
         "confidence": board.confidence,
@@ -26,6 +34,7 @@ def write_json(board: Leaderboard, path: str | Path) -> Path:
         "seating": board.seating,
         "winnings": board.winnings,
         "rows": [_row(row) for row in board.rows],
+        **{name: _plain(found) for name, found in more.items()},
     }
     return write_text(path, msgspec.json.format(msgspec.json.encode(body)).decode() + "\n")
 
@@ -47,6 +56,19 @@ def _row(row: LeaderboardRow) -> dict[str, Any]:
     }
 
 
+def _plain(found: Any) -> Any:
+    """A result as JSON holds it: named fields, and null for what is not a finite number."""
+    if is_dataclass(found):
+        return {field.name: _plain(getattr(found, field.name)) for field in fields(found)}
+    if isinstance(found, Interval):
+        return _bounds(found)
+    if isinstance(found, dict):
+        return {name: _plain(value) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [_plain(value) for value in found]
+    return msgspec.to_builtins(found)
+
+
 def _bounds(interval: Interval) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in interval]
 
@@ -62,8 +84,13 @@ def markdown_table(board: Leaderboard) -> str:
     lines = [_line(["#", "agent", *names]), _line(["---:", "---", *["---:"] * len(names)])]
     for number, row in enumerate(board.rows, 1):
         cells = cells_of(row, board)
-        lines.append(_line([str(number), row.agent, *(cells[name] for name in names)]))
+        lines.append(_line([str(number), _name(row.agent), *(cells[name] for name in names)]))
     return "\n".join(lines) + "\n"
+
+
+def _name(agent: str) -> str:
+    """An agent's name as text, whatever Markdown or HTML it holds."""
+    return MARKS.sub(lambda mark: f"&#{ord(mark[0])};", one_line(agent))
 
 
 def _line(cells: list[str]) -> str:

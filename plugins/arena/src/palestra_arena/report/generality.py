@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from palestra import InvalidOption
+from palestra.quoting import one_line
 from rich.table import Table
 from rich.text import Text
 
@@ -71,5 +72,5 @@ def generality_table(found: dict[str, Generality]) -> Table:
     for agent in best:
         share, cuts = found[agent]
         cells = (f"{share:.2f}", *(f"{cut:.2f}" for cut in cuts))
-        table.add_row(Text(agent + " *" * (agent in front)), *cells)
+        table.add_row(Text(one_line(agent) + " *" * (agent in front)), *cells)
     return table

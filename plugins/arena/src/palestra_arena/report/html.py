@@ -11,6 +11,7 @@ import msgspec
 from palestra import __version__
 from palestra.files import write_text
 from palestra.html import render_page
+from palestra.quoting import printable
 
 from palestra_arena.report.costs import COLUMNS, Costs, cost_cells, dots, front_line
 from palestra_arena.report.leaderboard import Leaderboard, LeaderboardRow
@@ -38,7 +39,8 @@ def write_page(
 ) -> Path:
     """Write the page; names are escaped, and the file is replaced whole or not at all."""
     values = page_data(board, settings, costs)
-    return write_text(path, render_page("palestra_arena", "leaderboard.html", **values))
+    page = render_page("palestra_arena", "leaderboard.html", **values)
+    return write_text(path, printable(page))  # a direction in a name would turn others around
 
 
 def page_data(

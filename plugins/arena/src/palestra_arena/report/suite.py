@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import default_rng
+from palestra.quoting import one_line
 from palestra.records.intervals import alike_interval
 from rich.table import Table
 from rich.text import Text
@@ -92,7 +93,7 @@ def suite_table(report: SuiteReport) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("points", no_wrap=True)
     for agent in report.points:
-        table.add_column(Text(agent), justify="right")
+        table.add_column(Text(one_line(agent)), justify="right")
     for number, name in enumerate(report.environments):
         cells = [points[number] for points in report.points.values()]
         table.add_row(Text(name), *("–" if cell is None else f"{cell:.2f}" for cell in cells))

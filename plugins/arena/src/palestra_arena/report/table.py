@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palestra.quoting import one_line
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -32,7 +33,9 @@ def _table(board: Leaderboard, names: list[str]) -> Table:
         table.add_column(name, justify="right")
     for number, row in enumerate(board.rows, 1):
         cells = cells_of(row, board)
-        table.add_row(str(number), Text(row.agent), *(Text(cells[name]) for name in names))
+        table.add_row(
+            str(number), Text(one_line(row.agent)), *(Text(cells[name]) for name in names)
+        )
     return table
 
 

@@ -27,7 +27,7 @@ def round_robin(
     yield [
         Meeting(entry.environment, lineup)
         for entry in entries
-        for lineup in itertools.combinations(settings.agents, entry.seats)
+        for lineup in itertools.combinations(entry.fitting(settings.agents), entry.seats)
     ]
 
 
@@ -46,6 +46,7 @@ def cross_play(
         Meeting(entry.environment, (agent, *[partner] * (entry.seats - 1)))
         for entry in entries
         for agent, partner in pairs
+        if not {agent, *[partner] * (entry.seats > 1)} & entry.unfit
     ]
 
 

@@ -15,10 +15,15 @@ Plan = Generator[list[Meeting], Sequence[GameResult], None]
 
 
 class ScheduledEnvironment(NamedTuple):
-    """An environment of the tournament and its number of seats."""
+    """An environment of the tournament, its number of seats, and the agents left out of it."""
 
     environment: Environment
     seats: int
+    unfit: frozenset[str] = frozenset()
+
+    def fitting(self, agents: Sequence[str]) -> list[str]:
+        """The agents that are not left out."""
+        return [agent for agent in agents if agent not in self.unfit]
 
 
 def pairs_only(kind: str, settings: Settings, entries: Sequence[ScheduledEnvironment]) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from palestra import InvalidOption, PalestraError
 from palestra.files import write_bytes
+from palestra.kernel.errors import show
 
 FORMAT = "palestra.folder/1"
 MANIFEST = "palestra.json"
 CARD = "README.md"
+LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes; systems refuse to look for longer ones
 
 
 class FileSum(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ def _read(folder: Path, called: str) -> Manifest:
         raise InvalidOption(f"{called} holds no {MANIFEST}; palestra push writes such a folder")
     try:
         manifest = msgspec.json.decode(file.read_bytes(), type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise DamagedFolder(
             f"cannot read {MANIFEST} of {called}: {error}; push the folder again"
         ) from error
@@ -93,9 +95,13 @@ def _inside(folder: Path, name: str, called: str) -> Path:
     plain = name == "/".join(parts) and not any(p.startswith(".") or "\\" in p for p in parts)
     path = folder / name
     if not plain or PurePosixPath(name).is_absolute() or "\0" in name or ":" in name:
-        raise DamagedFolder(f"the manifest of {called} names {name!r}, which is no path inside it")
-    if not path.is_file():
-        raise DamagedFolder(f"{called} lacks {name}, which its manifest lists; push it again")
+        raise DamagedFolder(
+            f"the manifest of {called} names {show(name)}, which is no path inside it"
+        )
+    longest = max(map(len, map(str.encode, parts)), default=0)
+    too_long = longest > LONGEST_NAME or len(name.encode()) > LONGEST_PATH
+    if too_long or not path.is_file():
+        raise DamagedFolder(f"{called} lacks {show(name)}, which its manifest lists; push it again")
     if not path.resolve().is_relative_to(folder.resolve()):
         raise DamagedFolder(f"{name} in {called} is a link to a place outside of it; push it again")
     return path

@@ -38,6 +38,7 @@ from palestra_games.board.marks import (
     DIRECTIONS,
     LETTERS,
     MARKS,
+    STONE_COLOURS,
     STONES,
     column_letters,
     disc_grid,
@@ -177,7 +178,8 @@ class Gomoku(ArrayGame[GomokuState]):
         labels = number_labels(self.board_size)[::-1]
         rows = state.board[::-1].tolist()
         marks = mark_lines(rows, self.line, exact=self.exact) if state.over else ()
-        return Scene(grid=disc_grid(rows, labels, pieces=STONES, ground="counter", marks=marks))
+        grid = disc_grid(rows, labels, pieces=STONES, ground="counter", marks=marks)
+        return Scene(grid=grid, colours=STONE_COLOURS)
 
 
 def makes_line(config: Gomoku, state: GomokuState, row: int, column: int) -> bool:

@@ -181,7 +181,11 @@ class Hex(ArrayGame[HexState]):
 
     def scene(self, state: HexState, seat: int | None = None) -> Scene:
         rows = state.board.reshape(self.board_size, -1).tolist()
-        note = "X joins top and bottom, O left and right; a cell also touches up-right, down-left."
+        one, two = self.players
+        note = (
+            f"{one} joins top and bottom, {two} left and right; "
+            "a cell also touches up-right, down-left."
+        )
         return Scene(
             lines=(note,), parts=(rhombus(rows, winning_chain(rows) if state.over else []),)
         )

@@ -6,14 +6,16 @@ A mark is 0 for an empty cell, else 1 + the seat that owns what stands there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 
 from palestra import Grid, Piece
-from palestra.scene import Cell, GridStyle, Marks, mark_cells
+from palestra.scene import Cell, Colour, GridStyle, Marks, mark_cells
 
 MARKS = ".XO"  # how a mark is written
 DISCS = (None, *(Piece(mark, seat, "disc") for seat, mark in enumerate(MARKS[1:])))
-STONES = (None, Piece("X", "black", "disc"), Piece("O", "white", "disc"))
+STONE_COLOURS: tuple[Colour, ...] = ("black", "white")  # by seat
+STONES = (None, *map(partial(Piece, shape="disc"), MARKS[1:], STONE_COLOURS))
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 LETTERS = "abcdefghijklmnopqrstuvwxyz"  # of the columns, from the left
 

@@ -39,6 +39,7 @@ from palestra.rules import draw, mover, turn_to, win
 from palestra_games.board.marks import (
     LETTERS,
     MARKS,
+    STONE_COLOURS,
     STONES,
     column_letters,
     disc_grid,
@@ -169,7 +170,9 @@ class Othello(ArrayGame[OthelloState]):
         return "pass" if row == self.size else f"{LETTERS[column]}{row + 1}"
 
     def scene(self, state: OthelloState, seat: int | None = None) -> Scene:
-        return Scene(self.count(state), self._picture(state))
+        counts = zip(self.players, discs_of(state), strict=True)
+        caption = ", ".join(f"{name}: {count} discs" for name, count in counts)
+        return Scene(caption, self._picture(state), colours=STONE_COLOURS)
 
     def _picture(self, state: OthelloState) -> Grid:
         labels = number_labels(self.size)
@@ -185,8 +188,13 @@ class Othello(ArrayGame[OthelloState]):
 
     def count(self, state: OthelloState) -> str:
         """How many discs each player has, in words."""
-        black, white = (sum(map(int.bit_count, rows)) for rows in state.discs.tolist())
+        black, white = discs_of(state)
         return f"Discs: X {black}, O {white}."
+
+
+def discs_of(state: OthelloState) -> list[int]:
+    """How many discs each player has."""
+    return [sum(map(int.bit_count, rows)) for rows in state.discs.tolist()]
 
 
 def find_placements(config: Othello, state: OthelloState, seat: int) -> bool:

@@ -340,9 +340,8 @@ class DonorGame(Talking, TextGame[DonorState]):
         A strategy is drawn from `LINES`, an act from all that are legal, and what a generation paid
         from nothing to twice the endowment.
         """
+        self.refuse_the_end(state)
         copy, seats = self.clone(state), range(self.num_players)
-        if not self.to_act(state):
-            return copy
         self._redraw_pairs(copy, seat, rng)
         others = [other for other in seats if other != seat]
         if self.strategies != "everybody":

@@ -265,8 +265,9 @@ class NetworkDilemma(ArrayGame[NetworkState]):
 
     def determinize(self, state: NetworkState, seat: int, rng: Rng) -> NetworkState:
         """Redraw the moves of non-neighbours, with totals as if they always played them."""
+        self.refuse_the_end(state)
         copy: NetworkState = self.clone(state)
-        if state.over or not state.turn:
+        if not state.turn:
             return copy
         seen, last = {seat, *self.neighbours[seat]}, state.last.tolist()
         drawn = [move if other in seen else rng.below(2) for other, move in enumerate(last)]

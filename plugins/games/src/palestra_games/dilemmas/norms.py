@@ -12,6 +12,10 @@ time, the fittest have offspring, and norms evolve; here selection is by points,
 judgement. The event of every generation states its alignment, the share of acts that followed the
 norms.
 
+It is a demonstration and in no suite of the arena: there are eight scenes of three choices, 21
+different sets of weights with five scenes, and with the options as they are whoever follows the
+norms is paid as much as is possible.
+
 With `acts="text"` players name one of the choices and describe it in their own words, which
 everybody reads. The payoff follows from the choice named; no rule reads the words, and a model may
 judge those of a record afterwards (`judged_alignment`). With `offspring="crossover"`
@@ -147,13 +151,15 @@ class NormsState:
 @environment(
     "games/Norms-v0",
     family="social",
-    tags=("population", "iterated", "hidden-information", "chance"),
+    tags=("population", "iterated", "hidden-information", "chance", "demo"),
     paper="Li et al. (2024), Agent Alignment in Evolving Social Norms",
 )
 @dataclass(frozen=True)
 class Norms(Talking, TextGame[NormsState]):
-    """A society with changing norms replaces its members with the fewest points.
+    """A society with changing norms replaces its members with the fewest points; a demonstration.
 
+    At most eight scenes have a norm each, which everybody reads, so that following it is paid best
+    unless `temptation` is larger than the weights: the game shows societies and ranks no agents.
     Newcomers write strategies; in every scene all choose at once. Numbered actions are the three
     choices of every topic and a few strategies. The module's docstring has the layout of an
     observation. Following a norm pays its weight; giving in to one's temptation pays `temptation`.

@@ -471,7 +471,10 @@ class Codenames(AssociationTable, Talking, TextGame[Board]):
         left = ", ".join(f"{team} {len(state.left(t))}" for t, team in enumerate(TEAMS))
         clue = [f"clue: {state.clues[-1][1]} {state.clues[-1][2]}"] if state.guessing else []
         lines = (f"words left: {left}", *clue, *state.said)
-        return Scene(grid=Grid(rows, ground=ground), parts=(self._teams(state),), lines=lines)
+        teams = self._teams(state)
+        return Scene(
+            grid=Grid(rows, ground=ground), parts=(teams,), lines=lines, colours=teams.colours
+        )
 
     def _teams(self, state: Board) -> Table:
         """Who is in which team and role, and what they are doing."""

@@ -259,8 +259,9 @@ class Reference(Talking, TextGame[ReferenceState]):
 
     def determinize(self, state: ReferenceState, seat: int, rng: Rng) -> ReferenceState:
         """For a listener, draw anew what is meant; for a speaker, the other candidates."""
+        self.refuse_the_end(state)
         copy, listens = self.clone(state), seat != self.speaker(state)
-        if not self.to_act(state) or (self.game != "pick" and not listens):
+        if self.game != "pick" and not listens:
             return copy
         if self.game != "pick":
             copy.target = tuple(rng.choice(self.colours) for _ in state.target)

@@ -307,12 +307,11 @@ class Referential(ArrayGame[ReferentialState]):
 
     def determinize(self, state: ReferentialState, seat: int, rng: Rng) -> Any:
         """Redraw the object of a listener's speaker, and the other pairs' rounds."""
+        self.refuse_the_end(state)
         copy = self.clone(state)
         seats = list(range(self.num_players))
         rng.shuffle(seats)
         copy.seated[:] = seats  # who sat where does not change the next pairs
-        if state.over:
-            return copy
         self._pair_others(copy, seat, rng)
         for listener in range(self.num_players):
             speaker = int(copy.partner[listener])

@@ -290,8 +290,7 @@ class SplitFacts(Talking, TextGame[SplitFactsState]):
 
     def determinize(self, state: SplitFactsState, seat: int, rng: Rng) -> SplitFactsState:
         """Draw the other's facts from all that fit one's own and the way facts are dealt."""
-        if not self.to_act(state):
-            return self.clone(state)
+        self.refuse_the_end(state)
         while True:
             copy = self.clone(state)
             copy.friends = complete_circle(rng, self._own_friends(state, seat))

@@ -256,9 +256,8 @@ class PositionAuction(SealedBids[PositionAuctionState]):
 
     def determinize(self, state: PositionAuctionState, seat: int, rng: Rng) -> PositionAuctionState:
         """Draw the other advertisers' values, and so their earnings, and the lots anew."""
+        self.refuse_the_end(state)
         copy: PositionAuctionState = self.clone(state)
-        if copy.over:
-            return copy
         imagine_lots(copy, rng)
         for other in range(self.num_players):
             if other != seat:

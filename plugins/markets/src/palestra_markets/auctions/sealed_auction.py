@@ -213,9 +213,8 @@ class SealedAuction(SealedBids[SealedAuctionState]):
 
     def determinize(self, state: SealedAuctionState, seat: int, rng: Rng) -> SealedAuctionState:
         """Draw the other bidders' values, of past rounds too, and the lots anew."""
+        self.refuse_the_end(state)
         copy: SealedAuctionState = self.clone(state)
-        if copy.over:
-            return copy
         imagine_lots(copy, rng)
         for other in range(self.num_players):
             if other != seat:

@@ -248,10 +248,12 @@ class Population(TextGame[PopulationState]):
 
     @property
     def group_names(self) -> tuple[str, ...]:
+        """The names of the groups of people, in the order of observations."""
         return ARCHETYPES[self.groups]
 
     @cached_property
     def disease(self) -> Disease:
+        """The illness that the options describe."""
         places = self.home, self.work, self.outside, self.contact
         return Disease(self.transmission, self.latent, self.infectious, *places)
 

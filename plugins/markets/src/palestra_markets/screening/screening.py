@@ -126,6 +126,7 @@ class ScreeningState:
         "triage": {"theme": "triage"},
         "fraud": {"theme": "fraud"},
         "biased": {"bias": 0.5},
+        "told": {"told": True},
     },
 )
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class Screening(TextGame[ScreeningState]):
         float, Meta(ge=-1, lt=1, description="chance that a case is good; -1: the theme's")
     ] = -1.0
     told: Annotated[bool, Meta(description="whether the rules list how likely each score is")] = (
-        True
+        False
     )
 
     rules_text = """

@@ -65,7 +65,8 @@ class AskedExpert:
     """Asks an agent what it would do at every turn of a record; pass it as `expert=`.
 
     The record is replayed: the agent sees what the seat saw at each turn and remembers nothing of
-    its answers to other turns. All turns of a record are asked in one call. An answer that is not
+    its answers to other turns. All turns of a record are asked in one call, and whatever the agent
+    draws begins anew from the record's seed, so that a record has one answer. An answer that is not
     a legal move is kept as text. game: the game, for records without an environment id.
     """
 
@@ -78,6 +79,7 @@ class AskedExpert:
             for episode, step in zip(retrace(record, self._game), record.steps, strict=False)
             for turn in step.turns
         ]
+        self.expert.reseed(record.seed)
         decisions = self.expert.act(turns)
         for turn in turns:
             self.expert.forget(turn.episode_key)

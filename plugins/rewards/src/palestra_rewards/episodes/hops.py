@@ -23,7 +23,7 @@ from palestra_rewards.options import Discount
 from palestra_rewards.people import people_of
 from palestra_rewards.reading import turn_rewards
 
-PERCENT = re.compile(r"<\s*score\s*>\s*([+-]?\d+)\s*%?\s*<\s*/\s*score\s*>", re.IGNORECASE)
+PERCENT = re.compile(r"<\s*score\s*>\s*([+-]?\d{1,9})\s*%?\s*<\s*/\s*score\s*>", re.IGNORECASE)
 ORDER = """You judge progress on a task. Decide whether AFTER is nearer to the goal than BEFORE.
 
 Task: {task}

@@ -26,7 +26,7 @@ from palestra_rewards.judges.service import Judge, open_judge
 from palestra_rewards.judges.showing import as_text
 
 CALL = re.compile(r"^Action:\s*(\w+)\s*\[(.*)\]\s*$", re.MULTILINE | re.DOTALL)
-SCORE = re.compile(r"^Score:\s*(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
+SCORE = re.compile(r"^Score:\s*(\d{1,9}(?:\.\d+)?)\s*$", re.MULTILINE)
 LONGEST = 2_000  # characters of an observation
 ORDER = """You score how well a task was done, from 0 (not at all) to {top} (perfectly). Check \
 what can be checked with tools before you score; do not trust a number, a date or a claim that a \
@@ -89,8 +89,10 @@ def calculate(text: str) -> str:
     """The value of an arithmetic expression with + - * / // % ** and brackets, as text."""
     try:
         return f"{_value(ast.parse(text.strip(), mode='eval').body):.12g}"
-    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+    except (SyntaxError, ValueError, TypeError, ArithmeticError) as error:
         raise InvalidOption(f"that is no sum such as (3 + 4) * 2: {error}") from error
+    except (RecursionError, MemoryError) as error:  # of the parser
+        raise InvalidOption("that sum is nested too deeply; ask for parts of it") from error
 
 
 def _value(node: Any) -> float:

@@ -126,6 +126,7 @@ class TaughtRewardModel:
         return float(np.mean(losses))
 
     def state(self) -> dict[str, Any]:
+        """Networks, comparisons and the number of questions so far, as plain data."""
         return {
             "networks": [network.state() for network in self.networks],
             "comparisons": [list(one) for one in self.comparisons],
@@ -133,6 +134,7 @@ class TaughtRewardModel:
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state` gave."""
         for network, kept in zip(self.networks, state["networks"], strict=True):
             network.load(kept)
         self.comparisons = [Triplet(*one) for one in state["comparisons"]]

@@ -36,7 +36,7 @@ WHERE = """
 PLACES = frozenset(WHERE.split())  # words for positions, which captions leave out
 _PHRASE = re.compile(r"(?<=[.;!?])\s+|\n")
 _TOKEN = re.compile(r"[^\W_][\w'-]*")
-_LABELLED = re.compile(r"([^\W\d][^:\d]{0,40}): (-?\d+(?:\.\d+)?)\b")
+_LABELLED = re.compile(r"([^\W\d][^:\d]{0,40}): (-?\d{1,9}(?:\.\d+)?)\b")
 
 
 def difference(before: str, after: str) -> str:

@@ -7,10 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from palestra.agents.models import Tokens
 from palestra.kernel.errors import show
-from palestra.llm.completion_fields import Details, Logprobs, TokenId, Used
+from palestra.llm.completion_fields import (
+    Details,
+    Logprobs,
+    TokenId,
+    Used,
+    finish_of,
+    ids_with,
+)
 
 from palestra_server.capture import Exchange
-from palestra_server.dialects.formats import Format, ids_with, used
+from palestra_server.dialects.formats import Format, used
 from palestra_server.refused import RequestRefused
 
 # The fields read from a completion; the client gets it unchanged
@@ -73,8 +80,7 @@ def _exchange(asked: dict[str, Any], body: bytes, seconds: float) -> Exchange:
 def _tokens(
     completion: _Completion, choice: _Choice, chances: tuple[float, ...] | None
 ) -> Tokens | None:
-    ended = choice.finish_reason == "stop" and choice.stop_reason is None
-    finish = "end" if ended else choice.finish_reason or ""
+    finish = finish_of(choice.finish_reason, choice.stop_reason)
     return ids_with(completion.prompt_token_ids, choice.token_ids, chances, finish=finish)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from palestra import Usage
-from palestra.agents.models import Tokens
 
 from palestra_server.capture import Exchange
 
@@ -40,16 +39,3 @@ def used(
         calls=1,
         seconds=seconds,
     )
-
-
-def ids_with(
-    prompt: list[int] | None,
-    reply: list[int] | None,
-    logprobs: tuple[float, ...] | None,
-    *,
-    finish: str,
-) -> Tokens | None:
-    """The exact tokens of an exchange; None unless ids and log-probabilities are all there."""
-    if prompt is None or reply is None or logprobs is None or len(reply) != len(logprobs):
-        return None
-    return Tokens(tuple(prompt), tuple(reply), logprobs, finish=finish)

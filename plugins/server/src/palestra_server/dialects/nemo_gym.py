@@ -191,7 +191,12 @@ class NeMoGymDialect:
             try:
                 text, paid = await self._run_tool(episode, call.name, call.arguments.encode())
                 reward += paid
-            except (PalestraError, msgspec.DecodeError, RecursionError) as error:
+            except (
+                PalestraError,
+                msgspec.DecodeError,
+                UnicodeDecodeError,
+                RecursionError,
+            ) as error:
                 text = refusal(error)[0].error
             outputs.append({"call_id": call.call_id, "output": text})
         rest = await episode.rest()
@@ -213,7 +218,12 @@ class NeMoGymDialect:
                     text, _ = await self._run_tool(session.episode, name, raw)
             except Elsewhere:
                 raise
-            except (PalestraError, msgspec.DecodeError, RecursionError) as error:
+            except (
+                PalestraError,
+                msgspec.DecodeError,
+                UnicodeDecodeError,
+                RecursionError,
+            ) as error:
                 server.refuse(error)
                 failure, status = refusal(error)
                 return PlainTextResponse(failure.error, status)

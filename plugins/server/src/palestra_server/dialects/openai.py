@@ -113,7 +113,7 @@ class CaptureDialect:
         try:
             exchange = spoken.exchange(asked, body, time.perf_counter() - started)
             streamed = spoken.as_stream(asked, body) if asked.get("stream") else b""
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RequestRefused(
                 f"the model server's reply cannot be read: {cause(error)}", 502
             ) from None
@@ -159,7 +159,7 @@ def _failed(path: str, status: int, body: bytes) -> Response:
     number = status if status >= 400 else 502
     try:
         msgspec.json.decode(body, type=_Refused)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         said = show(body.decode("utf-8", "replace"), 300)
         what = f"the model server answered {path[:100]} with status {status}: {said}"
         return _refused(what, "ModelServer", number)

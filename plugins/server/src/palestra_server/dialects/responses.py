@@ -12,10 +12,16 @@ from itertools import count
 from typing import Any
 
 import msgspec
-from palestra.llm.completion_fields import Count, Details, TokenChance, TokenId
+from palestra.llm.completion_fields import (
+    Count,
+    Details,
+    TokenChance,
+    TokenId,
+    ids_with,
+)
 
 from palestra_server.capture import Exchange
-from palestra_server.dialects.formats import Format, ids_with, used
+from palestra_server.dialects.formats import Format, used
 from palestra_server.refused import RequestRefused
 
 ELSEWHERE = ("previous_response_id", "conversation", "prompt", "background")

@@ -55,6 +55,7 @@ from palestra import (
     environment,
 )
 from palestra.kernel.rng import check_seed
+from palestra.quoting import disarm
 from palestra.sandbox import Limits
 from palestra.scene import Bar, Bars, Part
 
@@ -333,7 +334,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         """The ratio of lines, and why the program does not count; empty if it does."""
         wrong = difference(code, name, self.size, seed, COMPARED)
         if wrong:
-            return 0.0, f"Not right: {wrong}"
+            return 0.0, f"Not right: {disarm(wrong)}"  # the judge reads it too
         slow = lines_of(KERNELS[name].slow, name, self.size, seed)
         ratio = slow / max(lines_of(code, name, self.size, seed), 1)
         if ratio > 1 and not is_quick(code, name, seed):

@@ -4,7 +4,7 @@ Four files describe an invented company: a table of income in millions, a balanc
 thousands, market data as JSON, and notes in words that correct the tables. The analyst opens files,
 computes, and enters figures into a model and, those that the request calls headlines, into a memo
 as well. A rubric scores the work: each figure within half a percent has its weight, and each
-headline has one more criterion, that memo and model agree.
+headline has one more criterion, that the memo agrees with a right figure of the model.
 
 After "BankerToolBench: Evaluating AI Agents in End-to-End Investment Banking Workflows", 2026,
 whose rubrics weigh criteria and look across deliverables for contradictions, and "DataCross: A
@@ -169,8 +169,9 @@ class DataRoom(TaskGame[RoomState]):
         again replaces it. Finish() ends the work. The company is invented; this is no advice.
 
         A rubric scores the work: a figure within half a percent has its weight. The request names
-        headlines, which go into the memo too: for each there is one more criterion, that memo and
-        model agree within half a percent. You are paid the share of all weights.
+        headlines, which go into the memo too: for each there is one more criterion, that the
+        model's figure is right and the memo agrees with it within half a percent. You are paid the
+        share of all weights.
     """
     action_types = (Open, Compute, Enter, Finish)
 
@@ -245,9 +246,9 @@ class DataRoom(TaskGame[RoomState]):
             met = value is not None and math.isclose(value, true[one.name], rel_tol=CLOSE)
             rows.append((one.name, one.weight, met))
         for name in self.headlines:
-            pair = [entered.get((where, name)) for where in DELIVERABLES]
-            both = pair[0] is not None and pair[1] is not None
-            agree = both and math.isclose(pair[0] or 0.0, pair[1] or 0.0, rel_tol=CLOSE)
+            model, memo = (entered.get((where, name)) for where in DELIVERABLES)
+            right = any(met for figure, _, met in rows if figure == name)
+            agree = right and math.isclose(model or 0.0, memo or 0.0, rel_tol=CLOSE)
             rows.append((f"memo agrees on {name}", AGREE, agree))
         return rows
 

@@ -10,6 +10,13 @@ next complaint is voiced, which asks for enough trust and for calm. Three layers
 was said in this session, a summary of each earlier one, and a scale that is filled in before each
 session and fetched with `Recall`. A later session resumes where trust has faded a little.
 
+Four chains of complaints make 16 different courses at most, so that this is a demonstration. With
+`seeker="small"`, `"medium"` or `"large"` a seeker has a generated inner structure (`seekers.py`):
+trees of complaints with a root each, a belief behind it, manners, what reaches this seeker in which
+manner, what was tried, and readiness. The counsellor finds out what helps by asking and by moves,
+and offers one step a topic; the share of roots with a step that helps is paid. There is no chance
+after the start. `beliefs="rare"` has beliefs that the splits for training never have.
+
 With `depth="deep"` the seeker is harder to reach. A complaint is voiced only in a session in which
 its topic was touched, and a topic that lies too deep makes them feel worse. Something happens
 between sessions, which they tell if they are asked or heard. And one move in ten stirs them: the
@@ -27,8 +34,9 @@ move, paid as the term `choice_of_moves`. No rule reads the words, so a kind mov
 is paid as a kind move. To score the words as well, give the episodes to a model through the reward
 `judge` with `pays="product"`: what the game paid times the judge's grade, so that pay needs both.
 
-Checked: the emotion chain's frequencies against its stated chances, and with `depth="deep"` against
-the stationary distribution of its matrix; a reference counsellor voices
+Checked: imagined seekers and moves by rejection; another reader of what seekers say than the
+reference finds what helps. The emotion chain's frequencies against its stated chances, and with
+`depth="deep"` against the stationary distribution of its matrix; a reference counsellor voices
 every complaint, a harmful one none.
 
 Left out: the authors' trained models and transcripts of people; a reading of the words by the game.
@@ -36,52 +44,57 @@ Left out: the authors' trained models and transcripts of people; a reading of th
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
+from itertools import chain, product
 from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
     Rng,
-    ScriptedAgent,
     Talking,
     Text,
     TextAction,
-    Turn,
-    agent,
     environment,
     metric,
     only,
 )
 from palestra.kernel.rng import check_seed
+from palestra.paragraphs import paragraphs
 from palestra.scene import Bar, Bars, Part, Person, RoundTable
 
+from palestra_tasks.clinic import seekers
+from palestra_tasks.clinic.feelings import (
+    EFFECTS,
+    EMOTIONS,
+    FADES,
+    FIRST_EMOTION,
+    FIRST_TRUST,
+    HARMFUL,
+    MOVES,
+    STAGES,
+    STIRS,
+    Chain,
+    Felt,
+    Move,
+    imagine_feelings,
+    imagine_moves,
+    modulate,
+    stir,
+)
+from palestra_tasks.clinic.seekers import (
+    Act,
+    Seeker,
+    draw_seeker,
+    imagine_seeker,
+    imagine_way,
+    line_of,
+)
 from palestra_tasks.desk import Final, Past, Reply, TaskGame, TaskState, shared_end
 
-EMOTIONS = ("hopeless", "angry", "anxious", "sad", "neutral", "relieved")
-CALM = 3  # emotions from here on let a complaint be voiced
-MOVES = ("ask", "reflect", "affirm", "summarise", "inform", "advise", "confront", "dismiss")
-HARMFUL = ("dismiss", "confront")
-# By move: what it adds to trust (0 to 100), and the chances in percent that the emotion rises and
-# falls by one
-EFFECTS: dict[str, tuple[int, int, int]] = {
-    "ask": (3, 20, 15),
-    "reflect": (9, 45, 5),
-    "affirm": (6, 40, 5),
-    "summarise": (7, 30, 5),
-    "inform": (2, 20, 10),
-    "advise": (-3, 10, 25),
-    "confront": (-10, 5, 55),
-    "dismiss": (-18, 2, 70),
-}
-STAGES = 4
-NEEDED = (10, 30, 50, 70)  # trust that each complaint asks for
-FIRST_TRUST = (5, 25)  # the least and the most at the start
-FIRST_EMOTION = (0, 3)  # places in EMOTIONS
-FADES = 15  # trust lost between sessions
 JOBS = ("a teacher", "a nurse", "a student", "a driver", "a baker", "a clerk")
 CHAINS = (
     (
@@ -116,7 +129,6 @@ CHAIN_TOPICS = (
     ("body", "study", "family", "work"),
     ("free time", "friends", "friends", "self"),
 )
-STIRS = 10  # percent of moves after which the emotion of a deep seeker is drawn anew
 # What may happen between sessions, and by how much the emotion rises
 EVENTS = (
     ("A friend of mine was taken ill.", -2),
@@ -125,6 +137,8 @@ EVENTS = (
     ("My sister had a child.", 2),
 )
 HEARD = ("ask", "reflect")  # moves after which the seeker tells what happened
+REACTIONS = ("missed", "early", "opened")  # results of moves that say what reaches a seeker
+OFFERED = "Perhaps this is a step for you."
 PLACEHOLDER = "I do not know what to say."
 
 
@@ -139,6 +153,14 @@ class Touch(TextAction, frozen=True):
     """Ask about a topic."""
 
     topic: str
+    text: str
+
+
+class Offer(TextAction, frozen=True):
+    """Offer a step for a topic."""
+
+    topic: str
+    step: str
     text: str
 
 
@@ -168,18 +190,42 @@ LINES = {
 }
 
 
-def modulate(emotion: int, move: str, draw: int) -> int:
-    """The emotion after a move; `draw` is uniform from 0 to 99."""
-    _, rises, falls = EFFECTS[move]
-    if draw < rises:
-        return min(len(EMOTIONS) - 1, emotion + 1)
-    return max(0, emotion - 1) if draw < rises + falls else emotion
+INNER_RULES = """
+    You are the counsellor, in a course of SESSIONS sessions of up to LENGTH acts. What weighs on
+    the seeker lies in topics. Each comes from another topic, down to a root; LEAST to MOST come
+    from the same root, the root included. The seeker has named one topic of each root. Ask about
+    one that was named, at first or in what they told since, as in Touch(topic='work', text='How is
+    it with work?'). They show a manner (tearful, ashamed, tense or flat) and say no more until a
+    move reaches them: Say(move='reflect', text='That sounds heavy.'), about the topic that you
+    asked about last in this session. Which one of ask, reflect, affirm, summarise and inform
+    reaches them depends on the manner, is another one for each manner, and differs from seeker to
+    seeker.
 
+    A move that reaches them opens the topic if they are ready for it. Each topic needs a readiness
+    from 0 to 3. It starts at 0 to 2, is 5 at most, rises by 1 with each move that reaches them,
+    falls by 1 with one that does not (also advise) and between sessions, and by 2 with confront and
+    dismiss, which do harm.
 
-def stir(emotion: int, percent: int, draw: int) -> int:
-    """The emotion, or in `percent` of cases one drawn anew; `draw` is uniform from 0 to 599."""
-    kinds = len(EMOTIONS)
-    return draw % kinds if draw // kinds < percent else emotion
+    What opens tells from where it comes, what else it weighs on, and a step that was tried in vain.
+    A root tells a belief instead of where it comes from. Three steps suit a belief:
+
+    TABLE
+
+    Two of the three were tried in vain, and two different topics that come from the same root, or
+    the root, tell so; what was tried for another root says nothing here. The third helps. Offer it
+    for the root once the root has opened, as in Offer(topic='family', step='write', text='…'). Only
+    one step can be offered for a topic, ever.
+
+    Recall() shows what was said in earlier sessions beside that of this one, and costs no act of
+    the session. Close() ends the session. You are paid the share of roots that got the step that
+    helps, less 0.05 for each harmful move. Only the acts count for this: neither the seeker nor the
+    score reads your words.
+"""
+INNER_SEEKER = """
+    You are the seeker. You read what weighs on you and, after each act of the counsellor, what it
+    came to. You do not know what reaches you, or how ready you are. Answer in your own words, with
+    Speak(text='…'). Your words have no effect on what acts come to, and none on pay.
+"""
 
 
 def effect_of(action: TextAction) -> str:
@@ -207,6 +253,9 @@ class SeekerState(TaskState):
     recalled: int = 0  # sessions whose scales have been fetched
     touched: tuple[str, ...] = ()  # topics of this session
     event: int = -1  # what happened before this session; -1 for nothing, or once it was told
+    felt: tuple[Felt, ...] = ()  # by move of the counsellor, what the seeker reads of it
+    inner: Seeker | None = None  # a generated seeker, in place of chain, emotion and trust
+    acts: tuple[Act, ...] = ()  # with a generated seeker
 
 
 @environment(
@@ -222,6 +271,11 @@ class SeekerState(TaskState):
         "several-sessions": {"sessions": 3},
         "two-players": {"num_players": 2},
         "deep": {"depth": "deep", "sessions": 3},
+        **{
+            f"{held}{size}": {"seeker": size, "beliefs": beliefs, "sessions": 2, "length": length}
+            for held, beliefs in (("", "common"), ("held-out-", "rare"))
+            for size, length in (("small", 14), ("medium", 18), ("large", 32))
+        },
     },
 )
 @dataclass(frozen=True)
@@ -232,9 +286,13 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
     of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
-    harmful moves, the scale of the last session recalled (-1 for none), and for the seeker emotion
-    and trust (-1 for the counsellor). A deep seeker adds Touch for each topic to the actions, and
-    to the observation 1 for each topic that was touched in this session.
+    harmful moves, the scale of the last session recalled (-1 for none), and for the seeker the
+    emotion (-1 for the counsellor). A deep seeker adds Touch for each topic to the actions, and
+    to the observation 1 for each topic that was touched in this session. With a generated seeker
+    the actions also have a question about each topic and an offer of each step for each topic, and
+    an observation has sessions and acts left, the topic that is talked about (-1 for none), harmful
+    moves, sessions recalled (-1 for the seeker); for each topic five numbers (`_mark`); and for
+    each manner and move 1 where it reached the seeker, -1 where it did not.
     """
 
     num_players: Annotated[
@@ -246,6 +304,17 @@ class Counselling(Talking, TaskGame[SeekerState]):
         Literal["plain", "deep"],
         Meta(description="the seeker; deep: topics have to be touched, and things happen"),
     ] = "plain"
+    seeker: Annotated[
+        Literal["chain", "small", "medium", "large"],
+        Meta(
+            description="chain: one of four chains of complaints, a demonstration; others: a "
+            "generated seeker, with 2 roots (small, medium) or 3"
+        ),
+    ] = "chain"
+    beliefs: Annotated[
+        Literal["all", "common", "rare"],
+        Meta(description="beliefs of a generated seeker; rare: three kinds, held out"),
+    ] = "all"
 
     rules_text = """
         This is a simulation for the study of agents. The seeker is a program, and nothing here is
@@ -255,11 +324,22 @@ class Counselling(Talking, TaskGame[SeekerState]):
     reward_terms = ("choice_of_moves",)
     score_term = "choice_of_moves"
     deterministic = False
-    action_types = (Say, Touch, Recall, Close, Speak)
+    action_types = (Say, Touch, Offer, Recall, Close, Speak)
     feature_bounds = (-1.0, 1e4)
+
+    def validate(self) -> None:
+        if self.seeker == "chain" and self.beliefs != "all":
+            raise InvalidOption(
+                f"beliefs={self.beliefs!r} is for a generated seeker; set seeker to small, medium "
+                "or large"
+            )
+        if self.seeker != "chain" and self.depth != "plain":
+            raise InvalidOption(f"depth={self.depth!r} is for seeker='chain'; set one of the two")
 
     def rules_for(self, seat: int) -> str:
         head = super().rules_for(seat)
+        if self.seeker != "chain":
+            return f"{head}\n{self._inner_rules(seat)}"
         if seat == 1:
             return (
                 f"{head}\nYou are the seeker. You read who you are, how you feel and which of your "
@@ -284,6 +364,27 @@ class Counselling(Talking, TaskGame[SeekerState]):
             "count for this: neither the seeker nor the score reads your words."
         )
 
+    def _inner_rules(self, seat: int) -> str:
+        """The rules with a generated seeker."""
+        if seat == 1:
+            return paragraphs(INNER_SEEKER)
+        table = "\n".join(
+            f"- '{belief['says']}': {', '.join(belief['steps'])}"
+            for belief in seekers.BELIEFS.values()
+        )
+        form = seekers.WORDS["sizes"][self.seeker]
+        counts = {
+            "SESSIONS": self.sessions,
+            "LENGTH": self.length,
+            "LEAST": form["least"],
+            "MOST": form["most"],
+            "TABLE": table,
+        }
+        rules = paragraphs(INNER_RULES)
+        for word, value in counts.items():
+            rules = rules.replace(word, str(value))
+        return rules
+
     @property
     def turns(self) -> int:
         """Actions of an episode, those of all seats."""
@@ -295,11 +396,21 @@ class Counselling(Talking, TaskGame[SeekerState]):
         both = (Speak(PLACEHOLDER),) if self.num_players == 2 else ()
         touches = (Touch(topic, f"How is it with {topic}?") for topic in TOPICS)
         deep = tuple(touches) if self.depth == "deep" else ()
-        return (*moves, Recall(), Close(), *both, *deep)
+        return (*moves, Recall(), Close(), *both, *deep, *self._inner_menu())
+
+    def _inner_menu(self) -> tuple[TextAction, ...]:
+        """Questions and offers to a generated seeker."""
+        if self.seeker == "chain":
+            return ()
+        asks = (Touch(topic, f"How is it with {topic}?") for topic in seekers.TOPICS)
+        offers = (Offer(topic, step, OFFERED) for topic in seekers.TOPICS for step in seekers.STEPS)
+        return (*asks, *offers)
 
     @property
     def num_features(self) -> int:
-        return 7 + (len(TOPICS) if self.depth == "deep" else 0)
+        if self.seeker != "chain":
+            return 5 + 5 * len(seekers.TOPICS) + len(seekers.MANNERS) * len(seekers.OPENERS)
+        return 6 + (len(TOPICS) if self.depth == "deep" else 0)
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -316,23 +427,39 @@ class Counselling(Talking, TaskGame[SeekerState]):
             trust=rng.between(*FIRST_TRUST),
         )
         state.scales = (_scale(state.emotion, 0),)
+        if self.seeker != "chain":
+            state.inner = draw_seeker(Rng.seeded(rng.word(), 61), self.seeker, self.beliefs)
         return state
 
     def acting(self, state: SeekerState) -> int:
         return state.turn_of
 
     def statement(self, state: SeekerState, seat: int) -> str:
+        who = f"{state.job}, {state.age} years old"
+        if state.inner:
+            if seat == 1:
+                return f"You are {who}.\n{self._inside(state.inner)}"
+            topics = ", ".join(state.inner.named)
+            return f"A seeker, {who}, has come to you. They name what weighs on them: {topics}."
         if seat == 1:
             return (
-                f"You are {state.job}, {state.age} years old.\nYour complaints, from the first to "
+                f"You are {who}.\nYour complaints, from the first to "
                 f"the deepest: {' | '.join(state.chain)}"
             )
-        return f"A seeker, {state.job}, {state.age} years old, has come to you."
+        return f"A seeker, {who}, has come to you."
+
+    def _inside(self, inner: Seeker) -> str:
+        """What a generated seeker knows of themself."""
+        return "\n".join(
+            f"- {topic} ({inner.manner(topic)}): {inner.told(topic)}" for topic in inner.places
+        )
 
     def notes(self, state: SeekerState, seat: int) -> tuple[str, ...]:
         session = min(state.session + 1, self.sessions)
         move = state.in_session + (seat == 0)
         line = f"Session {session} of {self.sessions}, move {move}."
+        if state.inner:
+            return (line, *self._inner_notes(state, state.inner, seat))
         if seat == 1:
             may = state.chain[state.voiced - 1] if state.new else "none"
             happened = (f"This week: {EVENTS[state.event][0]}",) if state.event >= 0 else ()
@@ -342,16 +469,53 @@ class Counselling(Talking, TaskGame[SeekerState]):
         deep = touched if self.depth == "deep" else ()
         return (line, f"Complaints heard so far: {state.voiced}.", *deep)
 
+    def _shown(self, state: SeekerState, seat: int) -> tuple[Act, ...]:
+        """Acts of this session and of those that were fetched; the seeker remembers all."""
+        since = 0 if seat == 1 or state.recalled > state.session else state.session
+        return tuple(act for act in state.acts if act.session >= since)
+
+    def _inner_notes(self, state: SeekerState, inner: Seeker, seat: int) -> tuple[str, ...]:
+        """What a generated seeker has shown and told."""
+        shown = self._shown(state, seat)
+        found = {act.topic: line_of(inner, act) for act in shown if act.kind == "ask"}
+        found |= {act.topic: line_of(inner, act) for act in shown if act.result == "opened"}
+        moves = [(act, inner.manner(act.topic)) for act in shown if act.result in REACTIONS]
+        missed, reached = (
+            sorted({f"{manner} {a.word}" for a, manner in moves if (a.result == "missed") == yes})
+            for yes in (True, False)
+        )
+        offers = (line_of(inner, act) for act in shown if act.kind == "offer")
+        topic = seekers.discussed(state.acts, state.session)
+        reactions = (
+            f"Reached: {', '.join(reached) or 'none'}. Missed: {', '.join(missed) or 'none'}."
+        )
+        return (*found.values(), *offers, reactions, f"Talking about: {topic or 'nothing yet'}.")
+
     def options(self, state: SeekerState, seat: int) -> tuple[Option, ...]:
         if seat == 1:
+            if state.inner:
+                return (Option(Speak, {"text": Text(400, (PLACEHOLDER,))}),)
             lines = (PLACEHOLDER, *((state.chain[state.voiced - 1],) if state.new else ()))
             return (Option(Speak, {"text": Text(400, lines)}),)
         words = Text(400, tuple(LINES.values()))
         recall = (Option(Recall),) if state.recalled <= state.session else ()
+        if state.inner:
+            return (*self._inner_options(state, words), *recall, Option(Close))
         asks = Text(400, tuple(f"How is it with {topic}?" for topic in TOPICS))
         touch = (Option(Touch, {"topic": OneOf(TOPICS), "text": asks}),)
         deep = touch if self.depth == "deep" else ()
         return (Option(Say, {"move": OneOf(MOVES), "text": words}), *deep, *recall, Option(Close))
+
+    def _inner_options(self, state: SeekerState, words: Text) -> tuple[Option, ...]:
+        topics = OneOf(seekers.TOPICS)
+        offered = {act.topic for act in state.acts if act.kind == "offer"}
+        rest = tuple(topic for topic in seekers.TOPICS if topic not in offered)
+        step = {"step": OneOf(seekers.STEPS), "text": Text(400, (OFFERED,))}
+        return (
+            Option(Touch, {"topic": topics, "text": Text(400, ("How is it with work?",))}),
+            Option(Say, {"move": OneOf(MOVES), "text": words}),
+            *((Option(Offer, {"topic": OneOf(rest), **step}),) if rest else ()),
+        )
 
     def respond(self, state: SeekerState, seat: int, action: Any) -> Reply:
         if isinstance(action, Speak):
@@ -362,16 +526,41 @@ class Counselling(Talking, TaskGame[SeekerState]):
         if isinstance(action, Recall):
             state.recalled = state.session + 1
             scales = ", ".join(map(str, state.scales))
+            if state.inner:
+                return Reply("You read your notes of earlier sessions.", audience=only(0))
             told = " ".join(state.summaries) or "There was no earlier session."
             return Reply(f"Scales (0 well, 25 bad): {scales}. {told}", audience=only(0))
         if isinstance(action, Close):
             state.in_session = self.length
             self._end_of_session(state)
             return Reply("The session is over.")
+        if state.inner:
+            return self._meet(state, state.inner, action)
         return self._say(state, action)
 
+    def _meet(self, state: SeekerState, inner: Seeker, action: Say | Touch | Offer) -> Reply:
+        """What an act comes to with a generated seeker."""
+        acts, session = state.acts, state.session
+        if isinstance(action, Touch):
+            act = seekers.ask(inner, acts, session, action.topic)
+        elif isinstance(action, Offer):
+            act = seekers.offer(inner, acts, session, action.topic, action.step)
+        else:
+            act = seekers.move(inner, acts, session, action.move)
+        state.acts = (*acts, act)
+        state.in_session += 1
+        state.harm += act.result == "hurt"
+        state.voiced += act.result == "opened"
+        line = line_of(inner, act)
+        if self.num_players == 2:
+            state.turn_of = 1
+            said = f"The counsellor says: {self.quoted(action.text)} {line}"
+            return Reply(said, {"said": action.text})
+        self._end_of_session(state)
+        return Reply(line, {"said": line, "voiced": state.voiced})
+
     def _say(self, state: SeekerState, action: Say | Touch) -> Reply:
-        move = effect_of(action)
+        move, before = effect_of(action), state.emotion
         state.in_session += 1
         state.harm += move in HARMFUL
         state.trust = max(0, min(100, state.trust + EFFECTS[move][0]))
@@ -380,6 +569,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
             self._deepen(state, action)
         state.new = self._voices(state)
         state.voiced += state.new
+        felt = Felt(state.session, before, state.emotion, state.voiced)
+        state.felt = (*state.felt, felt)
         said = f"The counsellor says: {self.quoted(action.text)}"
         if self.num_players == 2:
             state.turn_of = 1
@@ -405,9 +596,11 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def _voices(self, state: SeekerState) -> bool:
         """Whether the seeker now voices the next complaint."""
-        if state.voiced >= STAGES or state.trust < NEEDED[state.voiced] or state.emotion < CALM:
-            return False
-        return self.depth == "plain" or self._topics(state)[state.voiced] in state.touched
+        touched = frozenset(state.touched)
+        return self._chain(state).voices(state.voiced, state.trust, state.emotion, touched)
+
+    def _chain(self, state: SeekerState) -> Chain:
+        return Chain(self._topics(state) if self.depth == "deep" else (), TOPICS)
 
     def _murmur(self, state: SeekerState) -> str:
         return {
@@ -422,6 +615,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
     def _end_of_session(self, state: SeekerState) -> None:
         """Summarise a session that is over; trust fades before the next one."""
         if state.in_session < self.length:
+            return
+        if state.inner:
+            state.session, state.in_session = state.session + 1, 0
+            state.closed = state.session >= self.sessions
             return
         heard = " ".join(state.chain[: state.voiced]) or "Nothing yet."
         summary = f"After session {state.session + 1} the seeker had said: {heard}"
@@ -440,36 +637,95 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.scales = (*state.scales, _scale(state.emotion, state.voiced))
 
     def settle(self, state: SeekerState) -> Final:
+        if state.inner:
+            return self._settle_inner(state, state.inner)
         score = state.voiced / STAGES - 0.05 * state.harm
         reason = (
             f"By the choice of moves: {state.voiced} of {STAGES} complaints were voiced; "
             f"{state.harm} harmful moves. No words were read."
         )
-        facts = {"voiced": state.voiced, "harm": state.harm, "trust": state.trust}
+        share = state.voiced / STAGES
+        facts = {"voiced": share, "harm": state.harm, "trust": state.trust}
         return shared_end(score, self.num_players, reason, facts)
 
+    def _settle_inner(self, state: SeekerState, inner: Seeker) -> Final:
+        """The share of roots that got a step that helps, less what did harm."""
+        helped, roots = seekers.helped(state.acts), len(inner.trees)
+        answers = ", ".join(f"{tree.topics[0]}: {tree.answer}" for tree in inner.trees)
+        reason = (
+            f"By the choice of acts: {helped} of {roots} roots got a step that helps; {state.harm} "
+            f"harmful moves. What would have helped: {answers}. No words were read."
+        )
+        facts = {"voiced": state.voiced / len(inner.places), "harm": state.harm, "helped": helped}
+        return shared_end(helped / roots - 0.05 * state.harm, self.num_players, reason, facts)
+
     def features(self, state: SeekerState, seat: int) -> list[float]:
+        if state.inner:
+            return self._inner_features(state, state.inner, seat)
         last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1
-        own = (state.emotion, state.trust) if seat == 1 else (-1, -1)
+        own = state.emotion if seat == 1 else -1
         harm = state.harm if seat == 0 else 0
         left = self.length - state.in_session
         touched = [float(t in state.touched and seat == 0) for t in TOPICS]
         deep = touched if self.depth == "deep" else []
-        plain = (self.sessions - state.session, left, state.voiced, harm, last, *own)
+        plain = (self.sessions - state.session, left, state.voiced, harm, last, own)
         return [*map(float, plain), *deep]
 
+    def _inner_features(self, state: SeekerState, inner: Seeker, seat: int) -> list[float]:
+        """What a generated seeker has shown, by topic and by manner and move."""
+        shown = self._shown(state, seat)
+        topics = {topic: [0.0] * 5 for topic in seekers.TOPICS}
+        for topic in inner.named:
+            topics[topic][0] = 1
+        for act in shown:
+            if act.topic:
+                _mark(topics, inner, act)
+        reached = dict.fromkeys(product(seekers.MANNERS, seekers.OPENERS), 0.0)
+        for act in shown:
+            if act.result in REACTIONS and act.word in seekers.OPENERS:
+                sign = -1.0 if act.result == "missed" else 1.0
+                reached[inner.manner(act.topic), act.word] = sign
+        about = seekers.discussed(state.acts, state.session)
+        place = seekers.TOPICS.index(about) if about else -1
+        left = (self.sessions - state.session, self.length - state.in_session)
+        head = (*left, place, state.harm, state.recalled if seat == 0 else -1)
+        return [*map(float, head), *chain.from_iterable(topics.values()), *reached.values()]
+
     def determinize(self, state: SeekerState, seat: int, rng: Rng) -> SeekerState:
-        """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor."""
+        """Draw the seeker's feelings, trust and what has not been voiced, for the counsellor.
+
+        For the seeker it draws the kinds of the counsellor's moves.
+        """
         copy = self.copy_for(state, seat)
         copy.rng = Rng.seeded(rng.word())
+        if state.inner:
+            imagine = imagine_seeker if seat == 0 else imagine_way
+            copy.inner = imagine(state.inner, state.acts, rng)
+            return copy
         if seat == 0:
             others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]
             copy.chain = rng.choice(others)
-            copy.trust = rng.choice(self._possible_trust(state))
-            copy.emotion = rng.below(len(EMOTIONS)) if state.past else rng.between(*FIRST_EMOTION)
+            self._imagine_feelings(copy, rng)
             copy.event = rng.below(len(EVENTS)) if state.event >= 0 else -1
             copy.scales = (*state.scales[: state.recalled], *self._possible_scales(copy, rng))
+        else:
+            self._imagine_moves(copy, rng)
         return copy
+
+    def _imagine_moves(self, state: SeekerState, rng: Rng) -> None:
+        """Draw the kinds of the counsellor's moves, and what follows from them, in place."""
+        now = state.session - (state.session >= self.sessions)
+        kinds, state.trust = imagine_moves(self._chain(state), state.felt, now, rng)
+        state.harm = sum(kind in HARMFUL for kind in kinds)
+        here = (k for k, felt in zip(kinds, state.felt, strict=True) if felt.session == now)
+        state.touched = tuple(sorted({kind for kind in here if kind in TOPICS}))
+        rest = iter(kinds)
+        state.past = tuple(
+            replace(past, action=_move_of(next(rest), past.action.text))
+            if isinstance(past.action, Say | Touch)
+            else past
+            for past in state.past
+        )
 
     def _possible_scales(self, state: SeekerState, rng: Rng) -> list[int]:
         """Scales in place of those not fetched; the first was written before any word."""
@@ -481,29 +737,43 @@ class Counselling(Talking, TaskGame[SeekerState]):
             found.append(_scale(emotion, rng.below(state.voiced + 1) if session else 0))
         return found
 
-    def _possible_trust(self, state: SeekerState) -> list[int]:
-        """The trust now, for each trust at the start from which what was voiced can be reached."""
-        ends = []
-        for start in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1):
-            trust, most, moves, sessions = start, 0, 0, 0
-            for past in state.past:
-                if move := effect_of(past.action):
-                    trust = max(0, min(100, trust + EFFECTS[move][0]))
-                    most, moves = max(most, trust), moves + 1
-                elif isinstance(past.action, Close):
-                    moves = self.length
-                waits = bool(move) and self.num_players == 2  # for the seeker
-                if moves >= self.length and not waits:
-                    moves, sessions = 0, sessions + 1
-                    trust = max(0, trust - FADES) if sessions < self.sessions else trust
-            if not state.voiced or most >= NEEDED[state.voiced - 1]:
-                ends.append(trust)
-        return ends
+    def _imagine_feelings(self, state: SeekerState, rng: Rng) -> None:
+        """Draw what the seeker felt, and their trust, in place."""
+        known = [
+            len(EMOTIONS) - 1 - (scale - _scale(len(EMOTIONS) - 1, self._voiced_at(state, n))) // 3
+            for n, scale in enumerate(state.scales[: state.recalled])
+        ]
+        now = state.session - (state.session >= self.sessions)
+        moves = self._moves(state, known)
+        state.felt, state.trust = imagine_feelings(self._chain(state), moves, now, rng)
+        if state.felt and state.felt[-1].session == now:
+            state.emotion = state.felt[-1].after
+        elif now < len(known):
+            state.emotion = known[now]
+        else:
+            state.emotion = rng.below(len(EMOTIONS)) if now else rng.between(*FIRST_EMOTION)
+
+    def _voiced_at(self, state: SeekerState, session: int) -> int:
+        """Complaints that had been voiced when a session began."""
+        return next((f.voiced for f in reversed(state.felt) if f.session < session), 0)
+
+    def _moves(self, state: SeekerState, known: list[int]) -> list[Move]:
+        """What the counsellor knows of their moves; `known` has emotions at starts of sessions."""
+        made, moves = [p.action for p in state.past if isinstance(p.action, Say | Touch)], []
+        touched: frozenset[str] = frozenset()
+        for n, (action, felt) in enumerate(zip(made, state.felt, strict=True)):
+            opens = n == 0 or state.felt[n - 1].session != felt.session
+            touched = frozenset() if opens else touched
+            kind = action.topic if isinstance(action, Touch) else action.move
+            touched |= {kind} & {*TOPICS}
+            start = known[felt.session] if opens and felt.session < len(known) else -1
+            moves.append(Move(kind, felt.session, felt.voiced, touched, start))
+        return moves
 
     def seen(self, state: SeekerState, seat: int | None) -> tuple[Past, ...]:
         """What was said; the seeker is not told the kinds of the counsellor's moves."""
         past = super().seen(state, seat)
-        if seat != 1:
+        if seat != 1 or state.inner:
             return past
         return tuple(
             replace(p, action=Speak(p.action.text)) if isinstance(p.action, Say | Touch) else p
@@ -511,56 +781,14 @@ class Counselling(Talking, TaskGame[SeekerState]):
         )
 
     def picture(self, state: SeekerState, seat: int | None) -> tuple[Part, ...]:
-        shown = EMOTIONS[state.emotion] if seat != 0 else ""
+        shown = EMOTIONS[state.emotion] if seat != 0 and not state.inner else ""
         people = (
             Person("counsellor", 0, acting=state.turn_of == 0),
             Person("seeker", 1, detail=shown, acting=state.turn_of == 1),
         )
-        heard = Bar("complaints heard", state.voiced, STAGES, 1)
+        most = len(state.inner.places) if state.inner and seat != 0 else len(seekers.TOPICS)
+        heard = Bar("complaints heard", state.voiced, most if state.inner else STAGES, 1)
         return (RoundTable(people, words="a room", ground="floor"), Bars((heard,)))
-
-
-@agent("counsellor-patient", kind="scripted")
-class PatientCounsellor(ScriptedAgent[Counselling]):
-    """Reflects, affirms and summarises in turn; as the seeker it voices what it may."""
-
-    def choose(self, turn: Turn[Counselling]) -> Any:
-        if turn.seat == 1:
-            may = turn.position.split("New complaint to voice: ", 1)[1].splitlines()[0]
-            return Speak(PLACEHOLDER if may == "none" else may)
-        move = ("reflect", "affirm", "reflect", "summarise")[turn.steps_played % 4]
-        return Say(move, LINES[move])
-
-
-@agent("counsellor-searching", kind="scripted")
-class SearchingCounsellor(PatientCounsellor):
-    """As `counsellor-patient`, and touches a topic in every third move, from the outside inwards.
-
-    A topic that was touched in the session is not touched again in it.
-    """
-
-    order = ("sleep", "body", "free time", "study", "friends", "work", "family", "self")
-
-    def choose(self, turn: Turn[Counselling]) -> Any:
-        found = re.search(r"move (\d+)\.\nComplaints heard so far: (\d)", turn.position)
-        if turn.seat == 0 and found and "Touch(" in turn.legal_text and int(found[1]) % 3 == 2:
-            done = turn.position.split("Topics touched: ", 1)[1].split(".", 1)[0].split(", ")
-            start = 2 * int(found[2])
-            fresh = [t for t in self.order[start:] + self.order[:start] if t not in done]
-            if fresh:
-                return Touch(fresh[0], f"How is it with {fresh[0]}?")
-        return super().choose(turn)
-
-
-@agent("counsellor-blunt", kind="scripted")
-class BluntCounsellor(ScriptedAgent[Counselling]):
-    """Dismisses and advises, which drives trust away."""
-
-    def choose(self, turn: Turn[Counselling]) -> Any:
-        if turn.seat == 1:
-            return Speak(PLACEHOLDER)
-        move = ("dismiss", "advise")[turn.steps_played % 2]
-        return Say(move, LINES[move])
 
 
 @metric("complaints-voiced", measures=("tasks/Counselling-v0",), bounds=(0.0, 1.0), better="higher")
@@ -570,9 +798,39 @@ def complaints_voiced(record: EpisodeRecord) -> float | None:
     None for an unfinished episode.
     """
     found = [event.data["verdict"] for event in record.events if "verdict" in event.data]
-    return found[-1]["voiced"] / STAGES if found else None
+    return float(found[-1]["voiced"]) if found else None
+
+
+def _move_of(kind: str, text: str) -> Say | Touch:
+    """A move of a kind, or about a topic."""
+    return Touch(kind, text) if kind in TOPICS else Say(kind, text)
 
 
 def _scale(emotion: int, voiced: int) -> int:
     """A scale of symptoms: worse with bad feelings and with what has not been said."""
     return 3 * (len(EMOTIONS) - 1 - emotion) + 2 * (STAGES - voiced) + 2
+
+
+def _mark(topics: dict[str, list[float]], inner: Seeker, act: Act) -> None:
+    """Write down by topic what an act came to: state, manner, cause, step tried, belief.
+
+    State: 1 named, 2 asked about, 3 opened, 4 a step was taken up, 5 a step was refused. Others: 0
+    for unknown, else 1 + place; a cause of -1 is a root.
+    """
+    seen, topic = topics[act.topic], act.topic
+    if act.kind == "offer":
+        seen[0] = 4 if act.result == "taken" else 5
+    if act.result == "closed":
+        seen[0] = max(seen[0], 2)
+    if act.result in ("closed", *REACTIONS):
+        seen[1] = 1 + seekers.MANNERS.index(inner.manner(topic))
+    if act.result in ("opened", "known"):
+        tree, one = inner.places[topic]
+        cause, effects = tree.around(one)
+        seen[0], seen[3] = max(seen[0], 3), 1 + seekers.STEPS.index(tree.tried[one])
+        seen[2] = 1 + seekers.TOPICS.index(cause) if cause else -1
+        seen[4] = 0 if cause else 1 + list(seekers.BELIEFS).index(tree.belief)
+        for other in (*effects, *([cause] if cause else [])):
+            topics[other][0] = max(topics[other][0], 1)
+        for other in effects:
+            topics[other][2] = 1 + seekers.TOPICS.index(topic)

@@ -9,6 +9,11 @@ After "AgentIF-OneDay: A Task-level Instruction-Following Benchmark for General 
 Scenarios", 2026: explicit workflows, instructions hidden in attachments, and edits of earlier work,
 each with a rubric of points. The rules here are checked by programs.
 
+These have 108 forms, if names and numbers do not count, and are a demonstration. In "composed" the
+request is an order (`orders.py`): a condition built of comparisons says which rows are wanted, and
+a chain of changes, the last of them in a note, says how their amounts change. `changes="rare"` has
+kinds of change that the splits for training never have.
+
 Checked: rows, order and sums by pandas from the files as they are written; a fault that is put into
 a right list loses the points of the rules that it breaks, and no others.
 
@@ -24,6 +29,7 @@ from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
@@ -41,6 +47,7 @@ from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Part
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.office import orders
 from palestra_tasks.office.lists import (
     BANNED,
     CASES,
@@ -63,12 +70,14 @@ from palestra_tasks.office.lists import (
     write_list,
     write_table,
 )
+from palestra_tasks.office.orders import Entry, Order, draw_work, imagine_work, said, table_text
 
-KINDS = ("workflow", "hidden", "edit")
+KINDS = ("workflow", "hidden", "edit")  # of which "mixed" draws
 FILES = {
     "workflow": ("table.csv",),
     "hidden": ("table.csv", "style.txt", "last.txt"),
     "edit": ("draft.txt", "changes.txt"),
+    "composed": ("table.csv", "note.txt"),
 }
 LAST = 4  # rows of the list of last week
 LONGEST = 3000  # characters of the file that goes out
@@ -99,6 +108,8 @@ class ErrandState(TaskState):
     changes: Changes  # since the draft was written
     opened: tuple[str, ...] = ()
     text: str = ""
+    order: Order | None = None  # that was composed
+    table: tuple[Entry, ...] = ()  # for the order
 
 
 def style_text(form: Form) -> str:
@@ -129,7 +140,14 @@ def look_text(form: Form) -> str:
         "AgentIF-OneDay: A Task-level Instruction-Following Benchmark for General AI Agents in "
         "Daily Scenarios (2026)"
     ),
-    splits={name: {"kind": name} for name in KINDS},
+    splits={
+        **{name: {"kind": name} for name in KINDS},
+        **{
+            f"{held}{size}": {"kind": "composed", "size": size, "changes": changes, "rows": rows}
+            for held, changes in (("", "common"), ("held-out-", "rare"))
+            for size, rows in (("small", 9), ("medium", 12), ("large", 15))
+        },
+    },
 )
 @dataclass(frozen=True)
 class Errands(TaskGame[ErrandState]):
@@ -139,12 +157,21 @@ class Errands(TaskGame[ErrandState]):
     """
 
     kind: Annotated[
-        Literal["mixed", "workflow", "hidden", "edit"],
+        Literal["mixed", "workflow", "hidden", "edit", "composed"],
         Meta(
             description="where instructions stand: in the request, in attachments (hidden), in "
-            "earlier work that is changed (edit), or one of these drawn by the seed (mixed)"
+            "earlier work that is changed (edit), or one of these drawn by the seed (mixed), a "
+            "demonstration; composed: conditions and chains of changes in request and note"
         ),
     ] = "mixed"
+    size: Annotated[
+        Literal["small", "medium", "large"],
+        Meta(description="of a composed request: 2 comparisons and 2 changes, 3 and 3, or 4 and 4"),
+    ] = "small"
+    changes: Annotated[
+        Literal["all", "common", "rare"],
+        Meta(description="kinds of change of a composed request; rare: three kinds, held out"),
+    ] = "all"
     rows: Annotated[int, Meta(ge=6, le=15, description="rows of a table")] = 9
     turns: Turns = 12
 
@@ -161,13 +188,27 @@ class Errands(TaskGame[ErrandState]):
     """
     action_types = (Open, Write, Finish)
 
+    def validate(self) -> None:
+        if self.kind != "composed" and (self.size, self.changes) != ("small", "all"):
+            raise InvalidOption(
+                f"size={self.size!r} and changes={self.changes!r} are for kind='composed'; set it, "
+                "or leave them out"
+            )
+
     def initial_state(self, seed: int | None = None) -> ErrandState:
         rng = Rng.seeded(check_seed(seed))
         kind = rng.choice(KINDS) if self.kind == "mixed" else self.kind
         category = rng.choice(CATEGORIES)
         names, amounts, look, style, other, changes = (rng.word() for _ in range(6))
+        order: Order | None = None
+        table: tuple[Entry, ...] = ()
+        if kind == "composed":
+            work = Rng.seeded(rng.word(), 16)
+            order, table = draw_work(work, self.size, self.changes, self.rows)
         return ErrandState(
             rng=rng,
+            order=order,
+            table=table,
             kind=kind,
             category=category,
             rows=draw_rows(names, amounts, self.rows),
@@ -180,6 +221,8 @@ class Errands(TaskGame[ErrandState]):
 
     def wanted(self, state: ErrandState) -> tuple[Row, ...]:
         """The rows that belong into the file."""
+        if state.order:
+            return state.order.rows(state.table)
         if state.kind == "edit":
             return updated(state.rows, state.changes)
         return tuple(row for row in state.rows if row.category == state.category)
@@ -187,6 +230,9 @@ class Errands(TaskGame[ErrandState]):
     def files(self, state: ErrandState) -> dict[str, str]:
         """The files that come with the request."""
         rows, form, changes = state.rows, state.form, state.changes
+        if state.order:
+            note = f"Thanks for the list! When the rest is done: {said(state.order.noted)}."
+            return {"table.csv": table_text(state.table), "note.txt": note}
         if state.kind == "edit":
             news = (
                 f"{changes.gone} was cancelled. {changes.risen} costs {changes.now} now. New: "
@@ -202,6 +248,13 @@ class Errands(TaskGame[ErrandState]):
     def statement(self, state: ErrandState, seat: int) -> str:
         names, form = ", ".join(FILES[state.kind]), state.form
         about = f"Please write a list of the rows of table.csv whose category is {state.category}."
+        if state.order:
+            return (
+                f"Please write a list of the rows of table.csv where {state.order.condition}. "
+                f"In the list, {said(state.order.asked)}. The changes in note.txt come after that. "
+                f"A change looks at amounts as they are by then, and the condition at those of the "
+                f"table. {look_text(form)} {style_text(form)} Files: {names}."
+            )
         if state.kind == "workflow":
             return f"{about} {look_text(form)} {style_text(form)} Files: {names}."
         if state.kind == "hidden":
@@ -256,6 +309,18 @@ class Errands(TaskGame[ErrandState]):
         """Draw anew what the request and the opened files do not say."""
         drawn, copy = self.initial_state(rng.word()), self.copy_for(state, seat)
         opened = {name.removesuffix(".txt") for name in state.opened}
+        if state.order:
+            note, rows = "note" in opened, "table.csv" in opened
+            order, table = imagine_work(state.order, state.table, rng, note=note, rows=rows)
+            return replace(
+                copy,
+                order=order,
+                table=table,
+                rows=drawn.rows,
+                last=drawn.last,
+                category=drawn.category,
+                changes=drawn.changes,
+            )
         if state.kind == "edit":
             copy.category = drawn.category  # which no edit is about
         if "changes" in opened:
@@ -365,7 +430,7 @@ class Careful(ScriptedAgent[Errands]):
 
     def choose(self, turn: Turn[Errands]) -> Any:
         position = turn.position
-        kind = next(kind for kind in KINDS if f"Files: {', '.join(FILES[kind])}." in position)
+        kind = next(kind for kind in FILES if f"Files: {', '.join(FILES[kind])}." in position)
         for name in FILES[kind]:
             if f"\n{name}:\n" not in position:
                 return Open(name)
@@ -375,6 +440,8 @@ class Careful(ScriptedAgent[Errands]):
     def work(self, kind: str, position: str) -> tuple[tuple[Row, ...], Form]:
         """The rows and the form of the list that is wanted."""
         request = position.split("Files: ", 1)[0]
+        if kind == "composed":
+            return self.compose(position, request)
         if kind == "edit":
             return self.edit(position, request)
         wanted = re.search(r"category is (\w+)", request)
@@ -382,6 +449,20 @@ class Careful(ScriptedAgent[Errands]):
         rows = tuple(Row(item, category, int(amount)) for item, category, amount in table)
         rows = tuple(row for row in rows if wanted and row.category == wanted[1])
         return rows, self.form(kind, position, request)
+
+    def compose(self, position: str, request: str) -> tuple[tuple[Row, ...], Form]:
+        """The rows and the form of a list by a composed request and its note."""
+        table = [line.split(",") for line in file_in(position, "table.csv").splitlines()[1:]]
+        entries = tuple(Entry(i, c, int(amount), d, p) for i, c, amount, d, p in table)
+        condition = re.findall(r"table\.csv where (.*?)\. In the list, ", request)[0]
+        asked = re.findall(r"In the list, (.*?)\. The changes", request)[0]
+        noted = re.findall(r"rest is done: (.*)\.", file_in(position, "note.txt"))[0]
+        rows = orders.read_order(condition, self.changes(asked, noted)).rows(entries)
+        return rows, self.form("workflow", position, request)
+
+    def changes(self, asked: str, noted: str) -> list[str]:
+        """The changes that are made, in their order."""
+        return [*asked.split("; then "), *noted.split("; then ")]
 
     def form(self, kind: str, position: str, request: str) -> Form:
         """The form of a new list."""
@@ -404,10 +485,17 @@ class Careful(ScriptedAgent[Errands]):
 
 @agent("errands-hasty", kind="scripted")
 class Hasty(Careful):
-    """As `errands-careful`, and writes every new list in the same plain form."""
+    """As `errands-careful`, and writes every new list in the same plain form.
+
+    Of a composed request it makes the changes of the request alone, in the form that is asked for.
+    """
+
+    def changes(self, asked: str, noted: str) -> list[str]:
+        return asked.split("; then ")
 
     def form(self, kind: str, position: str, request: str) -> Form:
-        return PLAIN
+        composed = "The changes in note.txt" in request
+        return super().form(kind, position, request) if composed else PLAIN
 
     def edit(self, position: str, request: str) -> tuple[tuple[Row, ...], Form]:
         rows, _ = super().edit(position, request)

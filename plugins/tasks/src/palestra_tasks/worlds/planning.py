@@ -67,6 +67,7 @@ class PlannedWorld:
 
     @property
     def length(self) -> int:
+        """The number of moves of the shortest plan; -1 if there is none."""
         return -1 if self.plan is None else len(self.plan)
 
 

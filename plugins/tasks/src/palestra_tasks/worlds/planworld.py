@@ -3,7 +3,8 @@
 `tasks/PlanWorld-v0` plays a world: a generated one of a level, or the user's own (`world`, the JSON
 that a model wrote). `tasks/AgentGen-v0` has the player write worlds: each is validated, solved by
 breadth-first search, and paid if its shortest plan has a length in the bucket that is asked for and
-no other world of the episode is the same; the bucket alternates between easier and harder.
+no other world of the episode has the same structure; the bucket alternates between easier and
+harder.
 
 After Hu, Zhao, Luo et al., "AgentGen: Enhancing Planning Abilities for Large Language Model based
 Agent via Environment and Task Generation", 2024: environments from an inspiration, and
@@ -51,6 +52,7 @@ from palestra_tasks.worlds.planning import (
     read_world,
     write_world,
 )
+from palestra_tasks.worlds.structure import structure
 
 BUCKETS = ((2, 4), (5, 8), (9, 14))  # lengths of shortest plans that are asked for in turn
 INSPIRATIONS = ("a bakery at night", "a ship in a storm", "a museum that moves", "a mountain hut")
@@ -213,7 +215,7 @@ class AuthorState(TaskState):
 
     inspiration: str
     bucket: int
-    accepted: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()  # the structures of worlds
 
 
 @environment(
@@ -244,8 +246,8 @@ class AgentGen(TaskGame[AuthorState]):
         attic)"]}
 
         A world is accepted, and paid, if it can be read, its shortest plan has as many actions as
-        is asked for, and you have not written it before. You are asked for easier and for harder
-        worlds in turn.
+        is asked for, and you have not written it before, under other names or with additions that
+        no plan needs. You are asked for easier and for harder worlds in turn.
     """
     perfect_information = True
     pays_score = False
@@ -284,13 +286,13 @@ class AgentGen(TaskGame[AuthorState]):
         text = f"The shortest plan has {planned.length} actions."
         if planned.length < 0:
             text = "No plan was found."
-        written = write_world(planned.world)
-        fits = low <= planned.length <= high and written not in state.accepted
+        same = structure(planned)
+        fits = low <= planned.length <= high and same not in state.accepted
         if not fits:
-            again = " You have written this world before." if written in state.accepted else ""
+            again = " You have written this world before." if same in state.accepted else ""
             facts = {"accepted": False, "length": planned.length}
             return Reply(f"Not accepted. {text}{again}", facts, kind="verdict")
-        state.accepted = (*state.accepted, written)
+        state.accepted = (*state.accepted, same)
         state.bucket = (state.bucket + 1) % len(BUCKETS)
         facts = {"accepted": True, "length": planned.length}
         return Reply(f"Accepted. {text}", facts, {"accepted": 1 / self.turns}, kind="verdict")
@@ -310,10 +312,12 @@ class Author(ScriptedAgent[AgentGen]):
     def choose(self, turn: Turn[AgentGen]) -> Any:
         words = turn.position.split("shortest plan has ", 1)[1].split()
         low, high = int(words[0]), int(words[2])
+        accepted = turn.fork(Rng(0)).state.accepted
         for _ in range(200):
             places, things = self.rng.between(2, 4), self.rng.between(1, 3)
             goals, locked = self.rng.between(1, min(2, things)), self.rng.below(2)
             text = write_world(generate(self.rng, places, things, goals, locked))
-            if low <= read_world(text).length <= high:
+            planned = read_world(text)
+            if low <= planned.length <= high and structure(planned) not in accepted:
                 return Write(text)
         return Finish()

@@ -17,6 +17,7 @@ from palestra_web.apps.errands import (
     addition,
     between,
     first_free,
+    some_month,
     workdays,
 )
 from palestra_web.apps.rows import DECLINED, ME, OPEN, AppChange, Meeting, Person, dollars
@@ -287,7 +288,7 @@ def _delete_receipts(scenario: Scenario, chance: Draw) -> Errand | None:
 
 @chore
 def _count_receipts(scenario: Scenario, chance: Draw) -> Errand:
-    month = (scenario.today - timedelta(chance.below(60))).isoformat()[:7]
+    month = some_month(scenario, chance)
     count = sum(file.name.startswith(f"receipt-{month}-") for file in scenario.apps.files)
     text = f"How many receipts of {month} do I have? Change nothing; answer a number."
     return Errand("count-receipts", text, (month,), truth=str(count))

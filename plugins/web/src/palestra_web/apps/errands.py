@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from typing import Any
 
 import msgspec
 
+from palestra_web.apps.drawing import RecordedDraw
 from palestra_web.apps.rows import (
     DECLINED,
     ME,
@@ -24,18 +27,22 @@ from palestra_web.apps.rows import (
 )
 from palestra_web.apps.words import (
     CHAT,
-    FIRST,
-    LAST,
     MEETINGS,
+    NAMES,
     PAPERS,
     REGRETS,
     REPLIES,
     SHOPS,
+    STRANGE_PLACES,
     THINGS,
 )
 from palestra_web.shop.catalogue import Draw
 
 FIRST_HOUR, LAST_HOUR = 9, 17
+AGAIN = " again"  # ends the subject of a mail that settles a demand
+PEOPLE = 8  # in the address book
+FUNDS = 100_000, 200_000  # cents in the account at the start: least, and one more than most
+_DEMAND = re.compile(r"Could you send me (\d+)\.(\d\d) dollars for the ")
 SENT = ("sent", ME)
 
 
@@ -56,17 +63,28 @@ class Errand(msgspec.Struct, frozen=True):
     phrases: tuple[str, ...]  # parts of the text that a player may want to type
     wanted: tuple[AppChange, ...] = ()  # these changes and no others
     truth: str = ""  # the right answer; empty where none is asked for
+    choices: tuple[Any, ...] = ()  # what was drawn for it, all of which the text tells
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """The apps at the start, and the debts mentioned in their mails."""
+    """The apps at the start."""
 
     apps: Apps
-    debts: tuple[Debt, ...]
 
     @property
     def today(self) -> date:
         return date.fromisoformat(self.apps.today)
+
+    @property
+    def debts(self) -> tuple[Debt, ...]:
+        """The debts mentioned in the mails, in order of the mails."""
+        by_address = {person.address: person for person in self.apps.people}
+        settled = {mail.subject for mail in self.apps.mails if mail.subject.endswith(AGAIN)}
+        return tuple(
+            Debt(by_address[mail.sender], amount, mail.day, f"{mail.subject}{AGAIN}" in settled)
+            for mail in self.apps.mails
+            if (amount := demanded(mail))
+        )
 
 
 def between(chance: Draw, low: int, high: int) -> int:
@@ -107,45 +125,61 @@ def first_free(meetings: Sequence[Meeting], day: str, minutes: int) -> str | Non
 def draw_scenario(chance: Draw) -> Scenario:
     """The apps of a person on some day of 2025."""
     today = date(2025, 3, 3) + timedelta(7 * chance.below(26) + chance.below(5))
-    names = chance.some([f"{first} {last}" for first in FIRST for last in LAST], 8, 8)
-    people = [
-        Person(name, f"{name.replace(' ', '.').lower()}{between(chance, 10, 99)}@post.example")
-        for name in names
-    ]
-    people.sort(key=lambda person: person.name)
-    strangers = tuple(f"offers{between(chance, 100, 999)}@{n}.example" for n in ("lucky", "prize"))
-    funds = 100_000 + chance.below(100_000)
+    names = chance.some(NAMES, PEOPLE, PEOPLE)
+    people = sorted([person_called(name, chance) for name in names], key=lambda one: one.name)
+    strangers = tuple([stranger(place, chance) for place in STRANGE_PLACES])
+    funds = FUNDS[0] + chance.below(FUNDS[1] - FUNDS[0])
     apps = Apps(today.isoformat(), funds, tuple(people), strangers)
-    debts = _mails(apps, chance, today)
-    _meetings(apps, chance, today)
-    _money(apps, chance, today)
-    _files(apps, chance, today)
-    return Scenario(apps, debts)
+    for add in FILLS.values():
+        add(apps, chance, today)
+    return Scenario(apps)
 
 
-def _mails(apps: Apps, chance: Draw, today: date) -> tuple[Debt, ...]:
+def person_called(name: str, chance: Draw) -> Person:
+    """An entry of the address book, with an address that has two drawn digits."""
+    return Person(name, f"{name.replace(' ', '.').lower()}{between(chance, 10, 99)}@post.example")
+
+
+def stranger(place: str, chance: Draw) -> str:
+    """An address outside the address book."""
+    return f"offers{between(chance, 100, 999)}@{place}.example"
+
+
+def demand(thing: str, amount: int) -> str:
+    """The text of a mail that asks for money, in cents."""
+    return f"Could you send me {dollars(amount)} dollars for the {thing}?"
+
+
+def demanded(mail: Mail) -> int:
+    """The cents that a mail asks for; 0 if it asks for none."""
+    found = _DEMAND.match(mail.text)
+    return int(found[1] + found[2]) if found else 0
+
+
+def draw_amount(chance: Draw) -> int:
+    """The cents that a mail asks for."""
+    return 25 * between(chance, 8, 160)
+
+
+def _mails(apps: Apps, chance: Draw, today: date) -> None:
     """Chat, requests for money, and later mails that some of it is settled."""
     letters: list[tuple[str, str, str, str]] = []  # day, sender, subject, text
     for _ in range(between(chance, 6, 9)):
         subject, text = chance.choice(CHAT)
         day = today - timedelta(1 + chance.below(20))
         letters.append((day.isoformat(), chance.choice(apps.people).address, subject, text))
-    debts = []
     for thing in chance.some(THINGS, 4, 6):
         person = chance.choice(apps.people)
-        amount = 25 * between(chance, 8, 160)
+        amount = draw_amount(chance)
         day = today - timedelta(2 + chance.below(15))
         settled = chance.below(4) == 0
-        text = f"Could you send me {dollars(amount)} dollars for the {thing}?"
-        letters.append((day.isoformat(), person.address, f"The {thing}", text))
+        letters.append((day.isoformat(), person.address, f"The {thing}", demand(thing, amount)))
         if settled:
             later = day + timedelta(1)
             text = f"You need not send me the money for the {thing}, it is settled."
-            letters.append((later.isoformat(), person.address, f"The {thing} again", text))
-        debts.append(Debt(person, amount, day.isoformat(), settled))
+            letters.append((later.isoformat(), person.address, f"The {thing}{AGAIN}", text))
     for day_, sender, subject, text in sorted(letters):
         apps.mails.append(Mail(apps.number(), "inbox", sender, ME, subject, text, day_))
-    return tuple(debts)
 
 
 def _meetings(apps: Apps, chance: Draw, today: date) -> None:
@@ -165,8 +199,8 @@ def _meetings(apps: Apps, chance: Draw, today: date) -> None:
                 apps.meetings.append(row)
 
 
-def _money(apps: Apps, chance: Draw, today: date) -> None:
-    """Old payments in both directions, and open requests, some of them from strangers."""
+def _payments(apps: Apps, chance: Draw, today: date) -> None:
+    """Old payments in both directions."""
     old = []
     for _ in range(between(chance, 10, 16)):
         ends = chance.some((ME, chance.choice(apps.people).address), 2, 2)
@@ -174,6 +208,10 @@ def _money(apps: Apps, chance: Draw, today: date) -> None:
         old.append((day, ends[0], ends[1], 25 * between(chance, 4, 200), chance.choice(THINGS)))
     for day, sender, to, amount, thing in sorted(old):
         apps.payments.append(Payment(apps.number(), sender, to, amount, thing, day))
+
+
+def _asks(apps: Apps, chance: Draw, today: date) -> None:
+    """Open requests for money, some of them from strangers."""
     for _ in range(between(chance, 3, 5)):
         who = (
             chance.choice(apps.people).address if chance.below(4) else chance.choice(apps.strangers)
@@ -185,10 +223,9 @@ def _money(apps: Apps, chance: Draw, today: date) -> None:
 def _files(apps: Apps, chance: Draw, today: date) -> None:
     texts: dict[str, str] = {}
     for _ in range(between(chance, 6, 10)):
-        day = (today - timedelta(chance.below(60))).isoformat()
+        day = today - timedelta(chance.below(60))
         shop = chance.choice(SHOPS)
-        total = between(chance, 150, 9000)
-        texts[f"receipt-{day}-{shop}"] = f"{shop}, {day}. Total: {dollars(total)} dollars."
+        texts[f"receipt-{day}-{shop}"] = receipt(day.isoformat(), shop, chance)
     for name, text in PAPERS:
         if chance.below(2):
             texts[name] = text
@@ -196,6 +233,18 @@ def _files(apps: Apps, chance: Draw, today: date) -> None:
         apps.files.append(File(apps.number(), name, texts[name]))
 
 
+def receipt(day: str, shop: str, chance: Draw) -> str:
+    """The text of a receipt."""
+    return f"{shop}, {day}. Total: {dollars(between(chance, 150, 9000))} dollars."
+
+
+FILLS: dict[str, Callable[[Apps, Draw, date], None]] = {  # in order of the rows' numbers
+    "mails": _mails,
+    "meetings": _meetings,
+    "payments": _payments,
+    "asks": _asks,
+    "files": _files,
+}
 ErrandMaker = Callable[[Scenario, Draw], Errand | None]
 
 # The errands
@@ -208,9 +257,11 @@ def draw(
     make = (makers or ERRANDS)[kind]
     while True:
         scenario = draw_scenario(chance)
-        errand = make(scenario, chance)
+        recorded = RecordedDraw(chance, scenario.apps)
+        errand = make(scenario, recorded)
         if errand is not None:
-            return scenario, errand
+            choices = tuple(recorded.choices)
+            return scenario, msgspec.structs.replace(errand, choices=choices)
 
 
 def addition(table: str, *row: object) -> AppChange:
@@ -304,8 +355,14 @@ def _split_bill(scenario: Scenario, chance: Draw) -> Errand:
     return Errand("split-bill", text, tuple(p.name for p in friends), tuple(wanted))
 
 
+def some_month(scenario: Scenario, chance: Draw) -> str:
+    """A month of the last 60 days, as 2025-03."""
+    days = [scenario.today - timedelta(ago) for ago in range(60)]
+    return chance.choice([day.isoformat()[:7] for day in days])
+
+
 def _sum_receipts(scenario: Scenario, chance: Draw) -> Errand | None:
-    month = (scenario.today - timedelta(chance.below(60))).isoformat()[:7]
+    month = some_month(scenario, chance)
     totals = [
         round(100 * float(file.text.split("Total: ")[1].split()[0]))
         for file in scenario.apps.files

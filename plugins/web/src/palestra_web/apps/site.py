@@ -20,26 +20,29 @@ Left out: code that calls APIs; 250 kinds of errands (here 33).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from palestra import Meta, Rng, environment
+from palestra import Meta, Rng, Step, TextAction, environment
 
 from palestra_web.apps.chores import EVERY
 from palestra_web.apps.errands import ERRANDS, Errand, draw
+from palestra_web.apps.imagining import imagine, line_of, missing, units
 from palestra_web.apps.rows import (
     DECLINED,
     ME,
     OPEN,
     PAID,
     TABLES,
+    AppRow,
     Apps,
     Ask,
     File,
     Mail,
     Meeting,
+    Payment,
     R,
     changes,
     dollars,
@@ -63,9 +66,20 @@ from palestra_web.pages import (
     textbox,
 )
 from palestra_web.shop.catalogue import Draw
-from palestra_web.website import Landing, Limit, NotFound, Website, WebState, Window
+from palestra_web.website import (
+    NOT_FOUND,
+    Landing,
+    Limit,
+    NotFound,
+    Website,
+    WebState,
+    Window,
+    split,
+    with_reveal,
+)
 
 PER_PAGE = 10
+T = TypeVar("T")
 LENGTHS = ("30", "60", "90", "120")
 NAVIGATION = (
     *(link(app.title(), f"/{app}") for app in DOCS),
@@ -87,6 +101,7 @@ class Day:
     apps: Apps  # as they are now
     before: Apps  # as they were at the start
     verdicts: tuple[bool, ...] = ()  # of each test; empty before the player stops
+    opened: frozenset[str] = frozenset()  # what the pages so far have shown, as `units` names it
 
 
 @environment(
@@ -213,17 +228,30 @@ class AppWorld(Website):
         }
 
     def determinize(self, state: WebState, seat: int, rng: Rng) -> WebState:
-        """Keep the errand's text, but require the changes of another scenario.
-
-        No page says which changes are wanted.
-        """
+        """Draw again all that no page has shown, in a world in which the request can be made."""
+        self.refuse_the_end(state)
         other = self.clone(state)
-        errand = other.data.errand
-        drawn = draw(errand.kind, Draw(rng.word()), EVERY)[1]
-        other.data.errand = Errand(
-            errand.kind, errand.text, errand.phrases, drawn.wanted, drawn.truth
+        day: Day = other.data
+        day.before, day.apps, day.errand = imagine(
+            day.before, day.apps, day.errand, day.opened, EVERY[day.errand.kind], Draw(rng.word())
         )
         return other
+
+    def note(self, data: Day, page: Page) -> None:
+        path, query = split(page.url)
+        told = missing if page.title == NOT_FOUND else units
+        data.opened |= frozenset(told(path))
+        listed = LISTS.get(tuple(path))
+        if listed is not None:
+            table, in_order = listed
+            rows = part_of(in_order(data.apps), query.get("page", "1"))
+            data.opened |= frozenset(line_of(table, row) for row in rows)
+
+    def step(self, state: WebState, actions: Mapping[int, TextAction]) -> Step:
+        ((seat, _),) = actions.items()
+        before = state.data.opened
+        step = super().step(state, actions)
+        return step if state.data.opened == before else with_reveal(step, seat, "")
 
     # The pages
 
@@ -320,12 +348,19 @@ def _mail(apps: Apps, what: Sequence[str], fields: Fields) -> str:
     return "/mail/sent"
 
 
+def _inbox(apps: Apps) -> list[Mail]:
+    return [mail for mail in reversed(apps.mails) if mail.folder != "sent"]
+
+
+def _sent(apps: Apps) -> list[Mail]:
+    return [mail for mail in reversed(apps.mails) if mail.folder == "sent"]
+
+
 def folder(apps: Apps, name: str, number: str) -> Page:
     sent = name == "sent"
     rows = [
         (link(m.subject or "(no subject)", f"/mail/{m.id}"), m.to if sent else m.sender, m.day)
-        for m in reversed(apps.mails)
-        if (m.folder == "sent") == sent
+        for m in (_sent(apps) if sent else _inbox(apps))
     ]
     ways = (link("Inbox", "/mail"), link("Sent", "/mail/sent"), link("New mail", "/mail/new"))
     columns = ("Subject", "To" if sent else "From", "Day")
@@ -382,10 +417,14 @@ def _calendar(apps: Apps, what: Sequence[str], fields: Fields) -> str:
     return "/calendar"
 
 
+def _agenda(apps: Apps) -> list[Meeting]:
+    return sorted(apps.meetings, key=lambda m: (m.day, m.start, m.id))
+
+
 def calendar(apps: Apps, number: str) -> Page:
     rows = [
         (m.day, m.start, str(m.minutes), link(m.title, f"/calendar/{m.id}"), m.guest)
-        for m in sorted(apps.meetings, key=lambda m: (m.day, m.start, m.id))
+        for m in _agenda(apps)
     ]
     columns = ("Day", "Start", "Minutes", "Title", "With")
     return list_page(
@@ -466,8 +505,12 @@ def payments(apps: Apps) -> Page:
     )
 
 
+def _latest(apps: Apps) -> list[Payment]:
+    return list(reversed(apps.payments))
+
+
 def history(apps: Apps, number: str) -> Page:
-    rows = [(p.day, p.sender, p.to, dollars(p.amount), p.note) for p in reversed(apps.payments)]
+    rows = [(p.day, p.sender, p.to, dollars(p.amount), p.note) for p in _latest(apps)]
     columns = ("Day", "Of", "To", "Dollars", "For")
     return list_page(
         "/payments/history",
@@ -506,8 +549,12 @@ def _files(apps: Apps, what: Sequence[str], fields: Fields) -> str:
     return "/files"
 
 
+def _by_name(apps: Apps) -> list[File]:
+    return sorted(apps.files, key=lambda file: file.name)
+
+
 def files(apps: Apps, number: str) -> Page:
-    rows = [(link(f.name, f"/files/{f.id}"),) for f in sorted(apps.files, key=lambda f: f.name)]
+    rows = [(link(f.name, f"/files/{f.id}"),) for f in _by_name(apps)]
     return list_page("/files", "Files", (link("New file", "/files/new"),), ("Name",), rows, number)
 
 
@@ -555,16 +602,33 @@ def list_page(
     number: str,
 ) -> Page:
     """A list, ten rows a page."""
-    page = int(number) if re.fullmatch(r"[0-9]{1,4}", number) else 1
-    start = max(0, page - 1) * PER_PAGE
+    page = _page(number)
     turns = [
         link(name, f"{url}?page={other}")
         for name, other in (("Previous", page - 1), ("Next", page + 1))
         if other > 0 and (other - 1) * PER_PAGE < len(rows)
     ]
-    part = rows[start : start + PER_PAGE]
+    part = part_of(rows, number)
     body = table(columns, part) if part else paragraph("There is nothing here.")
     return app_page(title, *ways, *turns, body)
+
+
+def _page(number: str) -> int:
+    return int(number) if re.fullmatch(r"[0-9]{1,4}", number) else 1
+
+
+def part_of(rows: Sequence[T], number: str) -> Sequence[T]:
+    """The rows of a list that a page of it shows, by the page's number as it is written."""
+    start = max(0, _page(number) - 1) * PER_PAGE
+    return rows[start : start + PER_PAGE]
+
+
+LISTS: dict[tuple[str, ...], tuple[str, Callable[[Apps], Sequence[AppRow]]]] = {
+    ("mail",): ("mails", _inbox),
+    ("calendar",): ("meetings", _agenda),
+    ("payments", "history"): ("payments", _latest),
+    ("files",): ("files", _by_name),
+}  # by path: the table of a list, and its rows as they are shown
 
 
 # Validation of fields

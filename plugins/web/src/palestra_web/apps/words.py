@@ -4,6 +4,8 @@ from __future__ import annotations
 
 FIRST = ("Ada", "Ben", "Cora", "Dev", "Elif", "Finn", "Gita", "Hugo", "Ines", "Jon", "Kaya", "Leo")
 LAST = ("Abbot", "Brandt", "Castro", "Dahl", "Ellis", "Fofana", "Garcia", "Haddad", "Ito", "Kumar")
+NAMES = tuple(f"{first} {last}" for first in FIRST for last in LAST)
+STRANGE_PLACES = ("lucky", "prize")
 THINGS = (
     *("concert tickets", "birthday present", "pizza", "train ride", "camping trip", "groceries"),
     *("museum visit", "taxi", "book club", "football match"),

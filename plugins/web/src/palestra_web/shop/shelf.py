@@ -196,16 +196,16 @@ class ShelfChoice(Talking, Website):
         """The request, the places of articles that meet it, and the articles it needs."""
         best = rng.below(SHELF_SIZE)
         chosen, change = articles[best], msgspec.structs.replace
-        request, right = f"Buy a {kind}.", tuple(range(SHELF_SIZE))
+        request, right = f"I want to buy: {kind}.", tuple(range(SHELF_SIZE))
         if self.trial == "budget":
             cap = sorted(article.price for article in articles)[CAPPED - 1]
-            request = f"Buy a {kind} for at most ${cap / 100:.2f}."
+            request = f"I want to buy: {kind}, for at most ${cap / 100:.2f}."
             right = tuple(n for n, article in enumerate(articles) if article.price <= cap)
         elif self.trial == "brand":
-            request = f"Buy a {kind} by {chosen.brand}."
+            request = f"I want to buy: {kind}, by {chosen.brand}."
             right = tuple(n for n, a in enumerate(articles) if a.brand == chosen.brand)
         elif self.trial == "colour":
-            request = f"Buy a {kind} in {chosen.colour}."
+            request = f"I want to buy: {kind}, in {chosen.colour}."
             right = tuple(n for n, a in enumerate(articles) if a.colour == chosen.colour)
         elif self.trial == "price":
             articles = [chosen] * SHELF_SIZE

@@ -372,7 +372,8 @@ def instruction_phrases(goal: PurchaseGoal, *, known: bool) -> tuple[str, str, s
     """
     named = goal.attributes[1:] if known else goal.attributes
     query = goal.product.query
-    that = f" that is {', '.join(named)}" if named else ""
+    are = "are" if query.endswith("s") else "is"
+    that = f" that {are} {', '.join(named)}" if named else ""
     values = " and ".join(f"{name}: {value}" for name, value in goal.options.items())
     like = ", as I always like them (see my account)" if known else ""
     of = f" with {values}" if values else ""

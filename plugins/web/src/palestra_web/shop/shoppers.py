@@ -13,7 +13,7 @@ from palestra_web.shop.shelf import SELLER, ShelfChoice
 from palestra_web.shop.shop import Shop
 
 _TASK = re.compile(
-    r"Find me (?P<query>.+?)(?: that is (?P<attributes>.+?))?"
+    r"Find me (?P<query>.+?)(?: that (?:is|are) (?P<attributes>.+?))?"
     r"(?: with (?P<options>\w+: .+?))?(?P<profile>, as I always like them \(see my account\))?"
     r", and price lower than (?P<cap>[\d.]+) dollars\."
 )

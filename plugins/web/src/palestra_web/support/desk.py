@@ -430,7 +430,7 @@ class SupportDesk(Talking, Website):
         self.close_tabs(other, seat)
         rounds = max(count - (one < state.turn) for one, count in enumerate(state.steps))
         for one, count in enumerate(state.steps):  # who has stopped shows when they are passed over
-            passed = count < rounds + (one < state.turn)
+            passed = count < rounds + (one < state.turn) or not self.to_act(state)
             other.stopped[one] &= one == seat or passed or count >= self.limit
         return other
 

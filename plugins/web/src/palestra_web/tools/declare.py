@@ -142,10 +142,12 @@ class Tool:
         return call(self.name, **values)
 
     def pattern(self, chars: int) -> str:
+        """A regular expression for a call, with texts of at most so many characters."""
         inner = ", ".join(f"{p.name}={p.domain.pattern(chars)}" for p in self.parameters)
         return rf"{self.name}\({inner}\)"
 
     def longest(self, chars: int) -> int:
+        """The number of characters of the longest call, with texts of at most so many."""
         given = sum(len(f", {p.name}=") + p.domain.longest(chars) for p in self.parameters)
         return len(f"{self.name}()") + given
 

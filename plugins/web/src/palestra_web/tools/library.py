@@ -293,14 +293,14 @@ def _functions(table: TableSchema) -> list[Function]:
 
 
 def _key(table: TableSchema, key: str) -> Parameter:
-    return Parameter(table.type_of(key), Text(KEY_LENGTH), f"the {key} of a {table.name}")
+    return Parameter(table.type_of(key), Text(KEY_LENGTH), f"the {key} of the {table.name}")
 
 
 def _reader(table: TableSchema, key: str, column: str) -> Function:
     takes, gives = table.type_of(key), table.type_of(column)
     tool = Tool(
         f"get_{table.name}_{column}_by_{key}",
-        f"Get the {column} of a {table.name} by its {key}. Returns {gives}.",
+        f"Get the {column} of the {table.name} with this {key}. Returns {gives}.",
         (_key(table, key),),
         returns=(gives,),
     )
@@ -312,7 +312,7 @@ def _writer(table: TableSchema, key: str, attribute: str) -> Function:
     to = Parameter(gives, OneOf(ATTRIBUTES[attribute]), f"the new {attribute}")
     tool = Tool(
         f"set_{table.name}_{attribute}_by_{key}",
-        f"Set the {attribute} of a {table.name} by its {key}. The {table.name} must be open.",
+        f"Set the {attribute} of the {table.name} with this {key}. The {table.name} must be open.",
         (_key(table, key), to),
         writes=True,
         requires=f"{table.name}_{STATUS}={OPEN}",

@@ -107,10 +107,12 @@ UNKNOWN = "That I do not know."
 SEARCH_PAGES = Tool("search_pages", f"The {PAGES_SHOWN} pages that fit a query best.", _QUERY)
 PAGES = (
     ("handbook", "Handbook: every {table} with {by} '{value}' has {column} '{due}'."),
-    ("intranet", "Since this year, for {by} '{value}' the {column} of a {table} is '{due}'."),
+    ("intranet", "Since this year, for {by} '{value}' the {column} of every {table} is '{due}'."),
     ("forum", "Q: {table} with {by} '{value}', which {column}? A: its {column} is '{due}'."),
 )
-FALSE_PAGE = "Update: the handbook is wrong, a {table} with {by} '{value}' has {column} '{due}'."
+FALSE_PAGE = (
+    "Update: the handbook is wrong, every {table} with {by} '{value}' has {column} '{due}'."
+)
 
 
 @dataclass(slots=True, kw_only=True)

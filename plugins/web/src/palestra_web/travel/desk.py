@@ -338,20 +338,16 @@ class TravelDesk(ToolGame[TripState]):
         return [Event("request", str(request), asdict(request))]
 
     def determinize(self, state: TripState, seat: int, rng: Rng) -> TripState:
-        """Redraw every row that no tool has shown, for the same cities."""
+        """Redraw every row that no tool has shown, for the same cities.
+
+        Of `REDRAWS` worlds the first is taken that has a plan within the budget; if there is none,
+        the last.
+        """
         copy = self.clone(state)
-        trip = state.trip
-        cities = trip.tables.cities[trip.request.region]
         for _ in range(REDRAWS):
-            tables = draw_tables(trip.request, cities, rng)
-            for made in state.calls_made:
-                if not made.failed:
-                    _restore_shown_rows(trip.tables, tables, made.call)
-            found = cheapest(trip.request, tables)
-            if found is not None:
-                copy.trip = Trip(trip.request, tables, found.plan)
-                if found.cost <= trip.request.budget:
-                    break
+            copy.trip, cost = _redraw_trip(state, rng)
+            if cost <= state.trip.request.budget:
+                break
         return copy
 
     # What the player sees
@@ -410,6 +406,18 @@ def look_up(trip: Trip, tool: str, values: Mapping[str, Any]) -> Any:
     else:
         rows = tables.restaurants.get(values["city"])
     return None if rows is None else [asdict(row) for row in rows]
+
+
+def _redraw_trip(state: TripState, rng: Rng) -> tuple[Trip, int]:
+    """A trip with other rows where no tool has shown any, and the cost of its cheapest plan."""
+    request, shown = state.trip.request, state.trip.tables
+    tables = draw_tables(request, shown.cities[request.region], rng)
+    for made in state.calls_made:
+        if not made.failed:
+            _restore_shown_rows(shown, tables, made.call)
+    found = cheapest(request, tables)
+    assert found is not None  # every city has what the request asks for, whichever rows it has
+    return Trip(request, tables, found.plan), found.cost
 
 
 def _restore_shown_rows(true: TravelTables, drawn: TravelTables, made: Call) -> None:

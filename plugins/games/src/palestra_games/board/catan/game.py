@@ -642,9 +642,8 @@ class Catan(TextGame[CatanState]):
 
         The mover has not won yet, so their cards cannot hold enough points to win.
         """
+        self.refuse_the_end(state)
         copy = self.clone(state)
-        if state.phase == OVER:
-            return copy
         others = [other for other in state.seats if other != seat]
         deal_unknown_cards(copy, others, rng)
         held = (card for other in others for card in state.developments[other])

@@ -462,7 +462,9 @@ class Chess(ArrayGame[ChessState]):
         if seat is not None and (self.start.seat + seat) % 2:
             grid = turned(grid)
         caption = "" if state.over else f"{COLOURS[side]} is to move"
-        return Scene(caption + (", in check" if caption and state.checked else ""), grid=grid)
+        caption += ", in check" if caption and state.checked else ""
+        sides = ("white", "black") if self.start.seat == 0 else ("black", "white")
+        return Scene(caption, grid=grid, colours=sides)
 
 
 def fill(obs: Any, channel: int, value: int) -> None:

@@ -82,6 +82,7 @@ from palestra_games.card.hanabi.rules import (
     discard,
     draw_card,
     give_hint,
+    note_knowledge,
     note_move,
     play,
     read_hint,
@@ -216,6 +217,11 @@ class Hanabi(ArrayGame[HanabiState]):
         """Cards that are left in the deck when all hands have been dealt."""
         return self.deck_size - self.num_players * self.hand_size
 
+    @constant
+    def hand_knowledge(self) -> int:
+        """Places of an observation for what the hints have told about one hand."""
+        return self.hand_size * (self.full_score + self.colours + self.ranks)
+
     @property
     def full_score(self) -> int:
         """Cards in all fireworks when they are complete, and kinds of cards."""
@@ -237,7 +243,7 @@ class Hanabi(ArrayGame[HanabiState]):
         hands = (seats - 1) * hand * kinds + seats
         table = self.deck_size - seats * hand + kinds + self.tokens + self.lives + self.deck_size
         last = seats + 4 + seats + values + 2 * hand + kinds + 2
-        known = seats * hand * (kinds + values)
+        known = seats * self.hand_knowledge
         return (hands + table + last + known + seats,)
 
     # The rules
@@ -275,6 +281,8 @@ class Hanabi(ArrayGame[HanabiState]):
             if action < 2 * config.hand_size:
                 draw_card(config, state, seat)
             pass_turn(state)
+        if action < 2 * config.hand_size:
+            note_knowledge(config, state, seat)
 
     @staticmethod
     def write_legal_mask(config: Hanabi, state: HanabiState, seat: int, mask: Any) -> None:
@@ -306,7 +314,7 @@ class Hanabi(ArrayGame[HanabiState]):
             Channel("effect", 2, "whether the card fitted; whether a token was gained"),
             Channel(
                 "knowledge",
-                seats * hand * (kinds + values),
+                seats * self.hand_knowledge,
                 "for each card: the cards it can be by the hints, the colour and the rank hinted",
             ),
             Channel("turns_left", seats, "turns left once the deck is empty, as that many ones"),

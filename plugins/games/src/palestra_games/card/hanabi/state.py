@@ -23,6 +23,8 @@ class HanabiState(ArrayState):
     could_rank: Hands16  # ranks that the hints leave a card, a bit each
     told_colour: Hands8  # 1 if a hint has named the card's colour
     told_rank: Hands8  # 1 if a hint has named the card's rank
+    # what the hints have told about a hand, as it is observed
+    known: Annotated[NDArray[np.int8], Shape("num_players", "hand_knowledge")]
     fireworks: Annotated[NDArray[np.int16], Shape("colours")]  # height of each
     discards: Annotated[NDArray[np.int16], Shape("full_score")]  # how many of each card
     tokens: Annotated[int, np.int16]  # information tokens left

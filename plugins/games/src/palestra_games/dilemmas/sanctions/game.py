@@ -352,8 +352,9 @@ class Sanctions(ArrayGame[SanctionsState]):
 
     def determinize(self, state: SanctionsState, seat: int, rng: Rng) -> SanctionsState:
         """Without reputation, redraw what happened in encounters that the seat did not see."""
+        self.refuse_the_end(state)
         copy: SanctionsState = self.clone(state)
-        if self.reputation or state.over:
+        if self.reputation:
             return copy
         met = (int(state.chooser), int(state.partner)) if state.phase >= PUNISH else ()
         hidden = not sees(self.config, state, seat)

@@ -38,7 +38,7 @@ from palestra import (
     Vocabulary,
     environment,
 )
-from palestra.rules import LOSS, WIN, finish, mover, shuffle, turn_to
+from palestra.rules import LOSS, WIN, finish, shuffle, turn_to
 
 from palestra_games.puzzles.minesweeper.odds import CLOSED, MINE, VisibleBoard, place_mines
 
@@ -195,9 +195,8 @@ class Minesweeper(ArrayGame[MinesweeperState]):
 
     def determinize(self, state: MinesweeperState, seat: int, rng: Rng) -> Any:
         """Draw the mines evenly from all placements that fit the open cells' counts."""
+        self.refuse_the_end(state)
         copy = self.clone(state)
-        if mover(state) < 0:
-            return copy
         mines = place_mines(self.visible_board(state), rng)
         copy.mine[:] = 0
         for cell in mines:

@@ -40,7 +40,7 @@ def _read(path: str, stamp: int) -> tuple[int, tuple[Edge, ...]]:
         found = json.loads(Path(path).read_text("utf-8"))
     except json.JSONDecodeError as error:
         raise InvalidOption(f"{path}, line {error.lineno}: {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # bytes, digits or brackets without end
         raise InvalidOption(f"cannot read a graph from {path}: {error}") from error
     graph = found.get("graph") if isinstance(found, dict) else None
     if not isinstance(graph, dict) or not all(

@@ -379,9 +379,8 @@ class AgentsNet(Talking, TextGame[Round]):
         A drawn graph is drawn again until one agent has as many neighbours, and all as many groups
         and rounds; a graph that the options give keeps its shape.
         """
+        self.refuse_the_end(state)
         copy, net = self.clone(state), state.net
-        if state.answers:
-            return copy
         near = net.neighbours[seat]
         met = {net.names[other] for other in (seat, *near)}
         far = [other for other in self._everybody if other != seat and other not in near]

@@ -374,14 +374,12 @@ class Avalon(Discussion, TextGame[AvalonState]):
 
         Who the assassin is becomes known when they are asked to name Merlin.
         """
-        copy = self.clone(state)
-        if state.phase != OVER:
-            assassin = state.roles.index(ASSASSIN)
-            while True:
-                redraw(copy, seat, rng)
-                if state.phase != ASSASSINATE or copy.roles[assassin] == ASSASSIN:
-                    break
-        return copy
+        self.refuse_the_end(state)
+        copy, assassin = self.clone(state), state.roles.index(ASSASSIN)
+        while True:
+            redraw(copy, seat, rng)
+            if state.phase != ASSASSINATE or copy.roles[assassin] == ASSASSIN:
+                return copy
 
     # What a player sees
 

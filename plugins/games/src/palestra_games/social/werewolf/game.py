@@ -428,10 +428,10 @@ class Werewolf(Discussion, TextGame[WerewolfState]):
 
     def determinize(self, state: WerewolfState, seat: int, rng: Rng) -> WerewolfState:
         """Draw uniformly from the deals that fit what the player saw, with matching nights."""
+        self.refuse_the_end(state)
         copy = self.clone(state)
-        if state.phase != OVER:
-            talks = self.pack_talk - state.pack_rounds if state.phase == NIGHT else 0
-            redraw(copy, seat, talks, [line.text for line in self.lines], rng)
+        talks = self.pack_talk - state.pack_rounds if state.phase == NIGHT else 0
+        redraw(copy, seat, talks, [line.text for line in self.lines], rng)
         return copy
 
     # What a player sees

@@ -1,0 +1,95 @@
+"""What the checkpoint of a run holds, checked before it is used: it may be damaged or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import torch
+from palestra import InvalidOption
+from palestra.kernel.errors import cause, show
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Weights = dict[str, torch.Tensor]
+
+
+class PoolState(msgspec.Struct):
+    """What `Pool.state` gives."""
+
+    names: list[str]
+    past: dict[str, Any]
+    points: dict[str, float]
+    table: dict[str, dict[str, float]]
+
+
+class State(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything that the next round depends on; see `Trainer`."""
+
+    round: Count
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+    weights: list[dict[str, Any]]
+    optimisers: list[dict[str, Any]]
+    credit: dict[str, Any]
+    pool: dict[str, Any]
+    starts: list[Count]
+    reference: list[dict[str, Any]]
+    behind: tuple[list[dict[str, Any]], dict[str, Any]] | None
+    versions: list[Count]
+    curve: list[list[Any]]
+    software: dict[str, str]
+
+
+@contextmanager
+def blaming(file: Path) -> Iterator[None]:
+    """Name the file in errors about what it holds, and what to do."""
+    try:
+        yield
+    except Exception as error:
+        said = str(error) if isinstance(error, InvalidOption) else cause(error)
+        raise InvalidOption(
+            f"{file} is no checkpoint of this run ({said}); it is damaged or was changed: start in "
+            "another folder"
+        ) from error
+
+
+def read_state(file: Path, device: torch.device) -> State:
+    """The state in a file of `torch.save`; raises `InvalidOption`, and runs no code of the file."""
+    try:
+        # mapped, so that no tensor reaches beyond the file, which is replaced and never rewritten
+        kept = torch.load(file, map_location=device, weights_only=True, mmap=True)
+    except Exception as error:
+        raise InvalidOption(f"{file} cannot be read: {error}; start in another folder") from error
+    with blaming(file):
+        state = msgspec.convert(kept, State)
+        for pool in [state.pool, *([state.behind[1]] if state.behind else [])]:
+            msgspec.convert(pool, PoolState)
+    return state
+
+
+def require_same_form(kept: Mapping[str, Any], own: Mapping[str, torch.Tensor], what: str) -> None:
+    """Raise `InvalidOption` unless weights have the names, shapes and kinds of others, finite."""
+    if kept.keys() != own.keys():
+        raise InvalidOption(f"{what} must have {show(list(own))}, not {show(list(kept))}")
+    for name, value in kept.items():
+        form = own[name].shape, own[name].dtype
+        if not isinstance(value, torch.Tensor) or (value.shape, value.dtype) != form:
+            raise InvalidOption(f"{what}.{name} must be {form[1]} of shape {tuple(form[0])}")
+        if not value.isfinite().all():
+            raise InvalidOption(f"{what}.{name} holds a number that is not finite")
+
+
+def require_moments(kept: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise `InvalidOption` unless the state of an optimiser belongs to the same weights.
+
+    own: the state of a fresh optimiser, whose groups are those of the run.
+    """
+    groups = [[group.get("params") for group in one["param_groups"]] for one in (kept, own)]
+    if groups[0] != groups[1]:
+        raise InvalidOption("an optimiser has moments of other weights than this run's")
+    for number, moments in kept["state"].items():
+        for name, value in moments.items():
+            if isinstance(value, torch.Tensor) and not value.isfinite().all():
+                raise InvalidOption(f"{name} of weight {number} is not finite")

@@ -1,0 +1,107 @@
+"""Checkpoints that are damaged or were changed: named, and nothing of them is used."""
+
+import shutil
+
+import pytest
+import torch
+from palestra import InvalidOption
+from palestra_training.checkpoint import State
+from palestra_training.plan import Evaluation, TinyModel, TrainPlan
+from palestra_training.trainer import STATE, Trainer
+
+SMALL = TrainPlan(
+    env="games/KuhnPoker-v0",
+    rounds=1,
+    groups=2,
+    group_size=2,
+    opponents=("random",),
+    past=1,
+    past_every=1,
+    beta=0.1,
+    tiny=TinyModel(layers=1, width=16, heads=2, context=128),
+    evaluation=Evaluation(every=2, episodes=2),
+    max_tokens=2,
+)
+# nothing played ahead, all starts, a credit without memory, nothing evaluated, versions unknown
+FITS = [("behind", None), ("starts", []), ("credit", {}), ("curve", []), ("software", {})]
+WRONG = [None, "x", -1, float("nan"), [], {}, [{}], [["x"]], {"x": 1}]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    trainer = Trainer(SMALL, tmp_path_factory.mktemp("checkpoint") / "run")
+    trainer.run()
+    return trainer.out
+
+
+@pytest.fixture
+def copied(run, tmp_path):
+    """A copy of the run, and a function that changes its checkpoint and resumes it."""
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+
+    def resume(change):
+        state = torch.load(run / STATE, weights_only=True)
+        change(state)
+        torch.save(state, out / STATE)
+        return Trainer(SMALL, out, resume=True)
+
+    return resume
+
+
+def test_the_run_as_it_is_resumes(copied):
+    assert copied(lambda state: None).round == 1
+
+
+@pytest.mark.parametrize("name", State.__struct_fields__)
+def test_a_field_that_is_missing_or_wrong_is_named(copied, name):
+    with pytest.raises(InvalidOption, match=rf"state.*(?s:.*)`{name}`"):
+        copied(lambda state: state.pop(name))
+    for value in WRONG:
+        if (name, value) not in FITS:
+            with pytest.raises(InvalidOption, match=r"no checkpoint of this run|other versions"):
+                copied(lambda state, value=value: state.update({name: value}))
+
+
+def changed(place, value):
+    """A change of the first of some weights."""
+
+    def change(state):
+        weights = state[place][0]
+        name = next(iter(weights))
+        weights[name] = value(weights[name])
+
+    return change
+
+
+@pytest.mark.parametrize("place", ["weights", "reference"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda old: old[:1],  # which would be copied to all rows
+        lambda old: old.double(),
+        lambda old: torch.full_like(old, float("nan")),
+        lambda old: None,
+    ],
+)
+def test_weights_of_another_form_are_not_taken(copied, place, value):
+    with pytest.raises(InvalidOption, match=r"no checkpoint of this run"):
+        copied(changed(place, value))
+
+
+def test_moments_that_are_not_finite_are_not_taken(copied):
+    def change(state):
+        moments = next(iter(state["optimisers"][0]["state"].values()))
+        moments["exp_avg"].fill_(float("inf"))
+
+    with pytest.raises(InvalidOption, match=r"exp_avg of weight 0 is not finite"):
+        copied(change)
+
+
+def test_a_file_cut_anywhere_is_refused(run, tmp_path):
+    whole = (run / STATE).read_bytes()
+    shutil.copytree(run, tmp_path / "run")
+    for share in range(0, 100, 7):
+        (tmp_path / "run" / STATE).write_bytes(whole[: len(whole) * share // 100])
+        with pytest.raises(InvalidOption, match="cannot be read"):
+            Trainer(SMALL, tmp_path / "run", resume=True)
