@@ -166,6 +166,8 @@ def summary(ends: Collection[float], confidence: float) -> str:
     sample = Sample()
     for end in ends:
         sample.add(end)
+    if len(set(ends)) == 1:  # no spread, no interval
+        return f"{sample.mean:.3f} in every seed"
     found = sample.interval(confidence)
     return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
