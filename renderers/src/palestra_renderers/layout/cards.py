@@ -28,7 +28,7 @@ def lay_cards(held: Cards, top: float, room: float, sheet: Sheet) -> float:
     """A row of cards beside their owner's name; cards overlap if there are many."""
     line, margin = sheet.line, sheet.line / 2
     beside = min(sheet.width / 4, line * 6)
-    height = min(room, line * (3 if held.cards else 1))
+    height = min(room - line / 4, line * (3 if held.cards else 1))
     sheet.write(held.owner, margin, top + height / 2, room=beside - margin)
     lay_row(held.cards, (beside, top, sheet.width - beside - margin, height), sheet)
     return height + line / 4
@@ -72,7 +72,7 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = min(tall * (0.5 if suited else 0.62), wide / max(1, len(card.rank)) / 0.46)
+    height = height_for(card.rank, wide * 0.9, tall * (0.5 if suited else 0.62))
     middle = y + tall * (0.3 if suited else 0.5)
     sheet.write(
         card.rank, x + wide / 2, middle, room=2 * wide, height=height,
@@ -114,7 +114,7 @@ def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet
 def lay_dice(dice: Dice, top: float, room: float, sheet: Sheet) -> float:
     """A row of dice beside their owner's name."""
     line, margin = sheet.line, sheet.line / 2
-    side = min(room, line * 1.8)
+    side = min(room - line / 4, line * 1.8)
     beside = min(sheet.width / 4, line * 6)
     sheet.write(dice.owner, margin, top + side / 2, room=beside - margin)
     step = min(side * 1.15, (sheet.width - beside - margin) / max(1, len(dice.values)))

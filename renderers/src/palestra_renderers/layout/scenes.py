@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from palestra import Grid, Scene
@@ -23,22 +23,24 @@ from palestra.scene import (
 from palestra.scene import Table as Cells
 
 from palestra_renderers.layout.cards import lay_cards, lay_dice
-from palestra_renderers.layout.charts import bar_rows, lay_bars, lay_cells, lay_chart
+from palestra_renderers.layout.charts import bars_height, lay_bars, lay_cells, lay_chart
 from palestra_renderers.layout.graphs import lay_graph
 from palestra_renderers.layout.grid import lay_grid
 from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
-from palestra_renderers.layout.people import lay_table, lay_talk, talk_height
+from palestra_renderers.layout.people import lay_table
 from palestra_renderers.layout.planes import lay_plane
 from palestra_renderers.layout.sheet import Sheet, fold
-from palestra_renderers.lettering import wrap
+from palestra_renderers.layout.talk import lay_talk, talk_height
+from palestra_renderers.lettering import text_width, wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
 
 
 def wrapped_lines(part: Lines, line: float, width: float) -> list[str]:
     texts = [row for text in part.lines for row in text.splitlines()]
-    return [row for text in texts for row in wrap(clean(text, 2_000), width - line, line)]
+    room = width - line - text_width(" …", line)  # which may follow the last that fits
+    return [row for text in texts for row in wrap(clean(text, 2_000), room, line)]
 
 
 def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
@@ -66,16 +68,17 @@ LAYOUTS: dict[type, Callable[[Any, float, float, Sheet], float]] = {
     Lines: lay_lines,
     Page: lay_page,
 }
+BOARD = 3
 # How much of what others leave a part takes; the rest have the height of their lines
 SHARES: dict[type, float] = {
-    Grid: 3,
-    Hexes: 3,
-    Graph: 3,
-    Plane: 3,
-    RoundTable: 3,
+    Grid: BOARD,
+    Hexes: BOARD,
+    Graph: BOARD,
+    Plane: BOARD,
+    RoundTable: BOARD,
     Chart: 2,
     Talk: 1.5,
-    Page: 3,
+    Page: BOARD,
 }
 
 SHORT = 0.35  # of the whole: a conversation that takes no more has the height of its lines
@@ -88,7 +91,7 @@ def fixed_height(part: Part, line: float, width: float) -> float:
     if isinstance(part, Dice):
         return 2.05 * line
     if isinstance(part, Bars):
-        return line * bar_rows(part) * (0.75 if len(part.bars) > 8 else 1)
+        return bars_height(part, line, width)
     if isinstance(part, Cells):
         return line * (0.9 * (len(part.rows) + 1) + bool(part.title))
     if isinstance(part, Lines):
@@ -99,7 +102,8 @@ def fixed_height(part: Part, line: float, width: float) -> float:
 def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     """Draw a scene between two heights; returns where it ends.
 
-    Boards, tables and charts share what parts of lines leave: at least two fifths of the whole.
+    Boards, tables and charts share what parts of lines leave: at least three fifths of the whole
+    for boards, two fifths without any.
     """
     line = sheet.line
     if scene.caption:
@@ -117,14 +121,13 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
         if isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
             fixed[number] = tall
     shares = sum(SHARES.get(type(p), 0) for n, p in enumerate(parts) if n not in fixed)
-    wanted = sum(fixed.values())
-    most = space * 0.6 if shares else space
-    squeeze = min(1.0, most / wanted) if wanted else 1.0
-    rest = space - wanted * squeeze
+    boards = any(SHARES.get(type(part)) == BOARD for part in parts)
+    given = shared_room(fixed, space * (0.4 if boards else 0.6 if shares else 1.0))
+    rest = space - sum(given.values())
     y = top
     for number, part in enumerate(parts):
         if number in fixed:
-            room = fixed[number] * squeeze
+            room = given[number]
         else:
             share = SHARES[type(part)]
             room, shares = rest * share / shares, shares - share
@@ -133,3 +136,13 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
             rest -= used
         y += used + gap
     return y - gap if parts else y
+
+
+def shared_room(wanted: Mapping[int, float], room: float) -> dict[int, float]:
+    """What each part gets of a height: small ones all that they want, the others equal shares."""
+    given, left = {}, room
+    ordered = sorted(wanted, key=lambda number: wanted[number])
+    for place, number in enumerate(ordered):
+        given[number] = min(wanted[number], left / (len(ordered) - place))
+        left -= given[number]
+    return given
