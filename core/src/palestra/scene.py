@@ -287,7 +287,7 @@ class Person:
 class RoundTable:
     """People round a table, with cards, money and some words in its middle.
 
-    `pot` is the money, drawn as a stack of chips with its amount.
+    `pot` is the money, drawn as a stack of chips with its amount; the words name it.
     `links` are arrows from person to person, such as gifts. With another `ground` than felt they
     stand round something else, such as a lake of "water", which is full up to `level`, 0 to 1.
     """

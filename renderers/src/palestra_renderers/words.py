@@ -150,8 +150,8 @@ def table_lines(table: RoundTable) -> list[str]:
     """What lies in the middle, then everybody in a line."""
     lines = []
     cards = " ".join(map(card_text, table.cards))
-    pot = f"pot {number_text(table.pot)}" if table.pot else ""
-    if middle := [text for text in (cards, pot, clean(table.words)) if text]:
+    pot = number_text(table.pot) if table.pot else ""
+    if middle := [text for text in (cards, clean(table.words), pot) if text]:
         lines.append("  ".join(middle))
     for person in table.people:
         chips = f"{number_text(person.chips)} on the table" if person.chips else ""

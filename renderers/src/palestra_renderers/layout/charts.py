@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, log10
 
 from palestra.endings import number_text
-from palestra.scene import Bars, Candle, Chart, Series, Table
+from palestra.scene import Bar, Bars, Candle, Chart, Series, Table
 
 from palestra_renderers.layout.labels import LEAST, short_name
 from palestra_renderers.layout.sheet import Sheet
@@ -171,6 +171,7 @@ def brief(value: float) -> str:
 
 
 ROWED = 12  # bars; more are columns side by side
+COUNTED = 10  # things that are drawn one by one
 COLUMN = 9.0  # the least width of a column
 
 
@@ -240,11 +241,24 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
         x, y = number // rows * width + margin, top + number % rows * line
         start, at = x + label, x + label + long + margin
         sheet.write(bar.label, x, y + line / 2, room=label, height=line, ground="paper")
-        share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
-        sheet.marks.append(Rect(start, y + 3, long, line - 6, "faint"))
-        sheet.marks.append(Rect(start, y + 3, int(long * share), line - 6, paint_of(bar.colour)))
+        lay_bar(bar, (start, y + 3, long, line - 6), sheet)
         sheet.write(values[number], at, y + line / 2, room=right, height=line, ground="paper")
     return line * rows
+
+
+def lay_bar(bar: Bar, box: Box, sheet: Sheet) -> None:
+    """How much of something there is: a few whole things as dots, anything else as a bar."""
+    x, y, long, high = box
+    paint, whole = paint_of(bar.colour), bar.value == int(bar.value) and bar.full == int(bar.full)
+    if whole and 0 <= bar.value <= bar.full <= min(COUNTED, long / (1.3 * high)):
+        for number in range(int(bar.full)):
+            fill = paint if number < bar.value else "faint"
+            at = x + (1.3 * number + 0.5) * high
+            sheet.marks.append(Circle(at, y + high / 2, high / 2, fill, "quiet"))
+        return
+    share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
+    sheet.marks.append(Rect(x, y, long, high, "faint"))
+    sheet.marks.append(Rect(x, y, int(long * share), high, paint))
 
 
 def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:

@@ -30,13 +30,14 @@ from palestra_renderers.marks import Circle, Line, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
 
+FEW = 4  # people with much space before them
 EVEN = 6  # people; more are spaced evenly along the rim of the table
 RIM = 720  # points by which the rim of a table is measured
 MANY = 12  # people; of more, only short names have space
 PACKED = 0.55  # of the distance of two heads: the unit at which they do not touch
 PAIRED = 0.42  # the same with a column beside every head
 TALL = 3.6  # times their unit: a head with a name and a note
-CARDS = (3.0, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
+CARDS = (4.0, 3.2, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
 CLEAR = 0.02  # of a box that may lie on something else
 
 
@@ -149,7 +150,8 @@ def lay_middle(
     lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
     lines = lines if table.words else []
     pot = stack_form(table.pot, line) if table.pot else (0.0, 0.0)
-    big = min(3.4 * line, tall * 0.75) if table.cards else 0.0
+    share = 0.75 if len(table.people) <= FEW else 0.55  # others have cards and bets before them
+    big = min(3.4 * line, tall * share) if table.cards else 0.0
     y -= (big + pot[1] + size * len(lines)) / 2
     if table.cards:
         across = min(wide * 1.4, card_width(table.cards, big) * 1.08 * len(table.cards))
@@ -254,7 +256,8 @@ def lay_hand(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None
     (x, y), radius = spot, seating.radius
     inward = 1 if x <= seating.middle[0] + 1 else -1
     near = y >= seating.middle[1] - 1
-    for lines in CARDS:
+    worded = any(len(card.rank) > 3 for card in person.cards)
+    for lines in CARDS[2:] if worded else CARDS:
         tall = lines * seating.unit
         across = card_width(person.cards, tall) * 1.08 * len(person.cards)
         across = min(across, sheet.width * 0.3)
@@ -332,7 +335,8 @@ def before(spot: Spot, form: tuple[float, float], seating: Seating) -> list[Box]
     steps = [min(0.8, reach * more / far) for more in (1.0, 1.3, 1.7, 2.2)]
     (x, y), beside = spot, seating.radius + form[0] / 2 + 4
     middles = [between(spot, seating.middle, step) for step in steps]
-    middles += [(x + beside, y), (x - beside, y)]
+    over = seating.radius + form[1] / 2 + 4
+    middles += [(x + beside, y), (x - beside, y), (x, y + over), (x, y - over)]
     middles += [(a + side * form[0] * 0.8, b) for a, b in middles[:3] for side in (1, -1)]
     return [around(middle, form) for middle in middles]
 

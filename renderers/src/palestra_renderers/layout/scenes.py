@@ -81,6 +81,9 @@ SHARES: dict[type, float] = {
     Page: BOARD,
 }
 
+LEAST: dict[type, float] = {Cells: 3}  # lines that a part needs; one without an entry
+BESIDE_BOARDS, BESIDE_CARDS = 0.4, 0.55  # of the whole: the most for other parts
+FILLED = 0.85  # of the whole, by cards and dice; the rest is for events
 SHORT = 0.35  # of the whole: a conversation that takes no more has the height of its lines
 
 
@@ -103,7 +106,7 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     """Draw a scene between two heights; returns where it ends.
 
     Boards, tables and charts share what parts of lines leave: at least three fifths of the whole
-    for boards, two fifths without any.
+    for boards, 45 % beside rows of cards, two fifths without boards.
     """
     line = sheet.line
     if scene.caption:
@@ -114,28 +117,51 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     parts = list(scene.all_parts())
     total, gap = bottom - top, line / 3
     space = total - gap * max(0, len(parts) - 1)
-    fixed = {
-        n: fixed_height(p, line, sheet.width) for n, p in enumerate(parts) if type(p) not in SHARES
-    }
-    for number, part in enumerate(parts):  # a short conversation leaves space to the others
-        if isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
-            fixed[number] = tall
-    shares = sum(SHARES.get(type(p), 0) for n, p in enumerate(parts) if n not in fixed)
-    boards = any(SHARES.get(type(part)) == BOARD for part in parts)
-    given = shared_room(fixed, space * (0.4 if boards else 0.6 if shares else 1.0))
+    given = fixed_rooms(parts, space, sheet)
+    shares = sum(SHARES[type(part)] for n, part in enumerate(parts) if n not in given)
     rest = space - sum(given.values())
     y = top
     for number, part in enumerate(parts):
-        if number in fixed:
+        if number in given:
             room = given[number]
         else:
             share = SHARES[type(part)]
             room, shares = rest * share / shares, shares - share
         used = LAYOUTS[type(part)](part, y, max(line / 2, room), sheet)
-        if number not in fixed:
+        if number not in given:
             rest -= used
         y += used + gap
     return y - gap if parts else y
+
+
+def fixed_rooms(parts: list[Part], space: float, sheet: Sheet) -> dict[int, float]:
+    """The heights of the parts that do not share what is left, by their numbers."""
+    line, fixed = sheet.line, dict[int, float]()
+    for number, part in enumerate(parts):
+        if type(part) not in SHARES:
+            fixed[number] = fixed_height(part, line, sheet.width)
+        elif isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
+            fixed[number] = tall  # a short conversation leaves space to the others
+    kinds = {type(part) for number, part in enumerate(parts) if number not in fixed}
+    boards = any(SHARES[kind] == BOARD for kind in kinds)
+    cards = any(isinstance(part, Cards | Dice) for part in parts)
+    most = (BESIDE_CARDS if cards else BESIDE_BOARDS) if boards else 0.6 if kinds else 1.0
+    least = {n: min(tall, line * LEAST.get(type(parts[n]), 1)) for n, tall in fixed.items()}
+    more = {n: tall - least[n] for n, tall in fixed.items()}
+    spread = shared_room(more, max(0.0, space * most - sum(least.values())))
+    given = {number: least[number] + spread[number] for number in fixed}
+    if not kinds:
+        grow(parts, given, space * FILLED)
+    return given
+
+
+def grow(parts: list[Part], given: dict[int, float], room: float) -> None:
+    """Let cards and dice take what is left of a height, up to twice theirs."""
+    rows = [n for n, part in enumerate(parts) if isinstance(part, Cards | Dice)]
+    taken = sum(given[number] for number in rows)
+    others = sum(given.values()) - taken
+    for number in rows:
+        given[number] *= min(2.0, max(1.0, (room - others) / taken))
 
 
 def shared_room(wanted: Mapping[int, float], room: float) -> dict[int, float]:
