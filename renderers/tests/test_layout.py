@@ -38,8 +38,9 @@ from palestra.scene import (
 )
 from palestra_renderers.changes import Follower
 from palestra_renderers.layout.charts import is_number, ticks
-from palestra_renderers.layout.graphs import apart, free_box
+from palestra_renderers.layout.graphs import apart
 from palestra_renderers.layout.hexes import centre, spot
+from palestra_renderers.layout.labels import free_box
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet, fit_text
 from palestra_renderers.lettering import cut, text_width, wrap
@@ -297,7 +298,7 @@ def test_nodes_that_touch_are_pushed_apart_and_labels_keep_off_nodes() -> None:
         assert 0 <= place[1] <= 300
     assert spots[4] == (0.0, 0.0)  # nobody is near
     below = (90.0, 110.0, 110.0, 130.0)
-    box = free_box((100, 100), (20, 10), 10, (0, 300), [below])
+    box = free_box((100, 100), (20, 10), 10, (0, 0, 300, 300), [below])
     assert box[3] <= 90  # above, since below is taken
 
 

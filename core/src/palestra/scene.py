@@ -265,6 +265,8 @@ class Person:
     `role` is drawn only if the viewer may know it; `detail` is anything else in a few words, such
     as "18 chips"; `vote` is the number of the person they vote for; `said` is their last sentence.
     `share` draws a column beside them, from empty (0) to full (1): a bid, a catch, a wealth.
+    `chips` is what they have put on the table, drawn as a stack with its amount: a bet, an offer.
+    The `dealer` has a button before them.
     """
 
     name: str
@@ -277,12 +279,15 @@ class Person:
     out: bool = False
     acting: bool = False
     share: float | None = None
+    chips: float = 0.0
+    dealer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTable:
-    """People round a table, with cards and some words in its middle.
+    """People round a table, with cards, money and some words in its middle.
 
+    `pot` is the money, drawn as a stack of chips with its amount; the words name it.
     `links` are arrows from person to person, such as gifts. With another `ground` than felt they
     stand round something else, such as a lake of "water", which is full up to `level`, 0 to 1.
     """
@@ -293,6 +298,7 @@ class RoundTable:
     links: tuple[Link, ...] = ()
     ground: str = "felt"
     level: float = 1.0
+    pot: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

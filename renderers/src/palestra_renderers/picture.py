@@ -14,7 +14,7 @@ from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.seats import lay_seats
 from palestra_renderers.layout.sheet import Sheet, opening
 from palestra_renderers.lettering import wrap
-from palestra_renderers.marks import Place, Words
+from palestra_renderers.marks import Mark, Place, Words
 from palestra_renderers.plain import clean, ending, event_lines, status_lines
 from palestra_renderers.raster import at_night, paint_marks
 from palestra_renderers.theme import THEMES
@@ -50,8 +50,13 @@ class Painter:
 
     def paint(self, scene: Scene, status: Sequence[str], events: Sequence[str]) -> None:
         """The scene at the top, then as many events as fit, and a panel of seats at the bottom."""
-        width, height = self.size
         self.surface.fill(self._colours["paper"])
+        marks = self.lay_out(scene, status, events)
+        paint_marks(self.surface, map(at_night, marks) if self.theme == "dark" else marks)
+
+    def lay_out(self, scene: Scene, status: Sequence[str], events: Sequence[str]) -> list[Mark]:
+        """The marks of a whole picture; afterwards `places` are those that can be clicked."""
+        width, height = self.size
         line = max(16, height // 24)
         sheet = Sheet(width, line)
         top = lay_seats(status, events[-1] if events else "", height, sheet, scene.colour_of)
@@ -59,8 +64,7 @@ class Painter:
         if top - end >= 3 * line and len(events) > 1:
             self._older(events[:-1], end + line // 2, top, sheet)
         self.places = sheet.places
-        dark = self.theme == "dark"
-        paint_marks(self.surface, map(at_night, sheet.marks) if dark else sheet.marks)
+        return sheet.marks
 
     def write_page(self, texts: Sequence[str]) -> None:
         """Text from the top, instead of a scene; in smaller letters if it would not fit."""
@@ -119,9 +123,15 @@ def paint_episode(
     painter: Painter, episode: Episode, viewer: int | None, names: Sequence[str] = ()
 ) -> None:
     """Paint the current state of an episode, for one seat or for a spectator who sees all."""
+    painter.paint(*seen(painter.follower, episode, viewer, names))
+
+
+def seen(
+    follower: Follower, episode: Episode, viewer: int | None, names: Sequence[str] = ()
+) -> tuple[Scene, list[str], list[str]]:
+    """What a picture of the current state shows: the scene, the seats, and the events."""
     end = ending(episode)
     # an array game writes its log only on request, and no picture requests it
     events = event_lines(episode, viewer)[-SHOWN_EVENTS:] if episode.log_is_ready else []
     events += [end] if end else []
-    scene = painter.follower.scene(episode, viewer)
-    painter.paint(scene, status_lines(episode, names, viewer), events)
+    return follower.scene(episode, viewer), status_lines(episode, names, viewer), events

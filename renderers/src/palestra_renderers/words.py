@@ -149,11 +149,14 @@ def dice_lines(dice: Dice) -> list[str]:
 def table_lines(table: RoundTable) -> list[str]:
     """What lies in the middle, then everybody in a line."""
     lines = []
-    if table.cards or table.words:
-        cards = " ".join(map(card_text, table.cards))
-        lines.append("  ".join(text for text in (cards, clean(table.words)) if text))
+    cards = " ".join(map(card_text, table.cards))
+    pot = number_text(table.pot) if table.pot else ""
+    if middle := [text for text in (cards, clean(table.words), pot) if text]:
+        lines.append("  ".join(middle))
     for person in table.people:
-        parts = [person.role, person.detail, "out" if person.out else ""]
+        chips = f"{number_text(person.chips)} on the table" if person.chips else ""
+        states = ["dealer" if person.dealer else "", "out" if person.out else ""]
+        parts = [person.role, person.detail, chips, *states]
         told = ", ".join(clean(part) for part in parts if part)
         cards = " ".join(map(card_text, person.cards))
         vote = ""

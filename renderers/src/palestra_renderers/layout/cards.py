@@ -8,7 +8,7 @@ from palestra.scene import Card, Cards, Dice
 
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.lettering import height_for
-from palestra_renderers.marks import Circle, Rect, Sprite
+from palestra_renderers.marks import Circle, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
 from palestra_renderers.theme import ink_on, paint_of
@@ -24,14 +24,24 @@ PIPS = {
 }
 
 
+LARGEST = 6.0  # lines: the height of cards in a row, if nothing else needs the space
+
+
 def lay_cards(held: Cards, top: float, room: float, sheet: Sheet) -> float:
     """A row of cards beside their owner's name; cards overlap if there are many."""
     line, margin = sheet.line, sheet.line / 2
     beside = min(sheet.width / 4, line * 6)
-    height = min(room, line * (3 if held.cards else 1))
+    wide = sheet.width - beside - margin
+    height = min(room - line / 4, row_height(held.cards, wide, line) if held.cards else line)
     sheet.write(held.owner, margin, top + height / 2, room=beside - margin)
-    lay_row(held.cards, (beside, top, sheet.width - beside - margin, height), sheet)
+    lay_row(held.cards, (beside, top, wide, height), sheet)
     return height + line / 4
+
+
+def row_height(cards: Sequence[Card], width: float, line: float) -> float:
+    """The most height of a row: large, but so that cards lie side by side if they can."""
+    apart = width / (1.08 * len(cards) * card_width(cards, 1.0))
+    return min(LARGEST * line, max(3 * line, apart))
 
 
 def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet: Sheet) -> None:
@@ -72,8 +82,8 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = min(tall * (0.5 if suited else 0.62), wide / max(1, len(card.rank)) / 0.46)
-    middle = y + tall * (0.3 if suited else 0.5)
+    height = height_for(card.rank, wide * 0.9, tall * (0.5 if suited or card.badge else 0.62))
+    middle = y + tall * (0.3 if suited else 0.36 if card.badge else 0.5)
     sheet.write(
         card.rank, x + wide / 2, middle, room=2 * wide, height=height,
         colour=paint if suited else ink_on(face), anchor="middle",
@@ -83,11 +93,10 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
             Sprite(x + wide / 2, y + tall * 0.7, min(wide, tall * 0.45), card.suit, paint)
         )
     if card.badge:
-        at = y + tall - tall / 8
-        sheet.write(
-            card.badge, x + wide / 2, at, room=wide, height=tall / 5, colour="black",
-            anchor="middle",
-        )  # fmt: skip
+        size = height_for(card.badge, wide * 0.8, tall * 0.32)
+        across, at = wide * 0.92, y + tall - size * 0.62
+        plate = Rect(x + (wide - across) / 2, at - size / 2, across, size, "panel", "", 1, size / 3)
+        sheet.marks += [plate, Words(x + wide / 2, at, card.badge, size, "ink", "middle")]
 
 
 def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:
@@ -114,7 +123,7 @@ def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet
 def lay_dice(dice: Dice, top: float, room: float, sheet: Sheet) -> float:
     """A row of dice beside their owner's name."""
     line, margin = sheet.line, sheet.line / 2
-    side = min(room, line * 1.8)
+    side = min(room - line / 4, line * LARGEST * 0.6)
     beside = min(sheet.width / 4, line * 6)
     sheet.write(dice.owner, margin, top + side / 2, room=beside - margin)
     step = min(side * 1.15, (sheet.width - beside - margin) / max(1, len(dice.values)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import floor, log10
 
 from palestra.endings import number_text
-from palestra.scene import Bars, Candle, Chart, Series, Table
+from palestra.scene import Bar, Bars, Candle, Chart, Series, Table
 
+from palestra_renderers.layout.labels import LEAST, short_name
 from palestra_renderers.layout.sheet import Sheet
-from palestra_renderers.lettering import text_width
+from palestra_renderers.lettering import height_for, text_width
 from palestra_renderers.marks import Circle, Line, Mark, Polygon, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import paint_of
@@ -169,17 +170,62 @@ def brief(value: float) -> str:
     return number_text(value)
 
 
+ROWED = 12  # bars; more are columns side by side
+COUNTED = 10  # things that are drawn one by one
+COLUMN = 9.0  # the least width of a column
+
+
+def bars_height(part: Bars, line: float, width: float) -> float:
+    """The height in which bars are at ease."""
+    if len(part.bars) <= ROWED:
+        return line * bar_rows(part) * (0.75 if bar_rows(part) < len(part.bars) else 1)
+    return 3 * line * column_rows(part, width)
+
+
 def bar_rows(part: Bars) -> int:
-    """The number of lines that bars take: many are laid in up to three columns."""
+    """The number of lines that bars take: more than eight are laid in two columns."""
     return -(-len(part.bars) // _bar_columns(part))
 
 
+def column_rows(part: Bars, width: float) -> int:
+    """The number of rows that columns take side by side."""
+    return -(-len(part.bars) // max(1, int(width * 0.95 / COLUMN)))
+
+
 def _bar_columns(part: Bars) -> int:
-    return 1 + (len(part.bars) > 8) + (len(part.bars) > 16)
+    return 1 + (len(part.bars) > 8)
+
+
+def lay_columns(part: Bars, top: float, room: float, sheet: Sheet) -> float:
+    """Many quantities as columns that fill from below, the end of each label under its column."""
+    rows = column_rows(part, sheet.width)
+    across = -(-len(part.bars) // rows)
+    margin, tall = sheet.line / 2, min(3 * sheet.line, room / rows)
+    wide = (sheet.width - 2 * margin) / across
+    size = min(sheet.line * 0.7, wide)
+    for number, bar in enumerate(part.bars):
+        x, y = margin + number % across * wide, top + number // across * tall
+        high = max(1.0, tall - size - 4)
+        share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
+        body = min(wide - 2, 1.4 * sheet.line)
+        left = x + (wide - body) / 2
+        sheet.marks.append(Rect(left, y, body, high, "faint"))
+        if share:
+            filled = max(1.0, high * share)
+            fill = Rect(left, y + high - filled, body, filled, paint_of(bar.colour), "black")
+            sheet.marks.append(fill)
+        short = short_name(bar.label)
+        height = height_for(short, wide - 1, size)
+        if height >= LEAST:
+            at = y + high + size / 2 + 1
+            sheet.marks.append(Words(x + wide / 2, at, short, height, "ink", "middle", "paper"))
+    return tall * rows
 
 
 def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
-    """Labelled quantities, one per line; many of them in columns."""
+    """Labelled quantities, one per line, or as columns side by side if they are many."""
+    if len(part.bars) > ROWED:
+        return lay_columns(part, top, room, sheet)
     rows, width = max(1, bar_rows(part)), sheet.width / _bar_columns(part)
     line, margin = min(sheet.line, room / rows), sheet.line / 2
     values = [f"{number_text(bar.value)} / {number_text(bar.full)}" for bar in part.bars]
@@ -195,11 +241,24 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
         x, y = number // rows * width + margin, top + number % rows * line
         start, at = x + label, x + label + long + margin
         sheet.write(bar.label, x, y + line / 2, room=label, height=line, ground="paper")
-        share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
-        sheet.marks.append(Rect(start, y + 3, long, line - 6, "faint"))
-        sheet.marks.append(Rect(start, y + 3, int(long * share), line - 6, paint_of(bar.colour)))
+        lay_bar(bar, (start, y + 3, long, line - 6), sheet)
         sheet.write(values[number], at, y + line / 2, room=right, height=line, ground="paper")
     return line * rows
+
+
+def lay_bar(bar: Bar, box: Box, sheet: Sheet) -> None:
+    """How much of something there is: a few whole things as dots, anything else as a bar."""
+    x, y, long, high = box
+    paint, whole = paint_of(bar.colour), bar.value == int(bar.value) and bar.full == int(bar.full)
+    if whole and 0 <= bar.value <= bar.full <= min(COUNTED, long / (1.3 * high)):
+        for number in range(int(bar.full)):
+            fill = paint if number < bar.value else "faint"
+            at = x + (1.3 * number + 0.5) * high
+            sheet.marks.append(Circle(at, y + high / 2, high / 2, fill, "quiet"))
+        return
+    share = min(1.0, max(0.0, bar.value / bar.full)) if bar.full > 0 else 0.0
+    sheet.marks.append(Rect(x, y, long, high, "faint"))
+    sheet.marks.append(Rect(x, y, int(long * share), high, paint))
 
 
 def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:

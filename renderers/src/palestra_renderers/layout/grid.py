@@ -233,10 +233,11 @@ def rules(form: tuple[int, ...], boxes: tuple[int, int]) -> list[Mark]:
     return marks
 
 
-def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
+def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> None:
     """What stands on a cell: its sprite, or else its shape with the glyph on it.
 
-    Pieces that share a cell stand in rows of as many smaller cells as they need.
+    Pieces that share a cell stand in rows of as many smaller cells as they need. On a coloured
+    ground what is written lies on a `token`.
     """
     x, y, cell, _ = box
     if piece.under:
@@ -264,8 +265,8 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet) -> None:
             number = Words(cx, y + cell * 0.7, piece.glyph, cell * 0.32, ink_on(paint), "middle")
             sheet.marks.append(number)
     elif piece.shape == "mark":
-        ink = paint if isinstance(piece.colour, str) else "ink"
-        lay_mark(piece.glyph, (paint, ink), (cx, cy), cell, sheet)
+        plain = paint == "black" and not token
+        lay_mark(piece, "ink" if plain else paint, (cx, cy), cell, sheet)
     elif piece.shape == "small":
         shown = clean(piece.glyph, 3)
         sheet.marks.append(Words(cx, cy, shown, max(8, cell * 0.4), "quiet", "middle"))
@@ -341,16 +342,19 @@ MARKS = {"X": "cross", "O": "ring"}
 
 
 def lay_mark(
-    glyph: str, paints: tuple[str, str], middle: tuple[float, float], cell: float, sheet: Sheet
+    piece: Piece, paint: str, middle: tuple[float, float], cell: float, sheet: Sheet
 ) -> None:
-    """Noughts and crosses drawn in the first colour, anything else written in the second."""
-    (x, y), name = middle, MARKS.get(glyph)
+    """Noughts and crosses as pictures; anything else written, in a colour of its own on a token."""
+    (x, y), name = middle, MARKS.get(piece.glyph)
     if name is not None:
-        sheet.marks.append(Sprite(x, y, cell * 0.8, name, paints[0], "black"))
-    else:
-        shown = clean(glyph, 3)
-        height = max(9, height_for(shown, cell * 0.84, cell * 0.7))
-        sheet.marks.append(Words(x, y, shown, height, paints[1], "middle"))
+        sheet.marks.append(Sprite(x, y, cell * 0.8, name, paint, "black"))
+        return
+    shown = clean(piece.glyph, 3)
+    own = isinstance(piece.colour, str) and paint != "ink"
+    height = max(9, height_for(shown, cell * (0.6 if own else 0.84), cell * 0.7))
+    if own:
+        sheet.marks.append(Circle(x, y, max(height * 0.55, cell * 0.42), "white", "quiet"))
+    sheet.marks.append(Words(x, y, shown, height, paint if own else "ink", "middle"))
 
 
 def lay_word(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:

@@ -14,6 +14,7 @@ from palestra_renderers.marks import Layer, Line, Mark, Place, Polygon, Rect, Wo
 from palestra_renderers.theme import paint_of
 
 CORNERS = tuple((sin(pi / 3 * k), -cos(pi / 3 * k)) for k in range(6))
+OUTSIDE = 1.85  # times the way from a tile's middle to its side: where the side's label stands
 Spot = tuple[float, float]
 Ground = tuple[tuple[int, int, Colour], ...]
 
@@ -21,7 +22,9 @@ Ground = tuple[tuple[int, int, Colour], ...]
 def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
     """Draw the tiles as large as fits; returns the height used."""
     ground: Ground = tuple((tile.q, tile.r, tile.ground) for tile in board.tiles)
-    size, left, up, height = measures(ground, sheet.width - 16, room, 3 * sheet.line)
+    size, left, up, height = measures(
+        ground, sheet.width - 16, room, 3 * sheet.line, spare=any(e.label for e in board.edges)
+    )
     x, y = (sheet.width - 16) / 2 + 8 - left, top - up
     marks = empty_tiles(ground, (x, y - top, size))
     sheet.marks.append(Layer(0, top, sheet.width, height + 1, marks))
@@ -44,8 +47,8 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
     for tile in board.tiles:
         cx, cy = centre(tile.q, tile.r, (x, y, size))
         if tile.piece is not None:
-            half = size * 0.78
-            lay_piece(tile.piece, (cx - half, cy - half, 2 * half, 2 * half), sheet)
+            half = size * (0.6 if tile.piece.under or tile.piece.badge else 0.78)
+            lay_piece(tile.piece, (cx - half, cy - half, 2 * half, 2 * half), sheet, token=True)
         if tile.name:
             box = (cx - size * 0.6, cy - size * 0.6, size * 1.2, size * 1.2)
             sheet.places.append(Place(box, tile.name))
@@ -61,8 +64,8 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
             middle = centre(edge.q, edge.r, (x, y, size))
             (a, b), (c, d) = (spot(middle, size, s % 6) for s in (edge.side, edge.side + 1))
             # outside its tile, on a ground of its own: the sides of tiles are dark
-            cx = middle[0] + ((a + c) / 2 - middle[0]) * 1.22
-            cy = middle[1] + ((b + d) / 2 - middle[1]) * 1.22
+            cx = middle[0] + ((a + c) / 2 - middle[0]) * OUTSIDE
+            cy = middle[1] + ((b + d) / 2 - middle[1]) * OUTSIDE
             across, tall = text_width(edge.label, size / 3) + size / 6, size * 0.4
             pill = Rect(cx - across / 2, cy - tall / 2, across, tall, "panel", "quiet", 1, tall / 3)
             sheet.marks += [pill, Words(cx, cy, edge.label, size / 3, "ink", "middle")]
@@ -70,13 +73,20 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
 
 
 @lru_cache(maxsize=64)
-def measures(ground: Ground, wide: float, tall: float, most: float) -> tuple[float, ...]:
-    """A tile's size (from its middle to a corner), the middle of all, their top, their height."""
+def measures(
+    ground: Ground, wide: float, tall: float, most: float, *, spare: bool
+) -> tuple[float, ...]:
+    """A tile's size (from its middle to a corner), the middle of all, their top, their height.
+
+    `spare` keeps space for labels around the board.
+    """
     spots = [centre(q, r, (0.0, 0.0, 1.0)) for q, r, _ in ground]
     left, right = min(x for x, _ in spots), max(x for x, _ in spots)
     up, down = min(y for _, y in spots), max(y for _, y in spots)
-    size = min(wide / (right - left + sqrt(3)), tall / (down - up + 2), most)
-    return size, (left + right) / 2 * size, (up - 1) * size, (down - up + 2) * size
+    more = OUTSIDE - 1 if spare else 0.0
+    size = min(wide / (right - left + sqrt(3) + 2 * more), tall / (down - up + 2 + more), most)
+    top, height = up - 1 - more / 2, down - up + 2 + more
+    return size, (left + right) / 2 * size, top * size, height * size
 
 
 def centre(q: int, r: int, frame: tuple[float, float, float]) -> Spot:

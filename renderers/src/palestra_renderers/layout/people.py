@@ -1,136 +1,212 @@
-"""People round a table, and what they say."""
+"""People round a table, with what lies before them and in its middle."""
 
 from __future__ import annotations
 
 from bisect import bisect
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import cos, dist, pi, sin
 
-from palestra.scene import Person, RoundTable, Saying, Talk
+from palestra.scene import Person, RoundTable
 
 from palestra_renderers.layout.cards import card_width, lay_row
+from palestra_renderers.layout.labels import (
+    LEAST,
+    SMALLEST,
+    Box,
+    Spot,
+    around,
+    hidden_area,
+    label_line,
+    lies_in,
+    short_name,
+)
+from palestra_renderers.layout.money import lay_button, lay_stack, stack_form
 from palestra_renderers.layout.sheet import Sheet, fit_text, opening
+from palestra_renderers.layout.tops import lay_top, strips
 from palestra_renderers.lettering import cut, height_for, text_width, wrap
-from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
-from palestra_renderers.plain import clean, clean_lines
+from palestra_renderers.marks import Circle, Line, Polygon, Rect, Sprite, Words
+from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
+
+FEW = 4  # people with much space before them
+EVEN = 6  # people; more are spaced evenly along the rim of the table
+RIM = 720  # points by which the rim of a table is measured
+MANY = 12  # people; of more, only short names have space
+PACKED = 0.55  # of the distance of two heads: the unit at which they do not touch
+PAIRED = 0.42  # the same with a column beside every head
+TALL = 3.6  # times their unit: a head with a name and a note
+CARDS = (4.0, 3.2, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
+CLEAR = 0.02  # of a box that may lie on something else
+
+
+@dataclass(slots=True)
+class Seating:
+    """Where people sit, how large they are drawn, and which boxes are taken.
+
+    `unit` is the height of a line of theirs, `named` whether there is space for their names, `top`
+    the boxes that the table's top consists of.
+    """
+
+    spots: list[Spot]
+    middle: Spot
+    frame: Box
+    unit: float
+    named: bool
+    top: tuple[Box, ...]
+    taken: list[Box] = field(default_factory=list)
+
+    @property
+    def radius(self) -> float:
+        return max(4.0, self.unit * 0.8)
+
+    def place(self, boxes: list[Box], sheet: Sheet, *, off: Sequence[Box] = ()) -> Box:
+        """The box where the least is taken, moved into the frame; it is taken from now on.
+
+        Parts that lie on the boxes `off` count as well.
+        """
+        within = [moved_inside(box, self.frame, sheet) for box in boxes]
+        best = min(within, key=lambda box: hidden_area(box, [*self.taken, *off]))
+        self.taken.append(best)
+        return best
+
+    def is_free(self, box: Box) -> bool:
+        least = CLEAR * (box[2] - box[0]) * (box[3] - box[1])
+        return lies_in(box, self.frame) and hidden_area(box, self.taken) <= least
+
+
+def moved_inside(box: Box, frame: Box, sheet: Sheet) -> Box:
+    """A box moved sideways and then up or down, so that it lies in a frame if it can."""
+    edge = sheet.line / 8
+    across = max(0.0, frame[0] + edge - box[0]) - max(0.0, box[2] - frame[2] + edge)
+    down = max(0.0, frame[1] - box[1]) - max(0.0, box[3] - frame[3])
+    return box[0] + across, box[1] + down, box[2] + across, box[3] + down
 
 
 def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float:
     """A table seen from above; the first person sits at its lower end, the others clockwise."""
-    line = sheet.line
+    line, count = sheet.line, len(table.people)
     height = min(room, sheet.width * 0.8)
     middle = (sheet.width / 2, top + height / 2)
-    spare = 3.2 if len(table.people) <= MANY else 1.2  # of names above and below
-    wide, tall = sheet.width * 0.36, max(line, height / 2 - spare * line)
+    spare = min(3 * line, height * 0.26)  # of names above and below
+    wide, tall = sheet.width * 0.36, max(line, height / 2 - spare)
     reach = (wide * 0.74, max(line * 2, tall * 0.8))
-    if table.ground == "felt":
-        felt(middle, reach, sheet)
-    else:
-        fill_basin(table, middle, reach, sheet)
-    spots = seats_around(len(table.people), middle, (wide, tall))
-    if table.cards:
-        big = min(2.6 * line, tall * 0.6)
-        across = card_width(table.cards, big) * 1.08 * len(table.cards)
-        box = (middle[0] - across / 2, middle[1] - big / 2 - line / 2, across, big)
-        lay_row(table.cards, box, sheet)
-    if table.words:
-        lower = middle[1] + (1.3 * line if table.cards else 0)
-        lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
-        felted = table.ground == "felt"
-        if not felted:
-            across = max(text_width(text, size) for text in lines) + size
-            up = lower - size * (len(lines) / 2 + 0.1)
-            high, left = size * (len(lines) + 0.2), middle[0] - across / 2
-            sheet.marks.append(Rect(left, up, across, high, "panel", "", 1, size / 2))
-        for number, text in enumerate(lines):
-            y = lower + (number - (len(lines) - 1) / 2) * size
-            ink = "white" if felted else "ink"
-            sheet.marks.append(Words(middle[0], y, text, size, ink, "middle"))
-    lay_gifts(table, spots, sheet)
-    for number, person in enumerate(table.people):
-        if person.vote is not None and 0 <= person.vote < len(spots) and person.vote != number:
-            sheet.arrow(between(spots[number], spots[person.vote], 0.2),
-                        between(spots[number], spots[person.vote], 0.8),
-                        paint_of(person.colour))  # fmt: skip
-    around = pi * (wide + tall)  # heads and names of a crowd become smaller
-    crowd = len(spots) > MANY
-    nearest = (
-        min(map(dist, spots, spots[1:]), default=around) if crowd else around / max(1, len(spots))
-    )
-    space = (middle[0], top, height, nearest, crowd)
+    lay_top(table, middle, reach, sheet)
+    spots = seats_around(count, middle, (wide, tall))
+    unit = min(line, nearest(spots) / TALL)
+    named = unit >= SMALLEST and (count <= MANY or widest_name(table, unit) <= nearest(spots))
+    if not named:  # heads alone take all the space
+        spots = seats_around(count, middle, (sheet.width * 0.46, height / 2 - line * 0.8))
+        packed = PACKED if all(one.share is None for one in table.people) else PAIRED
+        unit = min(line, packed * nearest(spots))
+    frame = (0, top, sheet.width, top + height)
+    seating = Seating(spots, middle, frame, unit, named, strips(middle, reach))
+    side = 2 * seating.radius + 8
+    seating.taken += [around(spot, (side, side)) for spot in spots]
+    lay_middle(table, (wide, tall), seating, sheet)
+    lay_arrows(table, seating, sheet)
     for person, spot in zip(table.people, spots, strict=True):
-        lay_person(person, spot, sheet, space)
+        lay_head(person, spot, seating, sheet)
+    if named:
+        for person, spot in zip(table.people, spots, strict=True):
+            lay_hand(person, spot, seating, sheet)
+        for person, spot in zip(table.people, spots, strict=True):
+            lay_name(person, spot, seating, sheet)
+    for person, spot in zip(table.people, spots, strict=True):
+        lay_money(person, spot, seating, sheet)
+    for link in table.links:
+        if link.label:
+            label_line(
+                clean(link.label, 16), (spots[link.start], spots[link.end]), seating.frame,
+                seating.taken, sheet,
+            )  # fmt: skip
+    for person, spot in zip(table.people, spots, strict=True):
+        if person.said:
+            bubble(person.said, spot, seating, sheet)
     return height
 
 
-def lay_gifts(table: RoundTable, spots: list[tuple[float, float]], sheet: Sheet) -> None:
-    """Arrows from person to person with what they say, near their start."""
-    size = sheet.line * 0.75
+def nearest(spots: list[Spot]) -> float:
+    """The distance of the two neighbours that sit closest."""
+    if len(spots) < 2:
+        return 1e9
+    return min(map(dist, spots, [*spots[1:], spots[0]]))
+
+
+def widest_name(table: RoundTable, unit: float) -> float:
+    """The width of the widest name, role or detail."""
+    notes = [", ".join(text for text in (one.role, one.detail) if text) for one in table.people]
+    texts = [*notes, *(one.name for one in table.people)]
+    return max(text_width(clean(text), unit * 0.9) for text in texts)
+
+
+def lay_middle(
+    table: RoundTable, reach: tuple[float, float], seating: Seating, sheet: Sheet
+) -> None:
+    """The cards, the pot and the words in the middle, one below the other."""
+    line, (x, y) = sheet.line, seating.middle
+    wide, tall = reach
+    lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
+    lines = lines if table.words else []
+    pot = stack_form(table.pot, line) if table.pot else (0.0, 0.0)
+    share = 0.75 if len(table.people) <= FEW else 0.55  # others have cards and bets before them
+    big = min(3.4 * line, tall * share) if table.cards else 0.0
+    y -= (big + pot[1] + size * len(lines)) / 2
+    if table.cards:
+        across = min(wide * 1.4, card_width(table.cards, big) * 1.08 * len(table.cards))
+        lay_row(table.cards, (x - across / 2, y, across, big), sheet)
+        seating.taken.append((x - across / 2, y, x + across / 2, y + big))
+        y += big + line / 5
+    if table.pot:
+        box = around((x, y + pot[1] / 2), pot)
+        lay_stack(table.pot, box, "gold", sheet)
+        seating.taken.append(box)
+        y += pot[1] + line / 5
+    if lines:
+        lay_words(lines, (x, y + size * len(lines) / 2, size), table, seating, sheet)
+
+
+def lay_words(
+    lines: list[str],
+    place: tuple[float, float, float],
+    table: RoundTable,
+    seating: Seating,
+    sheet: Sheet,
+) -> None:
+    """Words around (x, y) in lines of a height, on a plate where the ground is not felt."""
+    x, y, size = place
+    felted = table.ground == "felt"
+    across = max(text_width(text, size) for text in lines) + size
+    box = around((x, y), (across, size * (len(lines) + 0.2)))
+    seating.taken.append(box)
+    if not felted:
+        plate = Rect(box[0], box[1], across, box[3] - box[1], "panel", "", 1, size / 2)
+        sheet.marks.append(plate)
+    for number, text in enumerate(lines):
+        at = y + (number - (len(lines) - 1) / 2) * size
+        sheet.marks.append(Words(x, at, text, size, "white" if felted else "ink", "middle"))
+
+
+def lay_arrows(table: RoundTable, seating: Seating, sheet: Sheet) -> None:
+    """Arrows from person to person: gifts, then votes."""
+    spots = seating.spots
     for link in table.links:
         start, end = spots[link.start], spots[link.end]
-        paint = paint_of(link.colour)
-        sheet.arrow(
-            between(start, end, 0.14), between(start, end, 0.86), paint, max(1.5, 2 * link.weight)
-        )
-    for link in table.links:
-        if link.label:
-            x, y = between(spots[link.start], spots[link.end], 0.3)
-            text = clean(link.label, 16)
-            across = text_width(text, size) + size / 2
-            box = Rect(x - across / 2, y - size / 2, across, size, "panel", "", 1, size / 3)
-            sheet.marks += [box, Words(x, y, text, size, "ink", "middle")]
-
-
-def fill_basin(
-    table: RoundTable, middle: tuple[float, float], reach: tuple[float, float], sheet: Sheet
-) -> None:
-    """A basin seen from above, full of its ground as far as its level says."""
-    turns = [a * pi / 48 for a in range(96)]
-    rim = tuple((middle[0] + reach[0] * cos(a), middle[1] + reach[1] * sin(a)) for a in turns)
-    sheet.marks.append(Polygon(rim, "sand", "rail", 2))
-    share = min(1.0, max(0.0, table.level)) ** 0.5  # areas, not lengths, are compared
-    if share > 0:
-        inner = tuple(
-            (middle[0] + (x - middle[0]) * share * 0.98, middle[1] + (y - middle[1]) * share * 0.98)
-            for x, y in rim
-        )
-        sheet.marks.append(Polygon(inner, paint_of(table.ground)))
-    if table.ground == "water":
-        for a, b in ((-0.5, -0.3), (0.25, -0.5), (-0.2, 0.45), (0.45, 0.3)):
-            x, y = middle[0] + a * reach[0] * share, middle[1] + b * reach[1] * share
-            w = sheet.line * share
-            wave = ((x - w, y), (x - w / 3, y - 3), (x + w / 3, y), (x + w, y - 3))
-            sheet.marks.append(Line(wave, "ripple", 2))
-
-
-def felt(middle: tuple[float, float], reach: tuple[float, float], sheet: Sheet) -> None:
-    """The table's top, an ellipse with a rail."""
-    wide, tall = round(reach[0]), round(reach[1])
-    x, y = round(middle[0]) - wide - RAIL, round(middle[1]) - tall - RAIL
-    sheet.marks.append(Layer(x, y, 2 * (wide + RAIL), 2 * (tall + RAIL), table_top(wide, tall)))
-
-
-RAIL = 7
-
-
-@lru_cache(maxsize=64)
-def table_top(wide: int, tall: int) -> tuple[Mark, ...]:
-    marks: list[Mark] = []
-    for grow, paint in ((RAIL - 1, "rail"), (0, "felt")):
-        turns = [a * pi / 48 for a in range(96)]
-        x, y = wide + RAIL, tall + RAIL
-        points = tuple((x + (wide + grow) * cos(a), y + (tall + grow) * sin(a)) for a in turns)
-        marks.append(Polygon(points, paint))
-    return tuple(marks)
+        ends = between(start, end, 0.14), between(start, end, 0.86)
+        sheet.arrow(*ends, paint_of(link.colour), max(1.5, 2 * link.weight))
+    for number, person in enumerate(table.people):
+        if person.vote is not None and 0 <= person.vote < len(spots) and person.vote != number:
+            start, end = spots[number], spots[person.vote]
+            ends = between(start, end, 0.2), between(start, end, 0.8)
+            sheet.arrow(*ends, paint_of(person.colour))
 
 
 def seats_around(
     count: int, middle: tuple[float, float], reach: tuple[float, float]
 ) -> list[tuple[float, float]]:
-    """Where people sit; a crowd is spaced evenly along the rim, or a flat one would overlap."""
-    if count <= MANY:
+    """Where people sit; many are spaced evenly along the rim, or a flat one would overlap."""
+    if count <= EVEN:
         return [seat_at(number, count, middle, reach) for number in range(count)]
     rim = [seat_at(number, RIM, middle, reach) for number in range(RIM + 1)]
     steps = [dist(*pair) for pair in pairwise(rim)]
@@ -145,34 +221,25 @@ def seat_at(
     return middle[0] + reach[0] * cos(angle), middle[1] + reach[1] * sin(angle)
 
 
-def between(
-    start: tuple[float, float], end: tuple[float, float], share: float
-) -> tuple[float, float]:
+def between(start: Spot, end: Spot, share: float) -> Spot:
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
-CROWDED = 2.6  # lines of the table's rim for each person
-MANY = 16  # people whose names have no space round a table
-RIM = 720  # points by which the rim of a table is measured
-
-
-def lay_person(
-    person: Person,
-    spot: tuple[float, float],
-    sheet: Sheet,
-    space: tuple[float, float, float, float, bool],
-) -> None:
-    """A person's head in their colour, with name, role, cards and last words."""
-    line, (x, y), paint = sheet.line, spot, paint_of(person.colour)
-    radius = max(4.0, min(line * 0.8, space[3] / 2.6))
-    room = min(sheet.width / 4, max(2.2 * line, 1.5 * space[3]))
+def lay_head(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
+    """A person's head in their colour; where names have no space, the end of theirs is on it."""
+    (x, y), radius, paint = spot, seating.radius, paint_of(person.colour)
+    ground = "shade" if person.out else paint
     if person.acting:
-        sheet.marks.append(Circle(x, y, radius + 4, "", "mark", 3))
-    sheet.marks.append(Circle(x, y, radius, "shade" if person.out else paint, "black"))
-    if space[3] < CROWDED * line or space[4]:  # no space for names: the end of each on its head
-        short = (clean(person.name).replace("_", " ").split() or [""])[-1][:3]
-        size = height_for(short, radius * 1.7, radius)
-        sheet.marks.append(Words(x, y, short, size, ink_on(paint), "middle"))
+        sheet.marks.append(Circle(x, y, radius + 3, "", "mark", 3))
+    sheet.marks.append(Circle(x, y, radius, ground, "black"))
+    if person.share is not None:
+        lay_column(person, (x, y, radius), seating, sheet)
+    if not seating.named:
+        short = short_name(person.name)
+        size = height_for(short, radius * 1.7, radius * 1.3)
+        if size >= LEAST:
+            ink = "ink" if person.out else ink_on(paint)
+            sheet.marks.append(Words(x, y, short, size, ink, "middle"))
         return
     sheet.marks.append(Sprite(x, y, radius * 1.5, "person", ink_on(paint)))
     if person.out:
@@ -180,36 +247,109 @@ def lay_person(
         for sign in (1, -1):
             ends = ((x - reach, y - sign * reach), (x + reach, y + sign * reach))
             sheet.marks.append(Line(ends, "mark", 3))
-    size = line * 0.8
-    notes = [clean(text) for text in (person.role, person.detail) if text]
-    if text_width(", ".join(notes), size) <= room * 1.2:
-        notes = [", ".join(notes)] if notes else []
-    above = y < space[1] + space[2] / 2 - 1  # the far side: their name stands over their head
-    name_at = y - radius - line * 0.5 - size * len(notes) if above else y + radius + line * 0.55
-    sheet.write(person.name, x, name_at, room=room, height=line * 0.9, anchor="middle")
-    for number, text in enumerate(notes, 1):
-        shown = cut(text, room * 1.2, size)
-        sheet.note(shown, x, name_at + number * size, size, anchor="middle")
-    if person.cards:
-        tall = line * 1.9
+
+
+def lay_hand(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
+    """Somebody's cards beside their head: as large as is free, towards the table first."""
+    if not person.cards:
+        return
+    (x, y), radius = spot, seating.radius
+    inward = 1 if x <= seating.middle[0] + 1 else -1
+    near = y >= seating.middle[1] - 1
+    worded = any(len(card.rank) > 3 for card in person.cards)
+    for lines in CARDS[2:] if worded else CARDS:
+        tall = lines * seating.unit
         across = card_width(person.cards, tall) * 1.08 * len(person.cards)
-        inward = x <= space[0] + 1
-        across = min(across, (sheet.width - x if inward else x) - radius - 8)
-        beside = x + radius + 4 if inward else x - radius - 4 - across
-        lay_row(person.cards, (beside, y - tall / 2, across, tall), sheet)
-    if person.share is not None:
-        lay_column(person, (x, y, radius), sheet, beyond=x > space[0] + 1)
-    if person.said:
-        bubble(person.said, (x, y - radius), sheet)
+        across = min(across, sheet.width * 0.3)
+        upper = y + radius - tall if near else y - radius
+        front = y - radius - 5 - tall if near else y + radius + 5
+        corners = [
+            (x + radius + 5 if side > 0 else x - radius - 5 - across, upper)
+            for side in (inward, -inward)
+        ]
+        corners += [(x - across / 2, front), (x if inward > 0 else x - across, front)]
+        boxes = [(left, up, left + across, up + tall) for left, up in corners]
+        free = [box for box in boxes if seating.is_free(box)]
+        if free:
+            break
+    box = free[0] if free else seating.place(boxes, sheet)
+    seating.taken.append(box)
+    lay_row(person.cards, (box[0], box[1], box[2] - box[0], box[3] - box[1]), sheet)
+
+
+def lay_name(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
+    """Somebody's name with role and detail, outside of the table if nothing lies there."""
+    for scale in (1.0, 0.85, 0.7):
+        size = max(SMALLEST, seating.unit * 0.9 * scale)
+        lines = name_lines(person, sheet.width / 4, size)
+        wide = max(text_width(text, high) for text, high in lines)
+        boxes = beside_head(spot, (wide, sum(high for _, high in lines)), seating)
+        if any(seating.is_free(moved_inside(box, seating.frame, sheet)) for box in boxes):
+            break
+    box = seating.place(boxes, sheet, off=seating.top)
+    at, down = (box[0] + box[2]) / 2, box[1]
+    for text, high in lines:
+        ink = "quiet" if down > box[1] else "ink"
+        sheet.marks.append(Words(at, down + high / 2, text, high, ink, "middle"))
+        down += high
+
+
+def name_lines(person: Person, room: float, size: float) -> list[tuple[str, float]]:
+    """Somebody's name, role and detail as lines with their heights."""
+    small = max(LEAST + 2, size * 0.88)
+    notes = [clean(text) for text in (person.role, person.detail) if text]
+    if notes and text_width(", ".join(notes), small) <= room * 1.2:
+        notes = [", ".join(notes)]
+    notes = [part for note in notes for part in wrap(note, room * 1.2, small)[:2]]
+    return [(cut(clean(person.name), room, size), size), *((note, small) for note in notes)]
+
+
+def beside_head(spot: Spot, form: tuple[float, float], seating: Seating) -> list[Box]:
+    """Boxes outside of a head, inside, and at its sides."""
+    (x, y), (wide, high) = spot, form
+    away, beside = seating.radius + 4.5 + high / 2, seating.radius + wide / 2 + 4.5
+    sign = -1 if y < seating.middle[1] - 1 else 1
+    out = -1 if x < seating.middle[0] else 1
+    middles = [(x, y + sign * away), (x, y - sign * away)]
+    middles += [(x + out * wide * share, y + sign * away) for share in (0.25, 0.45, -0.25, -0.45)]
+    middles += [(x + side * beside, y + up * high / 2) for up in (0, sign) for side in (1, -1)]
+    return [around(middle, form) for middle in middles]
+
+
+def lay_money(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
+    """What somebody has put on the table, and the dealer's button, before them."""
+    size = max(SMALLEST, seating.unit * 0.75)
+    if person.chips:
+        form = stack_form(person.chips, size)
+        box = seating.place(before(spot, form, seating), sheet)
+        lay_stack(person.chips, box, person.colour, sheet)
+    if person.dealer:
+        box = seating.place(before(spot, (1.2 * size, 1.2 * size), seating), sheet)
+        lay_button((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, size * 0.6, sheet)
+
+
+def before(spot: Spot, form: tuple[float, float], seating: Seating) -> list[Box]:
+    """Boxes between somebody's head and the middle, then at their sides."""
+    far = max(1.0, dist(spot, seating.middle))
+    reach = seating.radius + max(form) / 2 + 3
+    steps = [min(0.8, reach * more / far) for more in (1.0, 1.3, 1.7, 2.2)]
+    (x, y), beside = spot, seating.radius + form[0] / 2 + 4
+    middles = [between(spot, seating.middle, step) for step in steps]
+    over = seating.radius + form[1] / 2 + 4
+    middles += [(x + beside, y), (x - beside, y), (x, y + over), (x, y - over)]
+    middles += [(a + side * form[0] * 0.8, b) for a, b in middles[:3] for side in (1, -1)]
+    return [around(middle, form) for middle in middles]
 
 
 def lay_column(
-    person: Person, head: tuple[float, float, float], sheet: Sheet, *, beyond: bool
+    person: Person, head: tuple[float, float, float], seating: Seating, sheet: Sheet
 ) -> None:
     """A column beside somebody's head, on the far side of the table, filled from below."""
     x, y, radius = head
     wide, tall = radius * 0.7, radius * 2.4
+    beyond = (x > seating.middle[0] + 1) == seating.named  # a crowd sits close to the frame
     left = x + radius + 4 if beyond else x - radius - 4 - wide
+    seating.taken.append((left, y - tall / 2, left + wide, y + tall / 2))
     share = min(1.0, max(0.0, person.share or 0.0))
     bottom = y + tall / 2
     sheet.marks.append(Rect(left, bottom - tall, wide, tall, "cell", "quiet"))
@@ -219,62 +359,33 @@ def lay_column(
         sheet.marks.append(Rect(left, bottom - high, wide, high, paint, "black"))
 
 
-def bubble(said: str, spot: tuple[float, float], sheet: Sheet) -> None:
-    """Words over somebody's head, with a tail that points at them."""
+def bubble(said: str, spot: Spot, seating: Seating, sheet: Sheet) -> None:
+    """Words near somebody's head where they hide the least, with a tail that points at it."""
     size, room = sheet.line * 0.75, sheet.width / 3.4
     lines = opening(wrap(clean(said, 160), room - size, size), 3)
     wide = min(room, max(text_width(text, size) for text in lines) + size)
     tall = size * len(lines) + size / 2
-    x = min(max(spot[0] - wide / 2, 4), sheet.width - wide - 4)
-    y = max(2.0, spot[1] - tall - size * 0.6)
-    tail = ((spot[0] - 4, y + tall - 1), (spot[0] + 4, y + tall - 1), (spot[0], y + tall + 6))
-    sheet.marks.append(Rect(x, y, wide, tall, "panel", "quiet", 1, size / 2))
-    sheet.marks.append(Polygon(tail, "panel"))
+    (x, y), away = spot, seating.radius + size * 0.6 + tall / 2
+    middles = [(x, y - away), (x, y + away)]
+    middles += [
+        (x + side * (seating.radius + wide / 2 + size), y + up * away)
+        for up in (-0.7, 0, 0.7)
+        for side in (1, -1)
+    ]
+    box = seating.place([around(middle, (wide, tall)) for middle in middles], sheet)
+    middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+    sheet.marks.append(tail(spot, middle, box, seating.radius))
+    sheet.marks.append(Rect(box[0], box[1], wide, tall, "panel", "quiet", 1, size / 2))
     for number, text in enumerate(lines):
-        sheet.marks.append(Words(x + size / 2, y + size * (number + 0.75), text, size))
+        at = box[1] + size * (number + 0.75)
+        sheet.marks.append(Words(box[0] + size / 2, at, text, size))
 
 
-def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
-    """What somebody said, in at most ten lines."""
-    line = sheet.line
-    wide = sheet.width - min(sheet.width / 4, line * 6) - 2 * line
-    rows = clean_lines([saying.text], 600)
-    return opening([part for row in rows for part in wrap(row, wide, line * 0.85)], 10)
-
-
-def talk_height(talk: Talk, sheet: Sheet) -> float:
-    """The height of a conversation in full."""
-    size = sheet.line * 0.85
-    return sum(size * (len(said_lines(saying, sheet)) + 1) for saying in talk.sayings[-40:])
-
-
-def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
-    """The last sayings that fit, as bubbles beside their speakers' names."""
-    line = sheet.line
-    size, name = line * 0.85, min(sheet.width / 4, line * 6)
-    shown: list[tuple[int, list[str]]] = []
-    height = 0.0
-    for number in range(len(talk.sayings) - 1, -1, -1):
-        lines = said_lines(talk.sayings[number], sheet)
-        height += size * len(lines) + size
-        if height + size * (number > 0) > room and shown:
-            break
-        shown.insert(0, (number, lines))
-    y = top
-    if shown and shown[0][0]:
-        sheet.note(f"… {shown[0][0]} earlier", line * 0.6, y + size / 2, size)
-        y += size
-    for number, lines in shown:
-        saying = talk.sayings[number]
-        tall = size * len(lines) + size / 2
-        paint = paint_of(saying.colour)
-        sheet.marks.append(Circle(line * 0.8, y + size * 0.75, size / 3, paint, "black"))
-        sheet.write(saying.speaker, line * 1.4, y + size * 0.75, room=name - line, height=size)
-        box = Rect(
-            name + line / 2, y, sheet.width - name - line, tall, "panel", "faint", 1, size / 2
-        )
-        sheet.marks.append(box)
-        for row, text in enumerate(lines):
-            sheet.marks.append(Words(name + line, y + size * (row + 0.75), text, size))
-        y += tall + size / 2
-    return y - top
+def tail(spot: Spot, middle: Spot, box: Box, radius: float) -> Polygon:
+    """The point of a bubble: from its side to the rim of a head."""
+    far = max(1.0, dist(spot, middle))
+    a, b = (middle[0] - spot[0]) / far, (middle[1] - spot[1]) / far
+    tip = spot[0] + a * radius, spot[1] + b * radius
+    x = min(max(spot[0] + a * (radius + 8), box[0] + 6), box[2] - 6)
+    y = min(max(spot[1] + b * (radius + 8), box[1] + 6), box[3] - 6)
+    return Polygon(((x - b * 5, y + a * 5), tip, (x + b * 5, y - a * 5)), "panel", "quiet")

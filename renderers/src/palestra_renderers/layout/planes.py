@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from palestra.scene import Plane, Spot
 
+from palestra_renderers.layout.labels import Box, around, label_disc
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.lettering import height_for
 from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
+
+LABEL = 18  # letters of a label
 
 
 def lay_plane(plane: Plane, top: float, room: float, sheet: Sheet) -> float:
@@ -19,14 +22,27 @@ def lay_plane(plane: Plane, top: float, room: float, sheet: Sheet) -> float:
     frame = (left, top, side)
     for spot in sorted(plane.spots, key=lambda spot: not spot.landmark):
         lay_spot(spot, frame, sheet)
+    discs = [disc_of(spot, frame) for spot in plane.spots]
+    taken: list[Box] = [around((x, y), (2 * radius, 2 * radius)) for x, y, radius in discs]
+    square = (left, top, left + side, top + side)
+    for spot, disc in zip(plane.spots, discs, strict=True):
+        if spot.label:
+            label_disc(clean(spot.label, LABEL), disc, square, taken, sheet)
     return side
 
 
-def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> None:
+def disc_of(spot: Spot, frame: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The middle of a thing, moved inside the frame, and its radius."""
     left, top, side = frame
     radius = max(4.0, spot.radius * side)
     x = left + min(max(spot.x * side, radius), side - radius)
     y = top + min(max(spot.y * side, radius), side - radius)
+    return x, y, radius
+
+
+def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> None:
+    side = frame[2]
+    x, y, radius = disc_of(spot, frame)
     paint = paint_of(spot.colour)
     if spot.heading != (0.0, 0.0):
         far = max(1e-9, (spot.heading[0] ** 2 + spot.heading[1] ** 2) ** 0.5)
@@ -41,10 +57,3 @@ def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> Non
     height = height_for(shown, radius * 1.7, radius * 1.4)
     if shown and height >= 8:
         sheet.marks.append(Words(x, y, shown, height, ink_on(paint), "middle"))
-    if spot.label:
-        at = y + radius + sheet.line * 0.45
-        if at > top + side - sheet.line / 2:
-            at = y - radius - sheet.line * 0.45
-        sheet.write(
-            spot.label, x, at, room=sheet.width / 3, height=sheet.line * 0.75, anchor="middle"
-        )

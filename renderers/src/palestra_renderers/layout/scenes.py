@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from palestra import Grid, Scene
@@ -23,22 +23,24 @@ from palestra.scene import (
 from palestra.scene import Table as Cells
 
 from palestra_renderers.layout.cards import lay_cards, lay_dice
-from palestra_renderers.layout.charts import bar_rows, lay_bars, lay_cells, lay_chart
+from palestra_renderers.layout.charts import bars_height, lay_bars, lay_cells, lay_chart
 from palestra_renderers.layout.graphs import lay_graph
 from palestra_renderers.layout.grid import lay_grid
 from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
-from palestra_renderers.layout.people import lay_table, lay_talk, talk_height
+from palestra_renderers.layout.people import lay_table
 from palestra_renderers.layout.planes import lay_plane
 from palestra_renderers.layout.sheet import Sheet, fold
-from palestra_renderers.lettering import wrap
+from palestra_renderers.layout.talk import lay_talk, talk_height
+from palestra_renderers.lettering import text_width, wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
 
 
 def wrapped_lines(part: Lines, line: float, width: float) -> list[str]:
     texts = [row for text in part.lines for row in text.splitlines()]
-    return [row for text in texts for row in wrap(clean(text, 2_000), width - line, line)]
+    room = width - line - text_width(" …", line)  # which may follow the last that fits
+    return [row for text in texts for row in wrap(clean(text, 2_000), room, line)]
 
 
 def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
@@ -66,18 +68,22 @@ LAYOUTS: dict[type, Callable[[Any, float, float, Sheet], float]] = {
     Lines: lay_lines,
     Page: lay_page,
 }
+BOARD = 3
 # How much of what others leave a part takes; the rest have the height of their lines
 SHARES: dict[type, float] = {
-    Grid: 3,
-    Hexes: 3,
-    Graph: 3,
-    Plane: 3,
-    RoundTable: 3,
+    Grid: BOARD,
+    Hexes: BOARD,
+    Graph: BOARD,
+    Plane: BOARD,
+    RoundTable: BOARD,
     Chart: 2,
     Talk: 1.5,
-    Page: 3,
+    Page: BOARD,
 }
 
+LEAST: dict[type, float] = {Cells: 3}  # lines that a part needs; one without an entry
+BESIDE_BOARDS, BESIDE_CARDS = 0.4, 0.55  # of the whole: the most for other parts
+FILLED = 0.85  # of the whole, by cards and dice; the rest is for events
 SHORT = 0.35  # of the whole: a conversation that takes no more has the height of its lines
 
 
@@ -88,7 +94,7 @@ def fixed_height(part: Part, line: float, width: float) -> float:
     if isinstance(part, Dice):
         return 2.05 * line
     if isinstance(part, Bars):
-        return line * bar_rows(part) * (0.75 if len(part.bars) > 8 else 1)
+        return bars_height(part, line, width)
     if isinstance(part, Cells):
         return line * (0.9 * (len(part.rows) + 1) + bool(part.title))
     if isinstance(part, Lines):
@@ -99,7 +105,8 @@ def fixed_height(part: Part, line: float, width: float) -> float:
 def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     """Draw a scene between two heights; returns where it ends.
 
-    Boards, tables and charts share what parts of lines leave: at least two fifths of the whole.
+    Boards, tables and charts share what parts of lines leave: at least three fifths of the whole
+    for boards, 45 % beside rows of cards, two fifths without boards.
     """
     line = sheet.line
     if scene.caption:
@@ -110,26 +117,58 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     parts = list(scene.all_parts())
     total, gap = bottom - top, line / 3
     space = total - gap * max(0, len(parts) - 1)
-    fixed = {
-        n: fixed_height(p, line, sheet.width) for n, p in enumerate(parts) if type(p) not in SHARES
-    }
-    for number, part in enumerate(parts):  # a short conversation leaves space to the others
-        if isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
-            fixed[number] = tall
-    shares = sum(SHARES.get(type(p), 0) for n, p in enumerate(parts) if n not in fixed)
-    wanted = sum(fixed.values())
-    most = space * 0.6 if shares else space
-    squeeze = min(1.0, most / wanted) if wanted else 1.0
-    rest = space - wanted * squeeze
+    given = fixed_rooms(parts, space, sheet)
+    shares = sum(SHARES[type(part)] for n, part in enumerate(parts) if n not in given)
+    rest = space - sum(given.values())
     y = top
     for number, part in enumerate(parts):
-        if number in fixed:
-            room = fixed[number] * squeeze
+        if number in given:
+            room = given[number]
         else:
             share = SHARES[type(part)]
             room, shares = rest * share / shares, shares - share
         used = LAYOUTS[type(part)](part, y, max(line / 2, room), sheet)
-        if number not in fixed:
+        if number not in given:
             rest -= used
         y += used + gap
     return y - gap if parts else y
+
+
+def fixed_rooms(parts: list[Part], space: float, sheet: Sheet) -> dict[int, float]:
+    """The heights of the parts that do not share what is left, by their numbers."""
+    line, fixed = sheet.line, dict[int, float]()
+    for number, part in enumerate(parts):
+        if type(part) not in SHARES:
+            fixed[number] = fixed_height(part, line, sheet.width)
+        elif isinstance(part, Talk) and (tall := talk_height(part, sheet)) < SHORT * space:
+            fixed[number] = tall  # a short conversation leaves space to the others
+    kinds = {type(part) for number, part in enumerate(parts) if number not in fixed}
+    boards = any(SHARES[kind] == BOARD for kind in kinds)
+    cards = any(isinstance(part, Cards | Dice) for part in parts)
+    most = (BESIDE_CARDS if cards else BESIDE_BOARDS) if boards else 0.6 if kinds else 1.0
+    least = {n: min(tall, line * LEAST.get(type(parts[n]), 1)) for n, tall in fixed.items()}
+    more = {n: tall - least[n] for n, tall in fixed.items()}
+    spread = shared_room(more, max(0.0, space * most - sum(least.values())))
+    given = {number: least[number] + spread[number] for number in fixed}
+    if not kinds:
+        grow(parts, given, space * FILLED)
+    return given
+
+
+def grow(parts: list[Part], given: dict[int, float], room: float) -> None:
+    """Let cards and dice take what is left of a height, up to twice theirs."""
+    rows = [n for n, part in enumerate(parts) if isinstance(part, Cards | Dice)]
+    taken = sum(given[number] for number in rows)
+    others = sum(given.values()) - taken
+    for number in rows:
+        given[number] *= min(2.0, max(1.0, (room - others) / taken))
+
+
+def shared_room(wanted: Mapping[int, float], room: float) -> dict[int, float]:
+    """What each part gets of a height: small ones all that they want, the others equal shares."""
+    given, left = {}, room
+    ordered = sorted(wanted, key=lambda number: wanted[number])
+    for place, number in enumerate(ordered):
+        given[number] = min(wanted[number], left / (len(ordered) - place))
+        left -= given[number]
+    return given

@@ -558,22 +558,30 @@ class Holdem(ArrayGame[HoldemState]):
 
     def scene(self, state: HoldemState, seat: int | None = None) -> Scene:
         """All hands and the board, face down where `seat` may not see them."""
-        people, acting = [], self.to_act(state)
+        people, acting, dealer = [], self.to_act(state), self.dealer(state)
         for owner, name in enumerate(self.players):
             out = bool(state.folded[owner])
             seen = seat in (None, owner) or bool(state.shown and not out)
             cards = tuple(drawn_card(card, seen) for card in self.hole(state, owner))
             left = int(state.chips[owner]) - int(state.bets[:, owner].sum())
             detail = f"folded, {left} chips" if out else f"{left} chips"
-            now = int(state.bets[state.stage, owner])
-            if now and not out:
-                detail += f", bet {now}"
-            turn = owner in acting
-            people.append(Person(name, owner, "", detail, cards, out=out, acting=turn))
+            bet = float(state.bets[state.stage, owner])
+            people.append(
+                Person(
+                    name, owner, "", detail, cards, out=out, acting=owner in acting, chips=bet,
+                    dealer=owner == dealer,
+                )
+            )  # fmt: skip
         count = SHOWN_CARDS[state.stage]
         board = [drawn_card(card, i < count) for i, card in enumerate(self.board(state))]
-        pot = f"Pot: {state.bets.sum()}"
-        return Scene(parts=(RoundTable(tuple(people), tuple(board), pot),))
+        pot = float(state.bets.sum())
+        return Scene(parts=(RoundTable(tuple(people), tuple(board), "Pot", pot=pot),))
+
+    def dealer(self, state: HoldemState) -> int:
+        """The seat of the button: the one before the small blind, or of two the small blind."""
+        ahead = [(state.small - back) % self.num_players for back in range(self.num_players)]
+        playing = [int(seat) for seat in ahead if state.chips[seat] > 0]
+        return playing[0] if len(playing) < 3 else playing[1]
 
     # States
 

@@ -194,10 +194,16 @@ class KuhnPoker(ArrayGame[KuhnState]):
             hidden = seat not in (None, owner)
             name = CARDS[state.deck[owner]]
             card = Card(hidden=True) if hidden else Card(name[0].upper(), "spades", label=name)
-            people.append(Person(self.players[owner], owner, cards=(card,)))
+            bets = [i for i, move in enumerate(state.line) if move == BET and i % 2 == owner]
+            turn = owner in self.to_act(state)
+            people.append(
+                Person(
+                    self.players[owner], owner, cards=(card,), acting=turn, chips=1.0 + len(bets)
+                )
+            )
         moves = [self.action_text(state, i % 2, m) for i, m in enumerate(state.line) if m >= 0]
-        words = f"Moves: {', '.join(moves) or 'none'}"
-        return Scene(parts=(RoundTable(tuple(people), words=words),))
+        table = RoundTable(tuple(people), words=f"Pot: {sum(one.chips for one in people):g}")
+        return Scene(lines=(f"Moves: {', '.join(moves) or 'none'}",), parts=(table,))
 
 
 def settle(state: KuhnState, winner: int, stake: float, out: Any) -> None:

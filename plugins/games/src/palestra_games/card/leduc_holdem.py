@@ -219,7 +219,9 @@ class LeducHoldem(ArrayGame[LeducState]):
         for owner, name in enumerate(self.players):
             seen = seat in (None, owner) or is_shown(state)
             card = drawn_card(state.deck[owner], seen)
-            people.append(Person(name, owner, detail=f"put in {state.paid[owner]}", cards=(card,)))
+            paid = float(state.paid[owner])
+            turn = owner in self.to_act(state)
+            people.append(Person(name, owner, cards=(card,), acting=turn, chips=paid))
         public = drawn_card(state.deck[PUBLIC], seat is None or state.stage == 1)
         table = RoundTable(tuple(people), (public,), f"Pot: {state.paid.sum()}")
         return Scene(lines=tuple(round_lines(state)), parts=(table,))

@@ -282,7 +282,9 @@ class TrustAndSplit(Talking, TextGame[SplitState]):
             points = f"{state.points[place]:g} points"
             people.append(Person(name, place, detail=points, cards=(card,)))
         words = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}"
-        return Scene(parts=(RoundTable(tuple(people), words=words),))
+        coins = self.coins if state.round < self.rounds else 0
+        stake = f"{words}: coins to claim" if coins else words
+        return Scene(parts=(RoundTable(tuple(people), words=stake, pot=float(coins)),))
 
 
 def deal_hands(rng: Rng) -> tuple[int, int]:

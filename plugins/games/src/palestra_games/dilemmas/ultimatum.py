@@ -36,7 +36,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import finish, turn_to
-from palestra.scene import Graph, Link, Node
+from palestra.scene import Link, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 
@@ -132,10 +132,11 @@ class Division(ArrayGame[DivisionState]):
         return "\n".join(lines)
 
     def scene(self, state: DivisionState, seat: int | None = None) -> Scene:
-        """Who gives what to whom, as arrows between the two, with what each is paid so far."""
-        scores = self.scores(state)
-        nodes = tuple(
-            Node(f"p{place}", place, f"{name}: {scores[place]:g}", (float(place), 0.5))
+        """The units that are undivided, and before each player theirs; moves as arrows."""
+        pot, *piles = self.piles(state)
+        acting = self.to_act(state)
+        people = tuple(
+            Person(name, place, acting=place in acting, chips=piles[place])
             for place, name in enumerate(self.players)
         )
         moves = (int(state.first), int(state.second))
@@ -144,12 +145,14 @@ class Division(ArrayGame[DivisionState]):
             for seat, move in enumerate(moves)
             if move != UNKNOWN
         )
+        table = RoundTable(people, words="undivided" if pot else "", links=links[-1:], pot=pot)
         said = self.describe(state, 0).splitlines()[1:]
-        return Scene(
-            caption=f"{number_of(self.pie, 'unit')} to divide.",
-            parts=(Graph(nodes, links),),
-            lines=tuple(said),
-        )
+        caption = f"{number_of(self.pie, 'unit')} to divide."
+        return Scene(caption, parts=(table,), lines=tuple(said))
+
+    @abstractmethod
+    def piles(self, state: DivisionState) -> tuple[float, float, float]:
+        """The units that are undivided, and those before each player."""
 
     def arrow_text(self, seat: int, move: int) -> str:
         """What a move gives, in two or three words."""
@@ -220,6 +223,11 @@ class Ultimatum(Division):
         else:
             mask[config.pie + 1] = 1
             mask[config.pie + 2] = config.veto
+
+    def piles(self, state: DivisionState) -> tuple[float, float, float]:
+        if state.first == UNKNOWN or state.second == REJECTED:
+            return float(self.pie), 0.0, 0.0
+        return 0.0, float(self.pie - state.first), float(state.first)
 
     def scores(self, state: DivisionState) -> tuple[float, ...]:
         if state.second != ACCEPTED:
@@ -331,6 +339,10 @@ class Trust(Division):
         most = config.pie if seat == 0 else config.multiplier * state.first
         for units in range(most + 1):
             mask[units] = 1
+
+    def piles(self, state: DivisionState) -> tuple[float, float, float]:
+        first, second = self.scores(state)
+        return 0.0, first, second
 
     def scores(self, state: DivisionState) -> tuple[float, ...]:
         sent, returned = max(0, int(state.first)), max(0, int(state.second))

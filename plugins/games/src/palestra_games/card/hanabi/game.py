@@ -54,9 +54,11 @@ from palestra import (
     Bar,
     Channel,
     Event,
+    Grid,
     InvalidOption,
     Meta,
     Outcome,
+    Piece,
     Result,
     Rng,
     Scene,
@@ -101,7 +103,6 @@ from palestra_games.card.hanabi.words import (
     move_text,
     observation_lines,
     options_text,
-    pile_text,
     value_name,
 )
 
@@ -429,30 +430,52 @@ class Hanabi(ArrayGame[HanabiState]):
     # Pictures
 
     def scene(self, state: HanabiState, seat: int | None = None) -> Scene:
-        """All hands, or for a player all but their own; the fireworks; tokens, lives and deck."""
-        rows = [Cards("fireworks", self._fireworks(state))]
+        """All hands, or for a player all but their own, with the hints that each card has got."""
+        rows = []
         for owner in range(self.num_players):
             cards = [card for card in state.hands[owner].tolist() if card >= 0]
-            held = [Card(hidden=True) if owner == seat else self._card(card) for card in cards]
+            hints = [self._hint(state, owner, slot) for slot in range(len(cards))]
+            held = [
+                Card(hidden=True, badge=hint) if owner == seat else self._card(card, hint)
+                for card, hint in zip(cards, hints, strict=True)
+            ]
             rows.append(Cards(self.players[owner], tuple(held)))
-        left = self.deck_size - int(state.drawn)
         bars = (
             Bar("tokens", float(state.tokens), self.tokens, 6),
             Bar("lives", float(state.lives), self.lives, 0),
-            Bar("deck", float(left), self.deck_size),
         )
-        lines = (f"Discarded: {pile_text(self.config, state.discards.tolist())}",)
-        caption = f"Score {self.score(state)} of {self.full_score}"
-        return Scene(caption, bars=bars, lines=lines, parts=tuple(rows))
+        left = self.deck_size - int(state.drawn)
+        score = f"Score {self.score(state)} of {self.full_score}"
+        caption = f"{score}, deck {left}; fireworks, then discards"
+        return Scene(caption, bars=bars, parts=(*rows, self._piles(state)))
 
-    def _fireworks(self, state: HanabiState) -> tuple[Card, ...]:
-        heights = state.fireworks.tolist()
-        return tuple(
-            Card(f"{COLOURS[colour][0].upper()}{height}", colour=SHADES[colour])
-            for colour, height in enumerate(heights)
-        )
+    def _hint(self, state: HanabiState, owner: int, slot: int) -> str:
+        """What hints have named of a card: its colour, its rank, or both, as in "R3"."""
+        card = int(state.hands[owner, slot])
+        colour = COLOURS[card // self.ranks][0].upper() if state.told_colour[owner, slot] else ""
+        rank = str(card % self.ranks + 1) if state.told_rank[owner, slot] else ""
+        return colour + rank
 
-    def _card(self, card: int) -> Card:
-        colour, name = card // self.ranks, card_name(self.config, card)
+    def _piles(self, state: HanabiState) -> Grid:
+        """A row a colour: its firework with the ranks to come, a gap, and its discards."""
+        heights, discards = state.fireworks.tolist(), state.discards.tolist()
+        rows = []
+        for colour, height in enumerate(heights):
+            cards = range(colour * self.ranks, (colour + 1) * self.ranks)
+            played = [self._tile(card, "played") for card in cards[:height]]
+            coming = [Piece(str(card % self.ranks + 1), -1, "small") for card in cards[height:]]
+            gone = [self._tile(card, "discarded") for card in cards for _ in range(discards[card])]
+            rows.append([*played, *coming, None, *gone])
+        wide = max(2 * self.ranks + 1, *map(len, rows))  # so that cells seldom become smaller
+        cells = tuple((*row, *[None] * (wide - len(row))) for row in rows)
+        names = (("",) * wide,) * self.colours
+        return Grid(cells, COLOURS[: self.colours], names=names)
+
+    def _tile(self, card: int, fate: str) -> Piece:
+        shown = self._card(card, "")
+        return Piece(shown.rank, shown.colour, "card", f"{shown.label}, {fate}")
+
+    def _card(self, card: int, hint: str) -> Card:
+        colour, name = card // self.ranks, card_name(self, card)
         glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
-        return Card(glyph, colour=SHADES[colour], label=name)
+        return Card(glyph, colour=SHADES[colour], label=name, badge=hint)

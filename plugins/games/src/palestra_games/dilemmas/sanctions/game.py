@@ -51,7 +51,7 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, randint
-from palestra.scene import Link, Person, RoundTable
+from palestra.scene import Card, Link, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -494,19 +494,33 @@ class Sanctions(ArrayGame[SanctionsState]):
     def scene(self, state: SanctionsState, seat: int | None = None) -> Scene:
         totals = state.totals.tolist()
         shown = range(self.num_players) if seat is None or self.reputation else (seat,)
+        chosen = self._chosen(state, seat)
         people = tuple(
-            Person(name, s, detail=f"{totals[s]:g} points" if s in shown else "")
+            Person(
+                name, s, detail=f"{totals[s]:g} points" if s in shown else "",
+                cards=chosen.get(s, ()), acting=bool(state.acting[s]) and not state.over,
+            )
             for s, name in enumerate(self.players)
-        )
+        )  # fmt: skip
         lines = [f"Rounds played: {int(state.rounds_played)} of {self.rounds}"]
         if not state.over:
             lines.append(self._encounter(state))
-            if state.phase >= PUNISH and (seat is None or sees(self.config, state, seat)):
+            if chosen:
                 lines.append(self._moves_text(state))
         chooser, partner = int(state.chooser), int(state.partner)
         meets = () if state.over or partner == NOBODY else (Link(chooser, partner, "", chooser),)
         table = RoundTable(people, words=lines[0], links=meets)
         return Scene(lines=tuple(lines[1:]), parts=(table,))
+
+    def _chosen(self, state: SanctionsState, seat: int | None) -> dict[int, tuple[Card, ...]]:
+        """The moves of the two who met, as cards, once the viewer may know them."""
+        if state.over or state.phase < PUNISH:
+            return {}
+        if seat is not None and not sees(self.config, state, seat):
+            return {}
+        pair = (int(state.chooser), int(state.partner))
+        moves = {one: COOPERATE_OR_DEFECT[state.moves[one]] for one in pair}
+        return {one: (Card(move, colour=one),) for one, move in moves.items()}
 
 
 def meet(config: Sanctions, state: SanctionsState) -> None:

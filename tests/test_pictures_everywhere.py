@@ -1,0 +1,63 @@
+"""A machine looks at every picture: its marks, with few and many players, small and large."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import palestra
+import pytest
+from palestra import Scene
+from palestra.scene import Graph, Plane, RoundTable
+from palestra_renderers.flaws import HEAD, FlawKind, unfold
+from palestra_renderers.marks import Circle, Mark
+
+ROOT = Path(__file__).parents[1]
+SPEC = importlib.util.spec_from_file_location("looking", ROOT / "scripts/inspect_pictures.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+looking = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(looking)
+
+SPECS = {spec.id: spec for spec in palestra.specs()}
+CASES = [(env, count) for env, spec in SPECS.items() for count in looking.player_counts(spec)]
+BODIES: frozenset[FlawKind] = frozenset({"covered", "hidden figure", "overlap"})
+EXPECTED = {"grid/Particles-v0": BODIES}  # bodies on a plane lie over each other where they collide
+
+
+@pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize(("env", "players"), CASES)
+def test_no_picture_has_a_flaw(env: str, players: int | None) -> None:
+    found = list(looking.inspect(SPECS[env], players))
+    expected = EXPECTED.get(env, frozenset[FlawKind]())
+    assert [one for one in found if one[1].kind not in expected] == []
+
+
+def figures(scene: Scene) -> int:
+    """How many people, nodes and moving things are in a scene."""
+    count = 0
+    for part in scene.all_parts():
+        if isinstance(part, RoundTable):
+            count += len(part.people)
+        elif isinstance(part, Graph):
+            count += len(part.nodes)
+        elif isinstance(part, Plane):
+            count += sum(not spot.landmark for spot in part.spots)
+    return count
+
+
+def discs(marks: list[Mark]) -> int:
+    """How many discs with a rim there are, each at a place of its own."""
+    circles = [mark for mark in unfold(marks) if isinstance(mark, Circle)]
+    return len({(one.x, one.y) for one in circles if one.edge and one.radius >= HEAD})
+
+
+STANDING = [(env, count) for env, count in CASES if count is None or count > 5]
+
+
+@pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize(("env", "players"), STANDING)
+def test_everybody_is_in_the_picture(env: str, players: int | None) -> None:
+    for episode in looking.moments(env, players):
+        scene, marks = looking.picture(episode, (480, 480))
+        assert discs(marks) >= figures(scene)
