@@ -35,6 +35,7 @@ from palestra_arena.report import make_costs
 from palestra_arena.report.costs import dots, front_line
 from palestra_arena.statistics import Interval
 from scipy.spatial import ConvexHull
+from statsmodels.stats.proportion import proportion_confint
 
 TICTACTOE = "games/TicTacToe-v0"
 
@@ -378,6 +379,10 @@ def test_a_fixed_cost_moves_an_agent_to_the_right_of_the_hull() -> None:
     assert row.margin.value == pytest.approx(0.5)  # retry now costs 2, so 1 buys a quarter
     with pytest.raises(UnknownName):
         margins(tried, ["retri"])
+    same = [attempt(name, s, name == "mine", 1.0) for s in range(5) for name in ("mine", "retry")]
+    (row,) = margins(same, ["retry"])
+    wilson_low = 2 * proportion_confint(5, 5, method="wilson")[0] - 1
+    assert row.margin == pytest.approx((1.0, wilson_low, 1.0))
     with pytest.raises(InvalidOption, match="no task"):
         margins([*tried, attempt("other", 70, True, 1.0)], ["retry"])
 

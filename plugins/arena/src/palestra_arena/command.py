@@ -529,7 +529,7 @@ def _print_changes(
         attempts=attempts,
         confidence=confidence,
     )
-    console.print(changes_table(found, base))
+    console.print(changes_table(found, base, console))
     unit = NAMES[currency_of(attempts)]
     console.print(f"paired by seed; cost a game and cost-of-pass in {unit}", highlight=False)
     return found
@@ -555,5 +555,5 @@ def _print_margins(console: Console, found: list[Margin], tried: list[GameAttemp
     from palestra_arena.report import margins_table
     from palestra_arena.report.costs import NAMES
 
-    console.print(margins_table(found, NAMES[currency_of(tried)]))
+    console.print(margins_table(found, NAMES[currency_of(tried)], console))
     console.print("* more success than any mixture of the baselines at this cost", highlight=False)

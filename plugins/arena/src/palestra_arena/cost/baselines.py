@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import default_rng
 from palestra import Interval, InvalidOption, UnknownName
+from palestra.records.intervals import alike_interval
 
 from palestra_arena.cost.front import Point, pareto_front
 from palestra_arena.cost.spending import Currency, GameAttempt, currency_of
@@ -63,7 +64,8 @@ def margins(
     """Every other agent's margin over the hull of `baselines`, the largest first.
 
     fixed: what agents cost once, in the currency. runs: games over which that is spread; infinitely
-    many leave it out. The interval is a bootstrap over tasks, drawn for all agents together. Raises
+    many leave it out. The interval is a bootstrap over tasks, drawn for all agents together, and
+    Wilson's between -1 and 1 where all resamples are alike. Raises
     `UnknownName` for an agent that has not played, and `InvalidOption` where no task is shared.
     """
     unit = currency or currency_of(attempts)
@@ -88,6 +90,8 @@ def margins(
         total, success = means[0, 0]
         cost = once.get(agent, 0.0)
         margin = Interval(drawn[0], float(low), float(high))
+        if high - low < 1e-12:  # tasks that came out alike do not say that the next one will
+            margin = alike_interval(drawn[0], len(shared), (-1.0, 1.0), confidence)
         each = float(total) - share[0]
         found.append(Margin(agent, float(success), each, cost, float(total), margin, len(shared)))
     return sorted(found, key=lambda row: (-row.margin.value, row.agent))

@@ -8,18 +8,15 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from palestra import Interval, InvalidOption, Usage
-from palestra.quoting import one_line
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
-from rich.text import Text
 
 from palestra_arena.axes import Axes
 from palestra_arena.cube.effects import effects_of
 from palestra_arena.cube.scores import Key, Means, Scores
 from palestra_arena.ratings.contests import Floats
 from palestra_arena.report.leaderboard import share_refused
-from palestra_arena.report.table import percent, spread
+from palestra_arena.report.table import fitted, percent, row_table, spread
 
 AXES = ("model", "scaffold", "level", "environment")
 
@@ -140,36 +137,19 @@ def cube_tables(cube: Cube, console: Console) -> Iterator[Table]:
         yield _fitted(label, rows, console)
     for axis, rows in cube.axes.items():
         yield _fitted(f"by {axis}", rows, console)
-    shares = _empty("of the variance between cells", ("share",))
-    for term, share in cube.shares.items():
-        shares.add_row(term, spread(share, 2))
-    yield shares
-
-
-def _empty(title: str, names: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(Text(one_line(title)), no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right")
-    return table
+    shares = [(term, {"share": spread(share, 2)}) for term, share in cube.shares.items()]
+    yield row_table("of the variance between cells", ["share"], shares)
 
 
 def _fitted(title: str, rows: Sequence[CubeRow], console: Console) -> Table:
-    names = list(_cells(rows[0]))
     left_out = {
         "effect": not any(row.effect for row in rows),
         "money": not any(row.usage.cost for row in rows),
     }
-    names = [name for name in names if not left_out.get(name)]
-    for dropped in ("", "games", "seconds", "tokens"):
-        names = [name for name in names if name != dropped]
-        table = _empty(title, names)
-        for row in rows:
-            cells = _cells(row)
-            table.add_row(Text(one_line(row.name or "(none)")), *(cells[name] for name in names))
-        if Measurement.get(console, console.options, table).maximum < console.width:
-            break
-    return table
+    names = [name for name in _cells(rows[0]) if not left_out.get(name)]
+    cells = [(row.name or "(none)", _cells(row)) for row in rows]
+    dropped = ("games", "seconds", "tokens")
+    return fitted(console, names, dropped, lambda names: row_table(title, names, cells))
 
 
 def _cells(row: CubeRow) -> dict[str, str]:

@@ -8,13 +8,12 @@ from itertools import pairwise
 
 from palestra.quoting import one_line
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from palestra_arena.cost import Margin, Spending, pareto_front
 from palestra_arena.cost.spending import Currency
-from palestra_arena.report.table import spread
+from palestra_arena.report.table import fitted, row_table, spread
 from palestra_arena.statistics import Interval
 
 COLUMNS = ("attempts", "success", "tokens in", "out", "cached", "money", "seconds", "cost-of-pass")
@@ -110,31 +109,30 @@ def price(cost: Interval) -> str:
 
 def costs_table(costs: Costs, console: Console) -> Table:
     """Agents with a star on the front, and as many columns as the console is wide."""
-    names = list(COLUMNS)
-    for dropped in ("", "cached", "out", "attempts", "seconds"):
-        names = [name for name in names if name != dropped]
-        table = _table(costs, names)
-        if Measurement.get(console, console.options, table).maximum < console.width:
-            break
-    return table
+    dropped = ("cached", "out", "attempts", "seconds")
+    return fitted(console, COLUMNS, dropped, lambda names: _table(costs, names))
 
 
-def margins_table(found: list[Margin], unit: str) -> Table:
+def margins_table(found: list[Margin], unit: str, console: Console) -> Table:
     """An agent a row; a star where the whole interval is above the baselines' hull."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("above the hull", no_wrap=True)
-    for name in ("margin", "success", f"{unit} a game", "fixed", "with its share", "tasks"):
-        table.add_column(name, justify="right")
-    for row in found:
-        costs = (f"{row.each:.4g}", f"{row.fixed:.4g}", f"{row.total:.4g}")
-        table.add_row(
-            Text(one_line(row.agent) + " *" * (row.margin.low > 0)),
-            spread(row.margin, 2),
-            f"{row.success:.2f}",
-            *costs,
-            f"{row.tasks:,}",
+    each = f"{unit} a game"
+    rows = [
+        (
+            row.agent + " *" * (row.margin.low > 0),
+            {
+                "margin": spread(row.margin, 2),
+                "success": f"{row.success:.2f}",
+                each: f"{row.each:.3g}",
+                "fixed": f"{row.fixed:.3g}",
+                "with its share": f"{row.total:.3g}",
+                "tasks": f"{row.tasks:,}",
+            },
         )
-    return table
+        for row in found
+    ]
+    names = ("margin", "success", each, "fixed", "with its share", "tasks")
+    dropped = ("tasks", "success")
+    return fitted(console, names, dropped, lambda names: row_table("above the hull", names, rows))
 
 
 def _table(costs: Costs, names: list[str]) -> Table:

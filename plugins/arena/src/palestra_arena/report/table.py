@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 from palestra.quoting import one_line
 from rich.console import Console
 from rich.measure import Measurement
@@ -16,12 +18,34 @@ SHORT = {"win": "W", "draw": "D", "loss": "L", "forfeit": "F"}
 
 def leaderboard_table(board: Leaderboard, console: Console) -> Table:
     """Agents from best to worst, with as many columns as the console is wide."""
-    names = columns(board)
-    for dropped in ("", "s/game", "results", "score"):
-        names = [name for name in names if name != dropped]
-        table = _table(board, names)
+    dropped = ("s/game", "results", "score")
+    return fitted(console, columns(board), dropped, lambda names: _table(board, names))
+
+
+def fitted(
+    console: Console,
+    names: Sequence[str],
+    dropped: Sequence[str],
+    build: Callable[[list[str]], Table],
+) -> Table:
+    """What `build` makes of the column names, without as few of `dropped` as the console allows."""
+    for count in range(len(dropped) + 1):
+        table = build([name for name in names if name not in dropped[:count]])
         if Measurement.get(console, console.options, table).maximum < console.width:
             break
+    return table
+
+
+def row_table(
+    title: str, names: Sequence[str], rows: Iterable[tuple[str, dict[str, str]]]
+) -> Table:
+    """A table of rows with a name below `title` and a cell for each of `names`."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(Text(one_line(title)), no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
+    for label, cells in rows:
+        table.add_row(Text(one_line(label)), *(Text(cells[name]) for name in names))
     return table
 
 
