@@ -4,6 +4,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -357,5 +358,5 @@ def test_names_in_a_leaderboard_stay_names(tmp_path: Path) -> None:
 
 def results_of(*arguments: str) -> str:
     """What `palestra results` prints in a process of its own."""
-    command = ["palestra", "results", *arguments]
+    command = [sys.executable, "-m", "palestra", "results", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
