@@ -12,6 +12,7 @@ from palestra.endings import number_text
 from palestra.scene import Bars, Person, RoundTable
 from palestra_renderers.drawing import words
 from palestra_renderers.layout.charts import ROWED
+from palestra_renderers.layout.money import lay_stack, stack_form
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.seats import FULL, lay_seats, shorten
 from palestra_renderers.layout.sheet import Sheet
@@ -19,6 +20,7 @@ from palestra_renderers.lettering import text_width
 from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.picture import Painter, paint_episode
 from palestra_renderers.plain import status_lines
+from palestra_renderers.words import part_lines
 
 WIDE, HIGH, LINE = 480, 480, 20
 CROWDS = [
@@ -114,3 +116,21 @@ def test_a_picture_of_a_crowd_has_a_board_and_a_panel() -> None:
     painter = Painter((WIDE, HIGH))
     paint_episode(painter, crowd("grid/Foraging-v0", 20), None)
     assert painter.array().std() > 10
+
+
+@pytest.mark.parametrize(("amount", "chips"), [(0, 0), (1, 1), (2, 2), (4, 3), (64, 7), (1e6, 8)])
+def test_a_stack_has_one_chip_more_each_time_its_amount_doubles(amount: float, chips: int) -> None:
+    sheet = Sheet(WIDE, LINE)
+    lay_stack(amount, (0, 0, *stack_form(amount, 20)), "gold", sheet)
+    assert sum(isinstance(mark, Rect) and mark.edge == "black" for mark in sheet.marks) == chips
+    (text,) = [mark.text for mark in sheet.marks if isinstance(mark, Words)]
+    assert text == number_text(amount)
+
+
+def test_money_on_a_table_is_told_in_words() -> None:
+    people = (Person("Ann", 0, chips=2.5, dealer=True), Person("Ben", 1))
+    assert part_lines(RoundTable(people, words="Pot", pot=12)) == [
+        "Pot  12",
+        "  Ann (2.5 on the table, dealer)",
+        "  Ben",
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
+from palestra import Episode, Grid, InvalidAction, InvalidOption, Outcome, Rng, Turn
 from palestra.engine.batch import Batch
 from palestra.scene import Cards
 from palestra_games.card.hanabi.agents import Iggi
@@ -343,6 +343,30 @@ def test_a_player_sees_question_marks_for_his_own_cards_only() -> None:
     hidden = {row.owner: {card.hidden for card in row.cards} for row in rows}
     assert hidden["player_0"] == {True}
     assert hidden["player_1"] == {False}
+
+
+def test_cards_show_what_hints_have_named_and_nothing_else() -> None:
+    episode = deal(GAME, "r1 r2 g3 b4 b5 y1 w2 y3 b1 w4")
+    say(episode, "tell player_1 yellow", "tell player_0 3", "tell player_1 3")
+    for viewer, hidden in ((None, (False, False)), (0, (True, False)), (1, (False, True))):
+        rows = [part for part in episode.scene(viewer).all_parts() if isinstance(part, Cards)]
+        assert [[card.badge for card in row.cards] for row in rows] == [
+            ["", "", "3", "", ""],
+            ["Y", "", "Y3", "", ""],
+        ]
+        for row, own in zip(rows, hidden, strict=True):
+            assert {card.hidden for card in row.cards} == {own}
+            assert {bool(card.rank or card.label) for card in row.cards} == {not own}
+
+
+def test_fireworks_and_discards_lie_in_the_row_of_their_colour() -> None:
+    episode = deal(GAME, "r1 r2 g3 b4 b5 y1 w2 y3 b1 w4", tokens=2)
+    say(episode, "play card 1", "play card 1", "discard card 2")
+    (board,) = [part for part in episode.scene().all_parts() if isinstance(part, Grid)]
+    shown = [[piece.glyph for piece in row if piece] for row in board.cells]
+    assert shown[:2] == [["R1", "2", "3", "4", "5"], ["Y1", "2", "3", "4", "5"]]
+    assert shown[2] == ["1", "2", "3", "4", "5", "G3"]
+    assert not any(board.name(0, column) for column in range(5))  # no move is named by a cell
 
 
 # Options

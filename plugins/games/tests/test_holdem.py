@@ -329,6 +329,25 @@ def test_folded_cards_stay_hidden_and_shown_cards_do_not() -> None:
     assert [(card.rank, card.suit) for card in shown.cards] == [("K", "spades"), ("K", "hearts")]
 
 
+@pytest.mark.parametrize(("seats", "button"), [(2, 0), (3, 2), (6, 5)])
+def test_the_button_is_before_the_small_blind_and_with_it_of_two(seats: int, button: int) -> None:
+    game = Holdem(num_players=seats)
+    (table,) = game.scene(game.initial_state(0)).parts
+    assert isinstance(table, RoundTable)
+    assert [person.dealer for person in table.people] == [seat == button for seat in range(seats)]
+    assert [person.chips for person in table.people] == [1, 2, *[0] * (seats - 2)]
+    assert table.pot == 3
+
+
+def test_who_has_no_chips_has_no_button() -> None:
+    game = Holdem(num_players=4, hands=9)
+    state = game.initial_state(0)
+    state.small, state.chips[:] = 2, [50, 0, 90, 60]
+    assert game.dealer(state) == 0
+    state.small, state.chips[:] = 3, [0, 0, 90, 60]
+    assert game.dealer(state) == 3
+
+
 def test_strength_is_that_of_own_cards_and_board() -> None:
     game = Holdem(num_players=3)
     state = game.deal("AsAh KsKh QsQh AcKcQc2c3d")

@@ -8,6 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Agent, Episode, InvalidAction, InvalidOption, Turn, make_agent
+from palestra.scene import RoundTable
 from palestra_games.dilemmas.matrix_game.strategies import Bargainer
 from palestra_games.dilemmas.ultimatum import Dictator, Division, Trust, Ultimatum
 
@@ -43,6 +44,28 @@ def test_ultimatum_pays_the_split_or_nobody(pie: int) -> None:
         game = Ultimatum(pie=pie)
         assert tuple(play(game, str(offer), "accept").returns) == (pie - offer, offer)
         assert tuple(play(game, str(offer), "reject").returns) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "pot", "chips"),
+    [
+        (Ultimatum(pie=7), (), 7, [0, 0]),
+        (Ultimatum(pie=7), ("3",), 0, [4, 3]),
+        (Ultimatum(pie=7), ("3", "accept"), 0, [4, 3]),
+        (Ultimatum(pie=7), ("3", "reject"), 7, [0, 0]),
+        (Dictator(pie=7), ("0",), 0, [7, 0]),
+        (Trust(pie=7), (), 0, [7, 0]),
+        (Trust(pie=7), ("2",), 0, [5, 6]),
+        (Trust(pie=7), ("2", "5"), 0, [10, 1]),
+    ],
+)
+def test_the_units_lie_before_those_who_would_be_paid(
+    game: Division, moves: tuple[str, ...], pot: float, chips: list[float]
+) -> None:
+    (table, *_) = play(game, *moves).scene().parts
+    assert isinstance(table, RoundTable)
+    assert table.pot == pot
+    assert [person.chips for person in table.people] == chips
 
 
 def test_dictator_cannot_be_refused() -> None:

@@ -29,12 +29,24 @@ def around(middle: Spot, form: tuple[float, float]) -> Box:
 
 def hidden_area(box: Box, taken: Sequence[Box]) -> float:
     """The area that a box shares with others."""
+    left, top, right, bottom = box
     total = 0.0
-    for other in taken:
-        across = min(box[2], other[2]) - max(box[0], other[0])
-        down = min(box[3], other[3]) - max(box[1], other[1])
-        total += max(0.0, across) * max(0.0, down)
+    for a, b, c, d in taken:
+        if a < right and left < c and b < bottom and top < d:
+            total += (min(right, c) - max(left, a)) * (min(bottom, d) - max(top, b))
     return total
+
+
+def freest(boxes: Sequence[Box], taken: Sequence[Box]) -> Box:
+    """The first box that lies on nothing, or else the one that lies on the least."""
+    least, best = float("inf"), boxes[0]
+    for box in boxes:
+        hidden = hidden_area(box, taken)
+        if not hidden:
+            return box
+        if hidden < least:
+            least, best = hidden, box
+    return best
 
 
 def lies_in(box: Box, frame: Box) -> bool:
@@ -57,7 +69,7 @@ def free_box(
     """The side of a disc, inside a frame if one is, where the least is taken."""
     boxes = sides(spot, form, radius)
     inside = [box for box in boxes if lies_in(box, frame)]
-    return min(inside or boxes, key=lambda box: hidden_area(box, taken))
+    return freest(inside or boxes, taken)
 
 
 def label_disc(
@@ -82,7 +94,7 @@ def label_line(
         form = (text_width(text, size) + 4, size)
         shares = (0.5, 0.35, 0.65, 0.25, 0.75)
         boxes = [around((a + (c - a) * s, b + (d - b) * s), form) for s in shares]
-        box = min(boxes, key=lambda found: hidden_area(found, taken))
+        box = freest(boxes, taken)
         if lies_in(box, frame) and fits(box, taken):
             write_boxed(text, box, size, sheet)
             taken.append(box)

@@ -17,6 +17,7 @@ from palestra_renderers.layout.labels import (
     Box,
     Spot,
     around,
+    freest,
     hidden_area,
     label_line,
     lies_in,
@@ -67,7 +68,7 @@ class Seating:
         Parts that lie on the boxes `off` count as well.
         """
         within = [moved_inside(box, self.frame, sheet) for box in boxes]
-        best = min(within, key=lambda box: hidden_area(box, [*self.taken, *off]))
+        best = freest(within, [*self.taken, *off])
         self.taken.append(best)
         return best
 
