@@ -274,8 +274,8 @@ DEFECTS = (
     ),
     Defect(
         HANABI,
-        "Card(hidden=True) if owner == seat else self._card(card)",
-        "self._card(card)",
+        "Card(hidden=True, badge=hint) if owner == seat else self._card(card, hint)",
+        "self._card(card, hint)",
         "secrets_stay_hidden",
         "in scene(): seed 0, step 0: scene of player 0",
     ),

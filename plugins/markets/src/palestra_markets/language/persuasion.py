@@ -323,8 +323,9 @@ class Persuasion(Talking, TextGame[Shop]):
         A new buyer, who reads only counts, does not know which of the counted products was the last
         one either.
         """
+        self.refuse_the_end(state)
         copy = self.clone(state)
-        if seat == BUYER and not state.ended:
+        if seat == BUYER:
             copy.good = self._draw_quality(rng)
             if self.myopic and state.last is not None:
                 bad = state.round - state.goods
@@ -332,7 +333,7 @@ class Persuasion(Talking, TextGame[Shop]):
                 kinds += [(True, False)] if state.lies else []
                 kinds += [(False, False)] if bad > state.lies else []
                 copy.last = rng.choice(kinds)
-        if seat == SELLER and not self.complete and not state.ended:
+        if seat == SELLER and not self.complete:
             copy.worth = self._draw_worth(rng)
             bad_sold = state.sold - state.goods_sold
             worth = state.goods_sold * copy.worth + bad_sold * self.bad_worth
