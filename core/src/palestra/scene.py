@@ -348,11 +348,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What somebody said."""
+    """What somebody said; a program (`code`) is shown in letters of one width."""
 
     speaker: str
     text: str
     colour: Colour = -1
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,8 +230,9 @@ class TaskGame(TextGame[State]):
         said_so_far = [
             saying
             for past in self.seen(state, seat)[-6:]
+            for shown in [shown_action(past.action)]
             for saying in (
-                Saying(self.players[past.seat], shown_action(past.action), past.seat),
+                Saying(self.players[past.seat], shown, past.seat, code="\n" in shown),
                 Saying("answer", past.reply[:SHOWN], "green"),
             )
         ]

@@ -25,7 +25,10 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
     height = min(room, sheet.width * 0.7)
     y = top
     if chart.title:
-        sheet.write(chart.title, sheet.width / 2, y + line / 2, room=sheet.width, anchor="middle")
+        sheet.write(
+            chart.title, sheet.width / 2, y + line / 2, room=sheet.width, anchor="middle",
+            face="bold",
+        )  # fmt: skip
         y += line
     y = lay_key(chart, y, small, sheet)
     points = [point for series in chart.series for point in series.points]
@@ -266,7 +269,7 @@ def lay_cells(table: Table, top: float, room: float, sheet: Sheet) -> float:
     line, margin = sheet.line * 0.9, sheet.line / 2
     y = top
     if table.title:
-        sheet.write(table.title, margin, y + line / 2, room=sheet.width)
+        sheet.write(table.title, margin, y + line / 2, room=sheet.width, face="bold")
         y += line
     fits = max(1, int((top + room - y) / line + 0.01) - 1)
     wanted, first = list(range(len(table.rows))), fits // 2

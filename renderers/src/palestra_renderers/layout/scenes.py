@@ -111,8 +111,9 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     line = sheet.line
     if scene.caption:
         sheet.write(
-            scene.caption, line / 2, top + line / 2, room=sheet.width - line, ground="paper"
-        )
+            scene.caption, line / 2, top + line / 2, room=sheet.width - line, ground="paper",
+            face="bold",
+        )  # fmt: skip
         top += line * 1.25
     parts = list(scene.all_parts())
     total, gap = bottom - top, line / 3

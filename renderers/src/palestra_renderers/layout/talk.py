@@ -5,7 +5,7 @@ from __future__ import annotations
 from palestra.scene import Saying, Talk
 
 from palestra_renderers.layout.sheet import Sheet, opening
-from palestra_renderers.lettering import wrap
+from palestra_renderers.lettering import Face, wrap
 from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.plain import clean_lines
 from palestra_renderers.theme import paint_of
@@ -16,7 +16,12 @@ def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
     line = sheet.line
     wide = sheet.width - min(sheet.width / 4, line * 6) - 2 * line
     rows = clean_lines([saying.text], 600)
-    return opening([part for row in rows for part in wrap(row, wide, line * 0.85)], 10)
+    face = face_of(saying)
+    return opening([part for row in rows for part in wrap(row, wide, line * 0.85, face)], 10)
+
+
+def face_of(saying: Saying) -> Face:
+    return "mono" if saying.code else ""
 
 
 def talk_height(talk: Talk, sheet: Sheet) -> float:
@@ -52,6 +57,7 @@ def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
         )
         sheet.marks.append(box)
         for row, text in enumerate(lines):
-            sheet.marks.append(Words(name + line, y + size * (row + 0.75), text, size))
+            at = y + size * (row + 0.75)
+            sheet.marks.append(Words(name + line, at, text, size, face=face_of(saying)))
         y += tall + size / 2
     return y - top

@@ -557,6 +557,7 @@ class Hospital(Talking, TaskGame[WardState]):
             )
         ]
         copy.case = Case(disease, *drawn)
+        copy.asked = tuple((n, copy.case.symptoms[n]) for n, _ in state.asked)
         return copy
 
     def _imagine_clinic(self, state: WardState, known: Knowledge, rng: Rng) -> None:
