@@ -9,10 +9,9 @@ from typing import Any
 
 from palestra import MissingExtra
 
-from palestra_renderers.lettering import EM, Face, font_file
+from palestra_renderers.lettering import Face, font_file, font_size
 from palestra_renderers.theme import Rgb
 
-SMALLEST = 7  # pixels to an em; smaller letters are blots
 MASKS = (0xFF, 0xFF00, 0xFF0000, 0)  # red, green and blue in the order of an array's bytes
 
 
@@ -35,7 +34,7 @@ def font(height: float, face: Face = "") -> Any:
     module = pygame()
     if not module.font.get_init():
         module.font.init()
-    return module.font.Font(str(font_file(face)), max(SMALLEST, round(EM * height)))
+    return module.font.Font(str(font_file(face)), font_size(height))
 
 
 @lru_cache(maxsize=512)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from palestra_renderers.drawing import SMALLEST
-from palestra_renderers.lettering import EM, ems
+from palestra_renderers.layout.labels import Box, hidden_area
+from palestra_renderers.lettering import ems, font_size
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.theme import DARK, LIGHT, Rgb, luminance
 
-Box = tuple[float, float, float, float]  # left, top, right, bottom
 FlawKind = Literal["outside", "overlap", "covered", "on a figure", "hidden figure", "pale", "cut"]
 
 EDGE = 1.5  # units over the edge of the picture, or of another text, that nobody sees
@@ -76,7 +75,7 @@ def box_of(mark: Mark) -> Box:
         across, down = [x for x, _ in mark.points], [y for _, y in mark.points]
         return min(across), min(down), max(across), max(down)
     if isinstance(mark, Words):
-        font = max(SMALLEST, round(EM * mark.height))
+        font = font_size(mark.height)
         wide, half = font * ems(mark.text, mark.face), font * LETTERS / 2
         left = mark.x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[mark.anchor]
         return left, mark.y - half, left + wide, mark.y + half
@@ -109,12 +108,6 @@ def area(box: Box) -> float:
     return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
 
 
-def common(one: Box, other: Box) -> float:
-    """The area that two boxes share."""
-    across, down = shared(one, other)
-    return max(0.0, across) * max(0.0, down)
-
-
 def overlapping_texts(texts: Sequence[Laid]) -> list[Flaw]:
     """Texts that run into an earlier one."""
     ordered = sorted(texts, key=lambda one: one.box[1])
@@ -134,7 +127,7 @@ def text_flaws(number: int, laid: Sequence[Laid], size: tuple[float, float]) -> 
     assert isinstance(mark, Words)
     near = [n for n, one in enumerate(laid) if n != number and min(shared(box, one.box)) > 0]
     later = [laid[n] for n in near if n > number and filled(laid[n].mark)]
-    if any(common(box, one.box) > COVERED * area(box) for one in later):
+    if any(hidden_area(box, [one.box]) > COVERED * area(box) for one in later):
         yield Flaw("covered", mark.text, box)
     plate = next((n for n in reversed(near) if n < number and under(mark, laid[n])), -1)
     if any(crosses(mark, box, laid[n]) for n in near if plate <= n < number):
@@ -233,4 +226,4 @@ def hides(cover: Box, box: Box) -> bool:
     """Whether one box covers much of another that is not what it stands on."""
     across = abs(cover[0] + cover[2] - box[0] - box[2]) / 2
     down = abs(cover[1] + cover[3] - box[1] - box[3]) / 2
-    return max(across, down) > EDGE and common(cover, box) > HIDDEN * area(box)
+    return max(across, down) > EDGE and hidden_area(box, [cover]) > HIDDEN * area(box)

@@ -20,11 +20,17 @@ FILES: Final = {
     "mono": "DejaVuSansMono.ttf",
 }
 EM = 0.74  # size of the font over the height of a line
+SMALLEST = 7  # pixels of an em; smaller letters are blots
 UNITS = 1_000  # pixels to an em where letters are measured
 
 
 def font_file(face: Face = "") -> Path:
     return Path(__file__).with_name("fonts") / FILES[face]
+
+
+def font_size(height: float) -> int:
+    """The pixels of an em with which a painter draws text of this height."""
+    return max(SMALLEST, round(EM * height))
 
 
 def text_width(text: str, height: float, face: Face = "") -> float:

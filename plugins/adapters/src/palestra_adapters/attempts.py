@@ -16,9 +16,10 @@ import msgspec
 from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
 from palestra.agents.agent import PartialDecisions
 from palestra.kernel.registry import registry
+from palestra.runner.runner import answers_of
 
 from palestra_adapters.adapter import Plain
-from palestra_adapters.relay import split_members
+from palestra_adapters.relay import in_sequence
 
 Moment = tuple[int, int]  # steps played, answers refused at this turn
 
@@ -52,7 +53,7 @@ class TryingAgain(Agent):
         for member in self._distinct():
             own = [i for i, (whose, _) in enumerate(put) if whose is member]
             if own:
-                answers.update(zip(own, _answers(member, [put[i][1] for i in own]), strict=True))
+                answers.update(zip(own, answers_of(member, [put[i][1] for i in own]), strict=True))
         listed = [answers[i] for i in range(len(turns))]
         decisions = [answer for answer in listed if isinstance(answer, Decision)]
         if len(decisions) < len(turns):
@@ -107,15 +108,6 @@ class TryingAgain(Agent):
     def close(self) -> None:
         for member in self._distinct():
             member.close()
-
-
-def _answers(member: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Exception]:
-    try:
-        return member.act(turns)
-    except PartialDecisions as some:
-        if list(map(id, some.turns)) != list(map(id, turns)):
-            raise
-        return some.answers
 
 
 def _open(target: str, settings: dict[str, Any]) -> Agent:
@@ -188,10 +180,6 @@ class Escalation(TryingAgain):
         ] = (),
         **settings: Any,
     ) -> None:
-        members = list(agents) or list(split_members(target))
-        if len(members) < 2:
-            raise InvalidOption(
-                "escalation needs two agents or more: escalation:llm:local:+llm:openai:big@…"
-            )
+        members = in_sequence(agents, target, "escalation:llm:local:+llm:openai:big@…")
         opened = [_open(m, settings) if isinstance(m, str) else m for m in members]
         super().__init__(opened, signal)

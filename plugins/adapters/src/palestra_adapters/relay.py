@@ -20,6 +20,15 @@ def split_members(target: str) -> list[str]:
     return NEXT_AGENT.split(target) if target else []
 
 
+def in_sequence(agents: Sequence[Agent | str], target: str, example: str) -> Sequence[Agent | str]:
+    """The agents given, or those of `target`; raises `InvalidOption` unless there are two."""
+    members = list(agents) or split_members(target)
+    if len(members) < 2:
+        name = example.partition(":")[0]
+        raise InvalidOption(f"{name} needs two agents or more: {example}")
+    return members
+
+
 @agent(
     "relay",
     kind="llm",
@@ -40,9 +49,7 @@ class Relay(Agent):
             Sequence[Agent | str], Meta(description="from Python: the agents, instead of target")
         ] = (),
     ) -> None:
-        members = list(agents) or list(split_members(target))
-        if len(members) < 2:
-            raise InvalidOption("relay needs two agents or more: relay:mcts+random,turns=2")
+        members = in_sequence(agents, target, "relay:mcts+random,turns=2")
         self.members = [make_agent(member) for member in members]
         self._turns = turns
         self._played: dict[tuple[int, int], set[int]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -351,7 +352,7 @@ def _print_leaderboard(
 
     contests = None
     if rating in BY_ORDER:
-        contests = contests_from(r for r in store.results() if env in ("", r.match.environment.id))
+        contests = contests_from(_results_of(store, env))
     counted = store.tally().only(env) if env else store.tally()
     board = leaderboard_of(counted, rating, contests, confidence=confidence)
     console.print(leaderboard_table(board, console))
@@ -409,12 +410,16 @@ def _print_findings(console: Console, store: Store) -> None:
     console.print(f"{len(found)} findings", highlight=False)
 
 
+def _results_of(store: Store, env: str) -> Iterator[GameResult]:
+    """The results of an environment, or of all."""
+    return (r for r in store.results() if env in ("", r.match.environment.id))
+
+
 def _attempts(store: Store, score: float | None, env: str) -> list[GameAttempt]:
     """All attempts of an environment, or of all, that succeed by a win or by their score."""
     from palestra_arena.cost import at_least, attempts_from, won
 
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    return attempts_from(wanted, won if score is None else at_least(score))
+    return attempts_from(_results_of(store, env), won if score is None else at_least(score))
 
 
 def _fixed_costs(typed: list[str], runs: float | None) -> dict[str, float]:
@@ -452,8 +457,7 @@ def _print_costs(
 def _print_generality(console: Console, store: Store, env: str) -> None:
     from palestra_arena.report import generality_of, generality_table
 
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    found, tasks, left_out = generality_of(wanted)
+    found, tasks, left_out = generality_of(_results_of(store, env))
     console.print(generality_table(found))
     missed = f", {left_out} not played by all left out" if left_out else ""
     console.print(
@@ -473,8 +477,7 @@ def _print_cube(
     references = split_agents(gap) if gap else []
     if len(references) not in (0, 2):
         raise InvalidOption(f"--gap names two agents, as in --gap random,scripted, not {gap!r}")
-    wanted = (r for r in store.results() if env in ("", r.match.environment.id))
-    scores = scores_of(wanted, {*agents, *references}, _scorer(score))
+    scores = scores_of(_results_of(store, env), {*agents, *references}, _scorer(score))
     means = Means(scores, confidence, bounds=None if score is None else (0.0, 1.0))
     if references:
         means.scale(*references)
@@ -518,12 +521,11 @@ def _print_changes(
     from palestra_arena.report.changes import changes_table
     from palestra_arena.report.costs import NAMES
 
-    wanted = [r for r in store.results() if env in ("", r.match.environment.id)]
     settings = store.settings()
     attempts = _attempts(store, score, env)
     found = changes_against(
         base,
-        wanted,
+        list(_results_of(store, env)),
         settings.agents if settings else (),
         scorer=_scorer(score),
         attempts=attempts,

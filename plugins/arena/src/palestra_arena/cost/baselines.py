@@ -17,11 +17,11 @@ from palestra import Interval, InvalidOption, UnknownName
 from palestra.records.intervals import alike_interval
 
 from palestra_arena.cost.front import Point, pareto_front
-from palestra_arena.cost.spending import Currency, GameAttempt, currency_of
+from palestra_arena.cost.spending import Currency, GameAttempt, Task, currency_of
 from palestra_arena.ratings.contests import Floats
+from palestra_arena.statistics.intervals import resample_weights
 
 RESAMPLES = 1000
-Task = tuple[str, int]  # label of an environment, seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ def margins(
         drawn = [
             above_hull(tuple(own), map(tuple, others)) for own, *others in means.swapaxes(0, 1)
         ]
-        tail = (1 - confidence) / 2
-        low, high = np.quantile(drawn[1:], [tail, 1 - tail])
         total, success = means[0, 0]
         cost = once.get(agent, 0.0)
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(drawn[1:], [tail, 1 - tail])
         margin = Interval(drawn[0], float(low), float(high))
         if high - low < 1e-12:  # tasks that came out alike do not say that the next one will
             margin = alike_interval(drawn[0], len(shared), (-1.0, 1.0), confidence)
@@ -114,8 +114,6 @@ def _by_task(
 def _resampled(table: Sequence[Sequence[tuple[float, float]]]) -> Floats:
     """(agents, 1 + resamples, 2): mean cost and success, first over all tasks as they are."""
     values = np.array(table)
-    tasks = values.shape[1]
-    even = np.full(tasks, 1 / tasks)
-    drawn = default_rng(0).multinomial(tasks, even, size=RESAMPLES) / tasks
-    found: Floats = np.einsum("rt,atk->ark", np.vstack([even, drawn]), values)
+    weights = resample_weights(values.shape[1], RESAMPLES, default_rng(0))
+    found: Floats = np.einsum("rt,atk->ark", weights, values)
     return found

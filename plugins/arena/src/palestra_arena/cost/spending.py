@@ -20,6 +20,7 @@ from palestra import EpisodeRecord, InvalidOption, Usage
 from palestra_arena.result import GameResult
 from palestra_arena.statistics import Interval, wilson
 
+Task = tuple[str, int]  # label of an environment, seed
 Currency = Literal["cost", "tokens", "seconds"]
 Passed = Callable[[str, float], bool]  # from a seat's result and its score
 RESAMPLES = 2000
@@ -33,7 +34,7 @@ class GameAttempt:
     passed: bool
     usage: Usage
     block: object
-    task: tuple[str, int]  # label of the environment, seed
+    task: Task
 
 
 @dataclass(frozen=True, slots=True)

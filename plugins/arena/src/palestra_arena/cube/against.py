@@ -12,6 +12,7 @@ from palestra.kernel.errors import show
 from palestra_arena.cost.spending import (
     GameAttempt,
     Spending,
+    Task,
     attempts_from,
     currency_of,
     spendings,
@@ -19,8 +20,6 @@ from palestra_arena.cost.spending import (
 from palestra_arena.cube.scores import Scorer, returned, scores_of
 from palestra_arena.result import GameResult
 from palestra_arena.statistics import compare_paired, correct
-
-Task = tuple[str, int]  # label of an environment, seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +58,13 @@ def changes_against(
     tasks: dict[str, dict[Task, float]] = {agent: {} for agent in agents}
     for (agent, label), scores in scores_of(results, agents, scorer).items():
         tasks[agent].update({(label, seed): score for seed, score in scores.by_seed.items()})
-    made = []
+    made, games = [], attempts or attempts_from(results)
     for agent in agents:
         shared = sorted(tasks[agent].keys() & tasks[base].keys())
         if agent != base and len(shared) > 1:
             pairs = ([tasks[name][task] for task in shared] for name in (agent, base))
             compared = compare_paired(*pairs, confidence=confidence)
-            made.append((agent, compared, _spent(attempts or attempts_from(results), {*shared})))
+            made.append((agent, compared, _spent(games, {*shared})))
     adjusted = correct([found.p_value for _, found, _ in made])
     return [
         Change(

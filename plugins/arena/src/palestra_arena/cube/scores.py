@@ -13,6 +13,7 @@ from palestra.records.intervals import alike_interval
 
 from palestra_arena.ratings.contests import Floats
 from palestra_arena.result import GameResult
+from palestra_arena.statistics.intervals import resample_weights
 
 RESAMPLES = 2000
 Key = tuple[str, str]  # agent, label of an environment
@@ -103,8 +104,7 @@ class Means:
         for label in sorted({label for _, label in scores}):
             here = {agent: s.by_seed for (agent, env), s in scores.items() if env == label}
             seeds = sorted(set().union(*here.values()))
-            even = np.full(len(seeds), 1 / len(seeds))
-            weights = np.vstack([even, rng.multinomial(len(seeds), even, size=RESAMPLES)])
+            weights = resample_weights(len(seeds), RESAMPLES, rng)
             for agent, made in here.items():
                 played = np.array([seed in made for seed in seeds])
                 values = np.array([made.get(seed, 0.0) for seed in seeds])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 from numpy.typing import ArrayLike, NDArray
 from palestra import Interval, InvalidOption
 from palestra.records.intervals import ALIKE, Bounds, alike_interval
@@ -72,6 +72,15 @@ def mean_interval(
     error = math.sqrt(squares / (number - 1) / number)
     half = float(stats.t.ppf((1 + confidence) / 2, number - 1)) * error
     return Interval(mean, mean - half, mean + half)
+
+
+def resample_weights(blocks: int, times: int, rng: Generator) -> NDArray[np.float64]:
+    """The share of every block in the sample as it is, and in each of `times` resamples of it.
+
+    An array of shape (1 + times, blocks), for statistics that are resampled together.
+    """
+    even = np.full(blocks, 1 / blocks)
+    return np.vstack([even, rng.multinomial(blocks, even, size=times) / blocks])
 
 
 def _are_alike(sample: NDArray[np.float64]) -> bool:
