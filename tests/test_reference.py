@@ -1,11 +1,13 @@
-"""The reference has a text and an example for every public name, and describes every parameter."""
+"""The reference has a text and an example for every public name, its parameters and its errors."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,12 +35,14 @@ class Entry:
     """What the reference shows of one name: its text, and the parameters to describe there.
 
     around: the texts of the class, which describe the arguments that its methods share.
+    errors: what its own lines raise.
     """
 
     name: str
     text: str
     parameters: tuple[str, ...]
     around: str = ""
+    errors: tuple[str, ...] = ()
 
     def problems(self) -> Iterator[str]:
         if len(self.text.split()) < FEWEST_WORDS:
@@ -46,6 +50,9 @@ class Entry:
         for parameter in self.parameters:
             if not mentions(f"{self.text}\n{self.around}", parameter):
                 yield f"{self.name} does not say what {parameter} is"
+        for error in self.errors:
+            if not mentions(f"{self.text}\n{self.around}", error):
+                yield f"{self.name} does not say when it raises {error}"
 
 
 def mentions(text: str, name: str) -> bool:
@@ -80,13 +87,27 @@ def parameters_of(function: Any) -> tuple[str, ...]:
     return tuple(n for n in names if n not in ("self", "cls") and not n.startswith("_"))
 
 
+def errors_of(function: Any) -> tuple[str, ...]:
+    """The names of the exceptions that a function's own lines raise."""
+    if not inspect.isfunction(function) or not function.__module__.startswith("palestra"):
+        return ()  # a class, or of another library, such as the __init__ of a protocol
+    if function.__code__.co_filename == "<string>":
+        return ()  # made by `dataclass`
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    raised = [n.exc for n in ast.walk(tree) if isinstance(n, ast.Raise) and n.exc is not None]
+    names = {ast.unparse(e.func if isinstance(e, ast.Call) else e) for e in raised}
+    return tuple(sorted(name for name in names if name[0].isupper()))
+
+
 def entries(name: str, value: Any) -> Iterator[Entry]:
     """The entry of a public name, and one for every public method and attribute of a class."""
     if not inspect.isclass(value):
-        yield Entry(name, value.__doc__ or "", parameters_of(value))
+        yield Entry(name, value.__doc__ or "", parameters_of(value), errors=errors_of(value))
         return
     around = class_text(value)
-    yield Entry(name, around, parameters_of(value))
+    making = [vars(b)[n] for b in own(value) for n in ("__init__", "__post_init__") if n in vars(b)]
+    errors = tuple(error for function in making for error in errors_of(function))
+    yield Entry(name, around, parameters_of(value), errors=errors)
     members = {n: v for base in reversed(own(value)) for n, v in vars(base).items() if n[0] != "_"}
     declared = {n for base in own(value) for n in vars(base).get("__annotations__", ())}
     for member in sorted(members.keys() | {n for n in declared if n[0] != "_"}):
@@ -101,11 +122,11 @@ def member_entry(kind: type, member: str, value: Any, around: str) -> Entry:
     given = (
         () if isinstance(value, property | cached_property) else parameters_of(function_of(value))
     )
-    return Entry(name, "\n".join(texts), given, around)
+    return Entry(name, "\n".join(texts), given, around, errors_of(function_of(value)))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_method_and_parameter_has_a_text(name: str) -> None:
+def test_every_name_method_parameter_and_error_has_a_text(name: str) -> None:
     problems = [p for e in entries(name, getattr(palestra, name)) for p in e.problems()]
     assert not problems, "\n".join(problems)
 

@@ -392,7 +392,9 @@ class FunctionAgent(Agent):
     concurrency: how many turns its coroutines answer at the same time.
 
     An object's own `reseed(seed)`, `forget(episode_key)` and `close()` are called as those of an
-    `Agent`. Raises `WrongAnswer` for any other return, which says what came.
+    `Agent`. Raises `WrongAnswer` for any other return, which says what came, and `InvalidOption`
+    for a concurrency below 1; where only some of several turns failed, `PartialDecisions` holds
+    the errors of those and the decisions of the others.
     """
 
     def __init__(self, function: Any, name: str = "", *, concurrency: int = 64) -> None:

@@ -103,6 +103,8 @@ def environment(
     players: smallest and largest number of seats; by default from `num_players`.
     moves, payoffs: only where this id differs from the class's `order` and `payoffs`.
     summary: one sentence for lists; by default the first sentence of the class's docstring.
+
+    Raises `PluginError` for an id that another class of the module declares.
     """
     return _declare(
         "palestra_environments",
@@ -140,6 +142,8 @@ def agent(
         listed) or "script" (a scripted player of its own).
     paper: where it is published.
     summary: one sentence for lists; by default the first sentence of the docstring.
+
+    Raises `PluginError` for a name that another class or function of the module declares.
     """
     facts = {"kind": kind, "plays": plays, "needs": tuple(needs), "paper": paper}
     return _declare("palestra_agents", name, summary=summary, **facts)
@@ -161,6 +165,8 @@ def reward(
     needs: what it reads besides rewards. paper: where it is published.
     summary: one sentence for lists; by default the first of the docstring.
     more: kept for the plugin's own use.
+
+    Raises `PluginError` for a name that another class or function of the module declares.
     """
     facts = {"shape": shape, "needs": tuple(needs), "paper": paper, "more": more}
     return _declare("palestra_rewards", name, summary=summary, **facts)

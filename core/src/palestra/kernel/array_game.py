@@ -105,7 +105,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
     def fields(self) -> Sequence[tuple[Any, ...]]:
         """The state's own fields as numpy writes them: ("board", np.int8, (6, 7)), …
 
-        Derived from the state class; a game whose fields depend on its options may override it.
+        Derived from the state class (`PluginError`: there is none), or overridden by options.
         """
         if (state_class := self.state_class()) is None:
             raise PluginError(
@@ -206,7 +206,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
 
     @cached_property
     def state_dtype(self) -> np.dtype[Any]:
-        """The numpy type of a state."""
+        """The numpy type of a state; `InvalidOption` if a field has the name of a standard one."""
         own = list(self.fields())
         for name, kind, *_ in own:
             if name in HEADER:
@@ -333,7 +333,7 @@ class ArrayGame(Game[StateT, int], Generic[StateT]):
         return self.observe
 
     def parse(self, state: StateT, seat: int, text: str) -> int:
-        """Read the move that an answer states (see `palestra.answers`)."""
+        """Read the move that an answer states (see `palestra.answers`); or `InvalidAction`."""
         written = self._written(state, seat, self.legal(state, seat))
         action = find_stated(text, written)
         if action is not None:

@@ -229,7 +229,7 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def action_space(self, seat: int) -> spaces.Discrete:
-        """The Gymnasium space of action numbers."""
+        """The Gymnasium space of action numbers; `InvalidOption` if actions have none."""
 
     @abstractmethod
     def action_mask(self, state: State, seat: int) -> Mask:
@@ -239,7 +239,7 @@ class Game(ABC, Generic[State, Action]):
 
     @abstractmethod
     def action_of(self, index: int) -> Action:
-        """The action a number stands for."""
+        """The action a number stands for; `InvalidAction` if there is none."""
 
     @abstractmethod
     def index_of(self, action: Action) -> int | None:
@@ -262,7 +262,7 @@ class Game(ABC, Generic[State, Action]):
         return None
 
     def scripted(self, state: State, seat: int) -> int:
-        """The action number of the game's own scripted player; -1 means any legal action."""
+        """The move of the game's own script, -1 for any; `InvalidOption` if it has none."""
         raise InvalidOption(
             f"{type(self).__name__} has no script; choose another agent than 'scripted'"
         )
@@ -302,9 +302,9 @@ class Game(ABC, Generic[State, Action]):
     def determinize(self, state: State, seat: int, rng: Rng) -> State:
         """A copy in which all that is hidden from `seat` is sampled again, from what it saw alone.
 
-        Search agents plan on it and the conformance kit tests privacy with it, so every game with
-        hidden information defines it. The same `rng` gives the same copy in all states that `seat`
-        cannot tell apart: what is hidden is sorted before it is shuffled, or drawn anew.
+        Search agents plan on it and the conformance kit tests privacy with it. A game that hides
+        something defines it, or raises `InvalidOption`. The same `rng` gives the same copy in all
+        states that `seat` cannot tell apart: what is hidden is sorted before a shuffle, or drawn.
         """
         if self.perfect_information:
             return self.clone(state)

@@ -142,7 +142,7 @@ def load_game(spec: EnvSpec, options: Mapping[str, Any], agents: int = 1) -> Gam
 
 
 def game(name: str, **options: Any) -> Game[Any, Any]:
-    """The rules registered under an id, `name`, with the game's own `options`; see `Game`."""
+    """The rules (`Game`) of an id, `name`, with their `options`; `UnknownName`, `InvalidOption`."""
     return load_game(registry().environment(name), options)
 
 

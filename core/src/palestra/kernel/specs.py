@@ -102,7 +102,7 @@ class EnvSpec:
         `palestra.make(id, split=name)` plays one. summary: one sentence for lists. options: each as
         an `OptionSpec`. array_game: thousands of episodes can run in one compiled loop.
         reward_terms, perfect_information, deterministic, runs_programs: as in `Game`. Facts that
-        are None are known after importing it only.
+        are None are known after importing it only. Other values: `InvalidOption`.
     """
 
     id: str

@@ -52,7 +52,9 @@ def stream(
 
     env, agents, episodes, seed, out, resume, other_versions, invalid, budgets, hooks, live,
         max_episode_steps, rewards, gamma, move_seconds, isolate, options: as in `play`, which
-        returns the same records as a list.
+        returns the same records as a list and raises the same errors.
+
+    Raises `InvalidOption` for resume=True without a folder.
     """
     spec, game, seated = _open(env, agents, seed, options, isolate)
     runner = Runner(
@@ -137,6 +139,10 @@ def play(
 
     An exception of an agent, the game or a listener ends that episode only: its record has `error`,
     and a RuntimeWarning says how many there are. If no episode finishes, it is raised.
+
+    Raises `UnknownName` for an environment, agent or shaper that is not registered, `InvalidOption`
+    for settings that the game, an agent or a policy does not take and for a folder that holds
+    another run, `RecordError` for one whose records cannot be read.
     """
     records = sorted(stream(env, agents=agents, **settings), key=lambda record: record.number)
     _warn_of_errors(records)

@@ -70,7 +70,8 @@ class Runner:
 
     An exception of an agent, the game or a listener ends that episode, with the traceback in
     `EpisodeRecord.error`; the others continue. If no episode has finished, the first such exception
-    is raised at the end, or after `MOST_FAILURES` of them.
+    is raised at the end, or after `MOST_FAILURES` of them. Raises `InvalidOption` where there are
+    not as many agents as seats, and for a policy, limit or shaper that cannot be used.
 
     Arguments of its methods: `running` is an episode in progress, `pending` and `waiting` are turns
     that wait in it, `decision` is the answer of a seat, `error` says why it was refused. `number`
