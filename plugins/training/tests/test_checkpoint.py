@@ -14,6 +14,7 @@ SMALL = TrainPlan(
     rounds=1,
     groups=2,
     group_size=2,
+    self_play=0.5,
     opponents=("random",),
     past=1,
     past_every=1,
@@ -50,7 +51,9 @@ def copied(run, tmp_path):
 
 
 def test_the_run_as_it_is_resumes(copied):
-    assert copied(lambda state: None).round == 1
+    again = copied(lambda state: None)
+    assert again.round == 1
+    assert again.pool.state()["points"]  # the run met rivals, and what it learnt of them is kept
 
 
 @pytest.mark.parametrize("name", State.__struct_fields__)
