@@ -61,9 +61,7 @@ PAGE_EXCEPTIONS = {
             "inspect": "needs Inspect AI: tests/clients/with_inspect.py",
         }
     ),
-    "docs/frameworks.md": Exceptions(
-        {"my_file.py:agent": "plays a file of your own: tests/clients/with_pydantic_ai.py"}
-    ),
+    "docs/frameworks.md": Exceptions({"": CLIENTS}),
     "docs/markets.md": Exceptions({"prices.csv": "reads files of your own"}),
     "docs/models.md": Exceptions({"llm:local:,mode=choice,mcts": "the Python below it plays it"}),
     "docs/quickstart.md": Exceptions({**TRAINED, "--agents human,": PERSON}),
