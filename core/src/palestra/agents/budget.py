@@ -10,6 +10,8 @@ import msgspec
 
 from palestra.kernel.errors import InvalidOption
 
+MOST = 2**53  # of any amount: records and pages that add them up can still write the sums
+
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What one or more decisions used; two of them can be added.
@@ -37,15 +39,15 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         )
 
     @property
-    def negative(self) -> bool:
-        """Whether any amount is negative or not a number."""
+    def uncountable(self) -> bool:
+        """Whether any amount is negative, not a number, or more than `MOST`."""
         return not (
-            self.tokens_in >= 0
-            and self.tokens_out >= 0
-            and self.tokens_cached >= 0
-            and self.calls >= 0
-            and self.cost >= 0
-            and self.seconds >= 0
+            0 <= self.tokens_in <= MOST
+            and 0 <= self.tokens_out <= MOST
+            and 0 <= self.tokens_cached <= MOST
+            and 0 <= self.calls <= MOST
+            and 0 <= self.cost <= MOST
+            and 0 <= self.seconds <= MOST
         )
 
     @property
