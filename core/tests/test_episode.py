@@ -155,7 +155,10 @@ def test_retries_are_counted_for_each_seat() -> None:
     assert episode.mistakes == (1, 3)
 
 
-@pytest.mark.parametrize("policy", ["retry", "retry:0", "retry:x", "skip", "random:2"])
+@pytest.mark.parametrize(
+    "policy",
+    ["retry", "retry:0", "retry:x", "skip", "random:2", "retry:\u0663", "retry:" + "9" * 5000],
+)
 def test_unknown_policies_are_refused(policy: str) -> None:
     with pytest.raises(InvalidOption, match="forfeit"):
         Episode(TicTacToe(), invalid=policy)

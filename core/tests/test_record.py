@@ -210,3 +210,16 @@ def test_a_game_that_pays_no_number_is_named_and_no_record_holds_it(amount: floa
 
     with pytest.raises(PalestraError, match=rf"the returns are \({amount}, 0\.0\), and must be"):
         palestra.play(Generous(), agents="random", episodes=1)
+
+
+@pytest.mark.parametrize("spent", ["9" * 4300, "-1"])
+def test_a_record_that_says_to_have_spent_what_nobody_can_add_is_refused(
+    tmp_path: Path, spent: str
+) -> None:
+    (record,) = palestra.play("games/TicTacToe-v0", agents="random", episodes=1, seed=1)
+    path = tmp_path / "spent.jsonl"
+    line = msgspec.json.decode(msgspec.json.encode(record))
+    line["steps"][0]["turns"][0]["usage"] = {"tokens_in": msgspec.Raw(spent.encode())}
+    path.write_bytes(msgspec.json.encode(line) + b"\n")
+    with pytest.raises(RecordError, match=r"line 1.*usage\.tokens_in"):
+        read_records(path)

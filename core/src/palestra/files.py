@@ -1,8 +1,10 @@
-"""Writing files atomically, completely or not at all; what reading them may raise."""
+"""Writing files atomically, completely or not at all; reading those that people write."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
+from typing import Any
 
 import msgspec
 
@@ -25,6 +28,10 @@ UNREADABLE = (
     AttributeError,
     RecursionError,
 )
+
+
+MOST_BYTES = 50_000_000  # of a file that a person writes
+MOST_DOTS = 200  # of a key in TOML: tomllib takes seconds for one of ten thousand
 
 
 class CannotWrite(PalestraError, OSError):
@@ -110,6 +117,33 @@ def is_file(path: str | Path) -> bool:
         return Path(path).is_file()
     except (OSError, ValueError):  # too long, a NUL
         return False
+
+
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a file that a person has written or was sent.
+
+    Raises `OSError` for a file that cannot be read, for a pipe, which might be waited for without
+    end, and for more than `MOST_BYTES`, as a device without end has.
+    """
+    file = Path(path)
+    if file.is_fifo():
+        raise OSError(errno.EINVAL, "it is a pipe; write its content to a file", str(path))
+    with file.open("rb") as opened:
+        found = opened.read(MOST_BYTES + 1)
+    if len(found) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {MOST_BYTES} bytes", str(path))
+    return found
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file; raises as `read_file` does, and what `UNREADABLE` lists."""
+    import tomllib
+
+    text = read_file(path).decode("utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
+        if any(part.count(".") > MOST_DOTS for part in re.split(r"[=,{}\[\]]", line)):
+            raise ValueError(f"line {number} has a key of more than {MOST_DOTS} dots")
+    return tomllib.loads(text)
 
 
 @contextmanager

@@ -417,6 +417,7 @@ OPENERS = frozenset(
         *("make_agent", "load_code", "open_model", "Match", "MatchPlan", "create_own"),
         *("open_game", "load_game", "load_entry_point", "import_module", "eval", "exec"),
         *("open", "read_text", "read_bytes", "Path", "exists", "is_file", "stat", "iterdir"),
+        *("read_file", "read_toml"),
         *("FileResponse", "StaticFiles", "Popen", "AsyncClient", "Client", "urlopen"),
     }
 )
@@ -429,7 +430,7 @@ PLACES = {
     ("allowed.py", "_are_bounded", "load_entry_point"): PACKAGE,
     ("allowed.py", "_default", "load_entry_point"): PACKAGE,
     ("allowed.py", "_check_options", "load_game"): "after its options were checked",
-    ("allowed.py", "read_allowed", "read_text"): OPERATOR,
+    ("allowed.py", "read_allowed", "read_toml"): OPERATOR,
     ("server.py", "create", "create_own"): CHECKED,
     ("plans.py", "plan_for", "MatchPlan"): CHECKED,
     ("plans.py", "plan_for", "open_game"): CHECKED,
@@ -446,7 +447,7 @@ PLACES = {
     ("command.py", "tell", "open"): "the browser, at this server",
     ("store.py", "prune", "exists"): "of rows of the database",
     ("packaged.py", "prepare", "open_game"): OPERATOR,
-    ("packaged.py", "read_package", "read_bytes"): OPERATOR,
+    ("packaged.py", "read_package", "read_file"): OPERATOR,
     ("packages.py", "package_command", "Path"): OPERATOR,
     ("packages.py", "write_package", "exists"): OPERATOR,
     ("packages.py", "write_package", "iterdir"): OPERATOR,

@@ -126,3 +126,43 @@ def test_which_addresses_are_counted(peer, counted):
             return peer
 
     assert connections._address(Transport()) == counted
+
+
+ENDLESS = {
+    "headers": (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"X: a\r\n" * 10_000),
+    "one header": (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"a" * 50_000),
+    "the address": (b"GET /", b"a" * 50_000),
+    "marks of chunks": (
+        b"POST /matches HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n5;",
+        b"a" * 50_000,
+    ),
+    "requests": (b"", b"GET /matches HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_request_without_end_is_cut_off(tmp_path, kind):
+    """Nobody reads the answers, as of a client that only wants memory."""
+    begin, more = ENDLESS[kind]
+    with serving(tmp_path) as (url, _):
+        with connected(url) as flood:
+            flood.sendall(begin)
+            with pytest.raises(ConnectionError):
+                flood.sendall(more * 400)  # 20 MB and more
+        assert httpx.get(f"{url}/health").status_code == 200
+
+
+def test_long_bodies_in_small_chunks_and_some_requests_at_once_are_answered(tmp_path):
+    body = b'{"env": "games/TicTacToe-v0"' + b" " * 300_000 + b"}"
+    chunks = (body[at : at + 1000] for at in range(0, len(body), 1000))
+    asked = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with serving(tmp_path) as (url, _):
+        headers = {"Content-Type": "application/json"}
+        assert httpx.post(f"{url}/matches", content=chunks, headers=headers).status_code == 201
+        with connected(url) as several:
+            several.sendall(
+                asked * 19 + asked.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+            )
+            said = b"".join(iter(lambda: several.recv(65_536), b""))
+        assert said.count(b'{"status":"ok"}') == 20

@@ -193,6 +193,80 @@ def test_strange_hosts_pages_and_bodies_are_refused(server):
     assert "script-src 'self'" in unknown.headers["content-security-policy"]
 
 
+@pytest.mark.parametrize("header", ["Host", "Origin"])
+@pytest.mark.parametrize("address", ["[", "[::1", "[x]", "http://["])
+def test_an_address_that_cannot_be_read_is_refused_and_breaks_nothing(
+    server, caplog, header, address
+):
+    url, _ = server
+    said = httpx.get(f"{url}/matches", headers={header: address})
+    assert said.status_code == 403
+    assert not caplog.records
+
+
+MANY_DIGITS = "9" * 4300  # the most that Python reads; a sum of two has more
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"max_episode_steps": 0},
+        {"max_episode_steps": -3},
+        {"max_episode_steps": int(MANY_DIGITS)},
+        {"invalid": f"retry:{MANY_DIGITS}9"},
+        {"invalid": "retry:\u0663"},
+    ],
+)
+def test_a_match_without_a_sensible_bound_is_refused(server, plan):
+    url, _ = server
+    said = httpx.post(f"{url}/matches", json={"env": "games/TicTacToe-v0"} | plan)
+    assert said.status_code == 400
+    assert said.json()["error"].partition(" ")[0] in ("max_episode_steps", "unknown")
+
+
+@pytest.mark.parametrize(
+    "amount", [f'"tokens_in": {MANY_DIGITS}', '"cost": 1.7e308', '"tokens_out": -1']
+)
+def test_what_a_seat_says_that_it_used_spoils_no_record(server, amount):
+    """It is refused, and the seat loses as it would have: the pages of its match can be made."""
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/TicTacToe-v0", invalid="retry:1")
+    seats = [client.join(match, seat) for seat in (0, 1)]
+    head = {"Content-Type": "application/json", "Authorization": f"Bearer {seats[0].token}"}
+    body = f'{{"text": "1", "usage": {{{amount}}}}}'
+    said = httpx.post(f"{url}/seat/move", content=body, headers=head)
+    assert said.status_code == 400
+    assert "`$.usage." in said.json()["error"]
+    for number, text in enumerate(("1", "4", "2", "5", "9", "6")):
+        seats[number % 2].turn(20)
+        seats[number % 2].answer(text)
+    assert [seat.turn(20).result for seat in seats] == ["loss", "win"]
+    page = httpx.get(f"{url}/seat/record?form=html", headers=head)
+    assert page.status_code == 200
+    assert MANY_DIGITS not in str(client.record(seats[1].token))
+    client.close(), seats[0].close(), seats[1].close()
+
+
+def test_a_seat_is_not_handed_over_to_the_key_of_another(server):
+    url, _ = server
+    client = Server(url)
+    match = client.create("games/TicTacToe-v0")
+    keys = ["a secret of ada's own", "a secret of bob's own"]
+    ada, bob = (
+        httpx.post(f"{url}/matches/{match}/join", json={"seat": seat, "key": key}).json()["token"]
+        for seat, key in enumerate(keys)
+    )
+    head = {"Authorization": f"Bearer {bob}"}
+    said = httpx.post(f"{url}/seat/hand-over", json={"key": keys[0]}, headers=head)
+    assert said.status_code == 400
+    assert said.json()["error"] == "this key has taken seat 0; draw another key for seat 1"
+    for seat, token in enumerate((ada, bob)):
+        head = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{url}/seat", headers=head).json()["seat"] == seat
+    client.close()
+
+
 def test_a_seat_that_breaks_off_finds_everything_again(server):
     url, _ = server
     client = Server(url)

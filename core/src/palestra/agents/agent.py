@@ -18,7 +18,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from palestra.agents.answers import WrongAnswer, discard, is_awaited
-from palestra.agents.budget import Account, Usage
+from palestra.agents.budget import MOST, Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
@@ -334,8 +334,8 @@ def decision_problem(decision: Any) -> str:
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
         return f"Decision.logprob is a finite number or None, not {show(logprob)}"
     used = said["usage"]
-    if not isinstance(used, Usage) or used.negative or not isfinite(used.cost + used.seconds):
-        return f"Decision.usage is a Usage of finite amounts, none negative, not {show(used)}"
+    if not isinstance(used, Usage) or used.uncountable:
+        return f"Decision.usage is a Usage of amounts from 0 to {MOST}, not {show(used)}"
     if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
         return f"Decision.tokens is a Tokens or None, not {show(said['tokens'])}"
     earlier = said["earlier"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from palestra.kernel.errors import InvalidOption
+
+MOST = 2**53  # of any amount: records and pages that add them up can still write the sums
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]  # checked where a record or message is read
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MOST)]
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -19,12 +23,12 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         the price table. seconds: time.
     """
 
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    calls: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+    tokens_cached: Count = 0
+    calls: Count = 0
+    cost: Amount = 0.0
+    seconds: Amount = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -37,15 +41,15 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         )
 
     @property
-    def negative(self) -> bool:
-        """Whether any amount is negative or not a number."""
+    def uncountable(self) -> bool:
+        """Whether any amount is negative, not a number, or more than `MOST`."""
         return not (
-            self.tokens_in >= 0
-            and self.tokens_out >= 0
-            and self.tokens_cached >= 0
-            and self.calls >= 0
-            and self.cost >= 0
-            and self.seconds >= 0
+            0 <= self.tokens_in <= MOST
+            and 0 <= self.tokens_out <= MOST
+            and 0 <= self.tokens_cached <= MOST
+            and 0 <= self.calls <= MOST
+            and 0 <= self.cost <= MOST
+            and 0 <= self.seconds <= MOST
         )
 
     @property

@@ -299,6 +299,7 @@ def _compiled_module(game: ArrayGame, template: Path, entries: tuple[str, ...]) 
     from numba import njit
 
     from palestra.engine.linked import JOINT, LINKED, only_read_cache
+    from palestra.engine.machine_code import seal
 
     digest = fingerprint(game)
     source = template.read_text("utf-8")
@@ -329,8 +330,12 @@ def _compiled_module(game: ArrayGame, template: Path, entries: tuple[str, ...]) 
     sys.modules[name] = module  # as above
     for helper, function in list(vars(module).items()):
         if isinstance(function, FunctionType) and function.__module__ == name:
-            how: dict[str, Any] = {"cache": cached, "nogil": True} if helper in entries else JOINT
-            setattr(module, helper, njit(**(how | checks))(function))
+            kept = cached and helper in entries
+            how: dict[str, Any] = {"cache": kept, "nogil": True} if helper in entries else JOINT
+            dispatcher = njit(**(how | checks))(function)
+            if kept:
+                seal(dispatcher)
+            setattr(module, helper, dispatcher)
     return module
 
 

@@ -10,6 +10,7 @@ from palestra.kernel.errors import InvalidOption, show
 if TYPE_CHECKING:
     from palestra.kernel.episode import Episode
 
+MOST_DIGITS = 4  # of how often is asked again
 POLICIES = ("raise", "retry:n", "random", "noop", "forfeit")
 PolicyKind = Literal["raise", "retry", "random", "noop", "forfeit"]
 
@@ -32,7 +33,8 @@ class InvalidMovePolicy:
     def read(cls, text: str) -> InvalidMovePolicy:
         """Parse a policy; raises `InvalidOption`."""
         name, _, times = text.partition(":") if isinstance(text, str) else ("", "", "")
-        if name == "retry" and times.isdecimal() and 0 < int(times) < 10_000:
+        counts = times.isascii() and times.isdecimal() and len(times) <= MOST_DIGITS
+        if name == "retry" and counts and int(times) > 0:
             return cls("retry", int(times))
         if not times and name in ("raise", "random", "noop", "forfeit"):
             return cls(name)  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ model that is not in it costs nothing, like one that runs on this machine.
 from __future__ import annotations
 
 import os
-import tomllib
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from math import inf
@@ -25,7 +24,7 @@ from platformdirs import user_config_path
 
 from palestra import InvalidOption
 from palestra.agents.budget import Usage
-from palestra.files import UNREADABLE
+from palestra.files import UNREADABLE, read_toml
 
 MILLION = 1_000_000
 
@@ -66,7 +65,7 @@ def price_table(path: Path) -> dict[str, Price]:
     if not path.exists():
         return {}
     try:
-        entries = tomllib.loads(path.read_text("utf-8"))
+        entries = read_toml(path)
         return {name: _price(entry) for name, entry in entries.items()}
     except (OSError, *UNREADABLE) as error:
         raise InvalidOption(

@@ -25,7 +25,7 @@ from palestra.agents.answers import LateAnswer
 from palestra.agents.budget import Budget, Ledger, Usage
 from palestra.code_names import code_version
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause
+from palestra.kernel.errors import InvalidAction, InvalidOption, PalestraError, cause, show
 from palestra.kernel.game import Game
 from palestra.kernel.policy import InvalidMovePolicy
 from palestra.kernel.specs import EnvSpec
@@ -103,6 +103,8 @@ class Runner:
             )
         if move_seconds is not None:
             _check_limit(move_seconds)
+        if max_episode_steps is not None:
+            _check_steps(max_episode_steps)
         self.game, self.agents, self.spec = game, list(agents), spec
         self._move_seconds, self._root, self._forfeits = move_seconds, root, forfeits
         self.seed, self.invalid = seed, invalid
@@ -536,6 +538,13 @@ def answers_of(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Excep
         else InvalidOption(f"agent {agent.name!r}: {decision_problem(answer)}")
         for answer in answers
     ]
+
+
+def _check_steps(steps: Any) -> None:
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 0 < steps < 2**63:
+        raise InvalidOption(
+            f"max_episode_steps is a whole number from 1, or None, not {show(steps)}"
+        )
 
 
 def _check_limit(seconds: float) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Decision, InvalidOption, Meta, Turn, agent
-from palestra.files import UNREADABLE
+from palestra.files import UNREADABLE, read_file
 
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.wrapper import Wrapper
@@ -70,7 +70,8 @@ def read_tasks(path: str) -> list[str]:
     if not path:
         return []
     try:
-        read = msgspec.json.decode(Path(path).expanduser().read_bytes())
+        kind = list[str | dict[str, Any]]
+        read = msgspec.json.decode(read_file(Path(path).expanduser()), type=kind)
         return [one if isinstance(one, str) else str(one["text"]) for one in read]
     except (OSError, *UNREADABLE) as error:
         raise InvalidOption(

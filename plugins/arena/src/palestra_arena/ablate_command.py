@@ -11,7 +11,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
 from palestra.cli.listing import EnvId
-from palestra.files import UNREADABLE, write_text
+from palestra.files import UNREADABLE, read_file, write_text
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -84,7 +84,7 @@ def ablate_command(
 def read_wordings(file: Path, env: str) -> dict[str, dict[str, str]]:
     """The wordings a JSON file gives for an environment; raises `InvalidOption`."""
     try:
-        data: Any = json.loads(file.read_text("utf-8"))
+        data: Any = json.loads(read_file(file).decode("utf-8"))
         found: dict[str, dict[str, str]] = data[env]
         if not all(isinstance(texts, dict) for texts in found.values()):
             raise TypeError("a wording is an object with rules, question or both")

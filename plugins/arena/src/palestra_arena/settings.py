@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 from palestra import InvalidOption
-from palestra.files import UNREADABLE
+from palestra.files import UNREADABLE, read_file, read_toml
 from palestra.kernel.errors import show
 from palestra.kernel.policy import InvalidMovePolicy
 
@@ -333,7 +332,7 @@ def read_data(path: str | Path) -> dict[str, Any]:
         raise InvalidOption(f"there is no settings file {file}")
     try:
         if file.suffix == ".toml":
-            return tomllib.loads(file.read_text("utf-8"))
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
-    except UNREADABLE as error:
+            return read_toml(file)
+        return msgspec.json.decode(read_file(file), type=dict[str, Any])
+    except (OSError, *UNREADABLE) as error:
         raise InvalidOption(f"{file} is neither TOML (*.toml) nor a JSON object: {error}") from None

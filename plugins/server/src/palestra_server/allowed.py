@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 from palestra import InvalidOption, UnknownName
 from palestra.agents.naming import parse_agent
 from palestra.catalogue.describe import is_bounded, names_file
+from palestra.files import UNREADABLE, read_toml
 from palestra.kernel.errors import show
 from palestra.kernel.options import option_hints, parameter_hints
 from palestra.kernel.registry import load_game, more_options, registry
@@ -191,8 +191,8 @@ def read_allowed(agents: Iterable[str], envs: Iterable[str], file: Path | None =
     listed = Allowed()
     if file is not None:
         try:
-            listed = msgspec.convert(tomllib.loads(file.read_text("utf-8")), Allowed)
-        except (OSError, ValueError, msgspec.ValidationError) as error:
+            listed = msgspec.convert(read_toml(file), Allowed)
+        except (OSError, *UNREADABLE) as error:
             raise InvalidOption(f"--allow {file}: {error}") from None
     allowed = msgspec.structs.replace(
         listed, agents=(*listed.agents, *agents), envs=(*listed.envs, *envs)

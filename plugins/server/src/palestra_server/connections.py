@@ -3,9 +3,10 @@
 uvicorn bounds how long a connection may idle between two requests, and nothing else: whoever opened
 connections and sent their headers byte by byte held a descriptor each until there were none left.
 Here a request's headers have `HEADER_SECONDS` to arrive and its body `BODY_SECONDS`, whatever pace
-it is sent at; beyond `most_waiting` connections without a whole request the oldest of them is
-closed for a new one; and an address other than this machine's has `per_address` connections. Those
-of a trusted proxy are not counted here: `proxies.PerAddress` counts its clients.
+it is sent at; what is sent of it besides its body is at most `MOST_BYTES`; beyond `most_waiting`
+connections without a whole request the oldest of them is closed for a new one; and an address other
+than this machine's has `per_address` connections. Those of a trusted proxy are not counted here:
+`proxies.PerAddress` counts its clients.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from uvicorn.config import HTTP_PROTOCOLS, WS_PROTOCOLS
 from uvicorn.importer import import_from_string
 
 HEADER_SECONDS, BODY_SECONDS = 10.0, 60.0
+MOST_BYTES = 100_000  # of a request besides its body: its address, headers, and marks of chunks
+MOST_PIPELINED = 64  # requests that wait on one connection until those before are answered
 MOST_WAITING = 4096
 SPARED = 4  # of the process's descriptors one in so many may wait for a request
 
@@ -130,7 +133,31 @@ _HTTP: type[Any] = import_from_string(HTTP_PROTOCOLS["auto"])
 _SOCKET: type[Any] = import_from_string(WS_PROTOCOLS["auto"])
 
 
-class BoundedHttp(_Bounded, _HTTP):
+class _Measured(_Bounded, _HTTP):
+    """A protocol that closes connections on which more is sent than a request may have.
+
+    httptools keeps headers and requests that wait without any bound; h11 has its own.
+    """
+
+    _beside_bodies = 0  # bytes of the request that is not whole yet
+
+    def data_received(self, data: bytes) -> None:
+        self._beside_bodies += len(data)
+        super().data_received(data)
+        if self._beside_bodies > MOST_BYTES or len(self.pipeline) > MOST_PIPELINED:
+            self.pipeline.clear()
+            self.transport.abort()
+
+    def on_body(self, body: bytes) -> None:
+        self._beside_bodies -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._beside_bodies = 0
+        super().on_message_complete()
+
+
+class BoundedHttp(_Measured if hasattr(_HTTP, "on_body") else _Bounded, _HTTP):  # type: ignore[misc]
     """uvicorn's protocol for HTTP, within these bounds."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from palestra import Agent, Decision, EpisodeRecord, Event, InvalidAction, InvalidOption, Turn
+from palestra.agents.agent import decision_problem
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
 from palestra.endings import ending_text
@@ -247,6 +248,8 @@ class Match:
             earlier=answer.earlier,
             facts={} if away is None else {"substitute": away.substitute},
         )
+        if problem := decision_problem(decision):
+            raise InvalidOption(problem)
         tries = len(self._running.refused.get(seat, ()))
         if answer.missed:
             error = InvalidAction("", self.episode.legal_text(seat), why=answer.missed)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from palestra import InvalidOption
 from palestra.engine.compiled import compile_ahead
+from palestra.files import read_file
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.registry import open_game
 from starlette.applications import Starlette
@@ -56,7 +57,7 @@ class Package(msgspec.Struct, forbid_unknown_fields=True):
 def read_package(file: Path) -> Package:
     """The package of a `palestra.json`; raises `InvalidOption` if it cannot be read."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Package)
+        return msgspec.json.decode(read_file(file), type=Package)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidOption(f"cannot read the package {file}: {error}") from error
 

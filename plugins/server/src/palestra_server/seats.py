@@ -53,10 +53,8 @@ class Seats:
         match, name = live.match, live.match.name
         token = seat_token(name, wanted.key)
         held = self._held(token) if wanted.key else None
-        if held is not None and wanted.seat not in (None, held.seat):
-            raise InvalidOption(
-                f"this key has taken seat {held.seat}; draw another key for seat {wanted.seat}"
-            )
+        if wanted.seat is not None:
+            self._check_key(held, wanted.seat)
         if held is not None:
             return _grant(live, held.seat, token), False
         if not match.free:
@@ -72,6 +70,8 @@ class Seats:
     def hand_over(self, live: Live, seat: int, wanted: HandOver) -> SeatGrant:
         """Give a seat a new token, after which the old one opens nothing."""
         given = seat_token(live.match.name, wanted.key)
+        if wanted.key:
+            self._check_key(self._held(given), seat)
         self._store.hand_over(live.match.name, seat, digest(given))
         self.forget(live)
         note("hand over", live.match.name, seat)
@@ -82,6 +82,14 @@ class Seats:
         for token in live.tokens:
             self._kept.pop(token, None)
         live.tokens.clear()
+
+    @staticmethod
+    def _check_key(held: SeatKey | None, seat: int) -> None:
+        """Raise `InvalidOption` if a client's key has another seat than this one."""
+        if held is not None and held.seat != seat:
+            raise InvalidOption(
+                f"this key has taken seat {held.seat}; draw another key for seat {seat}"
+            )
 
     def _held(self, token: str) -> SeatKey | None:
         hashed = digest(token)

@@ -47,12 +47,15 @@ class Guard:
             await self._app(scope, receive, _with_policy(send))
 
     def _problem(self, headers: Headers) -> str:
-        named = headers.get("host", "")
-        host = urlsplit(f"//{named}").hostname or ""
+        named, origin = headers.get("host", ""), headers.get("origin")
+        try:
+            host = urlsplit(f"//{named}").hostname or ""
+            page = named if origin is None else urlsplit(origin).netloc
+        except ValueError:  # such as an address with one bracket
+            return "this request has a Host or an Origin that is no address"
         if host not in self._hosts and ANY_HOST not in self._hosts:
             return f"this server is not {host[:100]!r}"
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != named:
+        if page != named:
             return "this request comes from a page of another site"
         return ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
-from palestra.files import UNREADABLE
+from palestra.files import UNREADABLE, read_file, read_toml
 from palestra.kernel.errors import show
 from palestra.kernel.policy import InvalidMovePolicy
 
@@ -206,12 +205,8 @@ def read_plan(file: str | Path, **changes: Any) -> TrainPlan:
     """A plan from a TOML or JSON file, with fields changed; `InvalidOption` names what is wrong."""
     path = Path(file)
     try:
-        content = path.read_bytes()
-        read = (
-            msgspec.json.decode(content)
-            if path.suffix == ".json"
-            else tomllib.loads(content.decode("utf-8"))
-        )
+        is_json = path.suffix == ".json"
+        read = msgspec.json.decode(read_file(path)) if is_json else read_toml(path)
         return checked_plan({**read, **changes})
     except OSError as error:
         raise InvalidOption(f"cannot read {path}: {error.strerror}") from error

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from palestra import InvalidOption, Meta
-from palestra.files import UNREADABLE, write_bytes
+from palestra.files import UNREADABLE, read_file, write_bytes
 
 MOST = 12  # steps of a workflow
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]{0,30}$")]
@@ -185,7 +185,7 @@ def read_workflow(path: str | Path) -> Workflow:
     """The workflow of a JSON file; raises `InvalidOption` if it is none."""
     try:
         return check_workflow(
-            msgspec.json.decode(Path(path).expanduser().read_bytes(), type=Workflow)
+            msgspec.json.decode(read_file(Path(path).expanduser()), type=Workflow)
         )
     except (OSError, *UNREADABLE) as error:
         raise InvalidOption(f"{path} is not a workflow: {error}") from error

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 from palestra import InvalidOption
-from palestra.files import UNREADABLE, write_bytes
+from palestra.files import UNREADABLE, read_file, write_bytes
 
 PLAIN = "plain"  # the arm without a system prompt
 
@@ -150,7 +150,7 @@ def write_set(probes: ProbeSet, path: str | Path) -> Path:
 def read_set(path: str | Path) -> ProbeSet:
     """Read a set from JSON; raises `InvalidOption` if it is none."""
     try:
-        return msgspec.json.decode(Path(path).read_bytes(), type=ProbeSet)
+        return msgspec.json.decode(read_file(path), type=ProbeSet)
     except (OSError, *UNREADABLE) as error:
         raise InvalidOption(
             f"{path} is no probe set ({type(error).__name__}: {error}); write "

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from palestra import InvalidOption
+from palestra.files import read_file
 
 from palestra_games.social.agents_net.graphs import Edge, diameter, from_edges, is_connected
 
@@ -37,7 +38,7 @@ def read_graph(path: str) -> tuple[int, tuple[Edge, ...]]:
 @lru_cache(maxsize=64)
 def _read(path: str, stamp: int) -> tuple[int, tuple[Edge, ...]]:
     try:
-        found = json.loads(Path(path).read_text("utf-8"))
+        found = json.loads(read_file(path).decode("utf-8"))
     except json.JSONDecodeError as error:
         raise InvalidOption(f"{path}, line {error.lineno}: {error.msg}") from error
     except (OSError, ValueError, RecursionError) as error:  # bytes, digits or brackets without end
