@@ -5,9 +5,9 @@ import shutil
 import pytest
 import torch
 from palestra import InvalidOption
-from palestra_training.checkpoint import State
+from palestra_training.checkpoint import STATE, State
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan
-from palestra_training.trainer import STATE, Trainer
+from palestra_training.trainer import Trainer
 
 SMALL = TrainPlan(
     env="games/KuhnPoker-v0",
