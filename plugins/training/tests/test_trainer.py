@@ -317,3 +317,27 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
     assert trainer.round == 5
     rounds = [int(line["round"]) for line in read_curve(tmp_path / "run" / "curve.csv")]
     assert rounds == [1, 2, 3, 4, 5]
+
+
+def test_importance_weights_change_nothing_where_engine_and_trainer_agree(whole, tmp_path):
+    trainer = Trainer(replace(SMALL, tis_cap=2.0), tmp_path / "run")
+    trainer.run()
+    assert [line.truncated for line in trainer.curve] == [0.0] * len(trainer.curve)
+    assert whole.curve[-1].truncated is None
+    for name, value in weights(whole).items():
+        assert torch.allclose(value, weights(trainer)[name], atol=1e-4), name
+
+
+def test_tokens_that_the_engine_drew_too_rarely_are_cut_to_the_cap(tmp_path):
+    plan = replace(SMALL, tis_cap=2.0, warm_up=LEGAL, average="bnpo", epochs=1)
+    (update,) = (trainer := Trainer(plan, tmp_path / "run")).updates
+    batch = token_batch(trainer.credited(trainer.rollouts()))
+    batch.logprobs[::2] -= 1.0  # its engine gave every other stream's tokens a share 1/e of ours
+    cut = int(batch.sampled[::2].sum())
+    sampled, found = update._sampled(batch)
+    marks = batch.sampled[:, 1:]
+    assert found == cut < int(marks.sum())
+    assert torch.allclose(sampled.weights[::2][marks[::2]], torch.tensor(2.0))
+    assert torch.allclose(sampled.weights[1::2][marks[1::2]], torch.tensor(1.0), atol=1e-3)
+    learned = update.learn(batch, 0)
+    assert (learned.tokens, learned.truncated) == (int(marks.sum()), cut)

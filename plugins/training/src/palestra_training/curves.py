@@ -23,6 +23,7 @@ class Round(msgspec.Struct, frozen=True):
     where it is lowest; won: the share that was won; mean: the mean return, with its interval. rank:
     in games of many seats or of general sum, which have no shares, the mean share of the other
     seats that were paid less. exploitability: where the game is small enough; see `solving`.
+    truncated: under `tis_cap`, the share of sampled tokens whose importance weight was cut to it.
     """
 
     round: int
@@ -47,6 +48,7 @@ class Round(msgspec.Struct, frozen=True):
     rank_low: float | None = None
     rank_high: float | None = None
     exploitability: float | None = None
+    truncated: float | None = None
 
 
 def write_curve(lines: Sequence[Round], file: str | Path) -> None:

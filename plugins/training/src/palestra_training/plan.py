@@ -107,8 +107,10 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     being learned from, with older weights, which the ratios of the loss correct for. groups,
     group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
-    policy. decay: let the learning rate fall evenly to 0 by the last round. minibatch: distinct
-    streams per gradient step. save_every: rounds between checkpoints.
+    policy. tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss where
+    the engine's probabilities differ from the trainer's; none for no correction. decay: let the
+    learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient step.
+    save_every: rounds between checkpoints.
     precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
     time where the processor has it. Learned weights and the optimiser's moments are always float32,
     whatever the model's folder has. refused: the advantage of a refused answer if the game
@@ -141,6 +143,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     clip: Annotated[float, Meta(gt=0, lt=1)] = 0.2
     clip_high: Rate | None = None
     beta: Annotated[float, Meta(ge=0)] = 0.0
+    tis_cap: Rate | None = None
     entropy: Annotated[float, Meta(ge=0)] = 0.0
     learning_rate: Rate = 3e-4
     decay: bool = False

@@ -196,15 +196,15 @@ class Trainer:
             self.play.choose_starts(self.round)
         records = self.play.records(self.round)
         traces = self.credited(records)
-        found, tokens = [], 0
+        found = []
         for update in self.updates:
             learner = update.learner
             own = [trace for trace in traces if trace.agent == learner.name]
             if own:
                 batch = token_batch(own, longest=learner.context).to(learner.device)
                 found.append(update.learn(batch, self.round))
-                tokens += int(batch.sampled.sum())
                 learner.version += 1
+        tokens = sum(one.tokens for one in found)
         seats = [
             (record, seat)
             for record in records
@@ -224,6 +224,7 @@ class Trainer:
             max(one.ratio for one in found),
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
+            truncated=sum(one.truncated for one in found) / tokens if self.plan.tis_cap else None,
         )
 
     def rollouts(self, number: int | None = None) -> list[EpisodeRecord]:

@@ -11,17 +11,37 @@ import torch
 from palestra_training.batch import TokenBatch
 from palestra_training.checkpoint import Weights
 from palestra_training.learner import Learner
-from palestra_training.losses import chosen_logprobs, policy_loss
+from palestra_training.losses import chosen_logprobs, policy_loss, truncated_weights
 from palestra_training.plan import TrainPlan
 from palestra_training.stopping import LARGEST_WEIGHT, check_quantity
 
 
 class Learned(NamedTuple):
-    """What gradient steps show: mean loss and entropy, and the largest ratio; see `Round`."""
+    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio."""
 
+    tokens: int
+    truncated: int
     loss: float
     entropy: float
     ratio: float
+
+
+class Sampled(NamedTuple):
+    """Log-probabilities of a round's tokens before its first step, (streams, length - 1).
+
+    old: those that ratios are to. weights: of each token, to correct for the engine; none for no
+    correction. anchor: under the initial policy, if `beta` needs them.
+    """
+
+    old: torch.Tensor
+    weights: torch.Tensor | None = None
+    anchor: torch.Tensor | None = None
+
+    def rows(self, chosen: torch.Tensor, length: int) -> Sampled:
+        """Those of some streams, cut to a length."""
+        old, *others = self
+        cut = [None if one is None else one[chosen, :length] for one in others]
+        return Sampled(old[chosen, :length], *cut)
 
 
 class Update:
@@ -41,23 +61,39 @@ class Update:
         left = 1 - number / plan.rounds if plan.decay else 1.0
         for group in self.optimiser.param_groups:
             group["lr"] = plan.learning_rate * left
-        anchor = self.reference_logprobs(batch)
-        found: list[Learned] = []
+        sampled, truncated = self._sampled(batch)
+        steps: list[tuple[float, float, float]] = []
         for _ in range(plan.epochs):
             for chosen in _minibatches(batch, plan.minibatch, order):
-                where = f"update {len(found) + 1} of {self.learner.name} in round {number + 1}"
-                found.append(self._step(batch, chosen, anchor, where=where))
-        return _summed(found)
+                where = f"update {len(steps) + 1} of {self.learner.name} in round {number + 1}"
+                steps.append(self._step(batch, chosen, sampled, where=where))
+        loss, entropy, ratio = zip(*steps, strict=True)
+        return Learned(
+            int(batch.sampled.sum()),
+            truncated,
+            sum(loss) / len(steps),
+            sum(entropy) / len(steps),
+            max(1.0, *ratio),
+        )
+
+    def _sampled(self, batch: TokenBatch) -> tuple[Sampled, int]:
+        """What the steps of a round compare with, and the number of tokens whose weight was cut."""
+        engine, anchor = batch.logprobs[:, 1:], self.reference_logprobs(batch)
+        if self.plan.tis_cap is None:
+            return Sampled(engine, anchor=anchor), 0
+        trained = self._all_logprobs(self.learner, batch)
+        weights, cut = truncated_weights(trained, engine, self.plan.tis_cap)
+        return Sampled(trained, weights, anchor), int((cut & batch.sampled[:, 1:]).sum())
 
     def _step(
         self,
         batch: TokenBatch,
         chosen: torch.Tensor,
-        anchor: torch.Tensor | None,
+        sampled: Sampled,
         *,
         where: str,
-    ) -> Learned:
-        """One gradient step on some streams.
+    ) -> tuple[float, float, float]:
+        """One gradient step on some streams; its loss, entropy and largest ratio.
 
         Raises `TrainingStopped` where loss, ratio, gradient or a weight leaves all bounds.
         """
@@ -67,7 +103,7 @@ class Update:
         loss = self._loss(
             found,
             part,
-            None if anchor is None else anchor[chosen, : found.shape[1]],
+            sampled.rows(chosen, found.shape[1]),
             tokens_in_step=len(part) / len(batch) * float(batch.sampled.sum()),
         )
         spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
@@ -77,13 +113,13 @@ class Update:
         check_quantity("largest probability ratio", ratio, where)
         check_quantity("loss", float(loss.detach()), where)
         self._descend(loss, where)
-        return Learned(float(loss.detach()), float(spread.detach()), ratio)
+        return float(loss.detach()), float(spread.detach()), ratio
 
     def _loss(
         self,
         found: torch.Tensor,
         part: TokenBatch,
-        anchor: torch.Tensor | None,
+        sampled: Sampled,
         *,
         tokens_in_step: float,
     ) -> torch.Tensor:
@@ -91,16 +127,17 @@ class Update:
         one_turn = plan.history != "conversation"
         return policy_loss(
             found,
-            part.logprobs[:, 1:],
+            sampled.old,
             part.advantages[:, 1:],
             part.sampled[:, 1:],
             average=plan.average,
             clip=plan.clip,
             clip_high=plan.clip_high,
-            reference=anchor,
+            reference=sampled.anchor,
             beta=plan.beta,
             tokens_in_step=tokens_in_step,
             most_tokens=plan.max_tokens if one_turn else self.learner.context,
+            weights=sampled.weights,
         )
 
     def _descend(self, loss: torch.Tensor, where: str) -> None:
@@ -121,17 +158,16 @@ class Update:
             return None
         initial = self.learner.copy(self.reference, "reference")
         initial.held = self.learner.held
+        return self._all_logprobs(initial, batch)
+
+    def _all_logprobs(self, learner: Learner, batch: TokenBatch) -> torch.Tensor:
+        """Log-probabilities of a whole round without gradients, a minibatch at a time."""
         found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
         with torch.no_grad():
             for chosen in torch.split(torch.arange(len(batch)), self.plan.minibatch):
-                here = logprobs_of(initial, batch.rows(chosen), self.plan.temperature)[0]
+                here = logprobs_of(learner, batch.rows(chosen), self.plan.temperature)[0]
                 found[chosen, : here.shape[1]] = here
         return found
-
-
-def _summed(steps: list[Learned]) -> Learned:
-    losses, entropies, ratios = zip(*steps, strict=True)
-    return Learned(sum(losses) / len(steps), sum(entropies) / len(steps), max(1.0, *ratios))
 
 
 def logprobs_of(
