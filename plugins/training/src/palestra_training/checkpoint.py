@@ -32,7 +32,7 @@ class PoolState(msgspec.Struct):
 
     names: list[str]
     past: dict[str, Any]
-    points: dict[str, float]
+    points: dict[str, tuple[float, float]]
     table: dict[str, dict[str, float]]
 
 
