@@ -16,7 +16,7 @@ from palestra.runner.listeners import Listeners
 from palestra_training.checkpoint import Weights
 from palestra_training.curriculum import chosen_starts, horizon_at
 from palestra_training.hints import play_hinted
-from palestra_training.learner import Learner
+from palestra_training.learner import Engine, Learner
 from palestra_training.plan import TrainPlan
 from palestra_training.play import play_groups, seat_learner
 from palestra_training.pool import Pool, points_of
@@ -31,7 +31,8 @@ Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be sa
 class Rollouts:
     """Plays the policies of a run against each other and against the pool's rivals.
 
-    starts: the seeds to learn from; empty for all. behind: what plays the next round, if `ahead`.
+    engines: who generates for each policy as it is now. starts: the seeds to learn from; empty for
+    all. behind: what plays the next round, if `ahead`.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class Rollouts:
         plan: TrainPlan,
         table: tuple[Any, Game[Any, Any]],
         learners: Sequence[Learner],
+        engines: Sequence[Engine],
         listeners: Listeners | None = None,
     ) -> None:
         self.plan, self.learners, self.listeners = plan, learners, listeners
+        self.engines = engines
         self.spec, self.game = table
         self.names = frozenset(learner.name for learner in learners)
         self.pool = Pool(plan.opponents, plan.matching)
@@ -60,7 +63,7 @@ class Rollouts:
         self.starts = chosen_starts(
             plan.tasks,
             seeds,
-            self.agents(self.learners, plan.temperature, keep=False),
+            self.agents(self.engines, plan.temperature, keep=False),
             [control] * self.game.num_players,
             lambda line_ups, seeds, size: play_groups(
                 self.game, self.spec, plan, line_ups, seeds, size
@@ -116,7 +119,7 @@ class Rollouts:
         """The episodes of one round; the same for the same weights, pool, seed and round."""
         plan, pool = self.plan, pool or self.pool
         rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
-        learners = self.agents(players or self.learners, plan.temperature, keep=True)
+        learners = self.agents(players or self.engines, plan.temperature, keep=True)
         seated: dict[str, list[Agent]] = {}
         line_ups, seeds, earlier = [], list[int](), list[int]()
         seats = range(self.game.num_players)
@@ -154,9 +157,11 @@ class Rollouts:
         expert.reseed(plan.seed + number)
         return play_hinted(*games, earlier, expert, self.names, self.listeners)
 
-    def agents(self, learners: Sequence[Learner], heat: float, *, keep: bool) -> list[Agent]:
+    def agents(self, engines: Sequence[Engine], heat: float, *, keep: bool) -> list[Agent]:
         """The agent of every seat; seats that share a policy share an agent."""
-        agents = [seat_learner(learner, self.plan, heat, keep=keep) for learner in learners]
+        for engine in engines:
+            engine.refresh()
+        agents = [seat_learner(engine, self.plan, heat, keep=keep) for engine in engines]
         return [agents[seat % len(agents)] for seat in range(self.game.num_players)]
 
     def _rivals(self, pool: Pool, chosen: str, number: int) -> list[Agent]:

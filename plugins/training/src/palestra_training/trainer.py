@@ -33,6 +33,7 @@ from palestra_training.checkpoint import (
 )
 from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.curves import Round, draw_curve, write_curve
+from palestra_training.engines import open_engines
 from palestra_training.evaluation import evaluate
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, checked_plan
@@ -70,7 +71,8 @@ class Trainer:
         lessons = lessons_of(plan) if fresh else []
         folder = first_model(plan, self.out, lessons, fresh=fresh)
         self.learners = make_policies(plan, self.game.num_players, folder)
-        self.play = Rollouts(plan, (self.spec, self.game), self.learners, Listeners(hooks))
+        engines = open_engines(plan, self.learners, folder, self.out)
+        self.play = Rollouts(plan, (self.spec, self.game), self.learners, engines, Listeners(hooks))
         self.updates = [Update(plan, learner) for learner in self.learners]
         write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
         if fresh:
@@ -126,8 +128,9 @@ class Trainer:
 
     def _software(self) -> dict[str, str]:
         """The versions of what decides a round: rules, opponents, this package and torch."""
+        engine = [] if self.plan.engine == "transformers" else [self.plan.engine]
         names = versions_of_names((*self.plan.opponents, self.plan.warm_up.agent))
-        return versions_for(self.game, self, "torch", "transformers") | names
+        return versions_for(self.game, self, "torch", "transformers", *engine) | names
 
     def _load(self, file: Path) -> None:
         state, now = read_state(file, self.model.device), self._software()
@@ -238,7 +241,7 @@ class Trainer:
     def evaluate(self) -> list[dict[str, Any]]:
         """Play without learning on held-out seeds; see `evaluation.evaluate`."""
         heat = self.plan.evaluation.temperature
-        found = evaluate(self.plan, self.play.agents(self.learners, heat, keep=False))
+        found = evaluate(self.plan, self.play.agents(self.play.engines, heat, keep=False))
         apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
         return [{**one, "exploitability": apart} for one in found]
 
