@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import torch
+from palestra import MissingExtra
 from palestra.llm.tokens import allowed_tokens
-from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
+
+try:
+    import torch
+    from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
+except ImportError as error:
+    raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
 
 
 class HeldChoices(AdapterLogitsProcessor):
