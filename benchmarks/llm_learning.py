@@ -23,8 +23,9 @@ from msgspec.structs import replace
 from palestra import EpisodeRecord
 from palestra.records.intervals import Sample
 from palestra_rewards import Group, estimator
+from palestra_training.curves import Round
 from palestra_training.plan import TrainPlan, read_plan
-from palestra_training.trainer import Round, Trainer
+from palestra_training.trainer import Trainer
 
 HERE = Path(__file__).parent
 EXAMPLES, RESULTS = HERE.parent / "examples", HERE / "results" / "llm_learning.json"

@@ -377,8 +377,9 @@ def train_llm(folder: Path, resume: bool) -> None:
 
 def trained_llm(folder: Path) -> Any:
     import torch
+    from palestra_training.checkpoint import CURVE, MODEL, STATE
+    from palestra_training.curves import read_curve
     from palestra_training.learner import Learner
-    from palestra_training.trainer import CURVE, MODEL, STATE, read_curve
 
     state = torch.load(folder / STATE, weights_only=True)
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in read_curve(folder / CURVE)]

@@ -4,10 +4,11 @@ import shutil
 
 import pytest
 import torch
+from msgspec.structs import replace
 from palestra import InvalidOption
-from palestra_training.checkpoint import State
+from palestra_training.checkpoint import STATE, State
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan
-from palestra_training.trainer import STATE, Trainer
+from palestra_training.trainer import Trainer
 
 SMALL = TrainPlan(
     env="games/KuhnPoker-v0",
@@ -108,3 +109,11 @@ def test_a_file_cut_anywhere_is_refused(run, tmp_path):
         (tmp_path / "run" / STATE).write_bytes(whole[: len(whole) * share // 100])
         with pytest.raises(InvalidOption, match="cannot be read"):
             Trainer(SMALL, tmp_path / "run", resume=True)
+
+
+def test_a_run_remembers_how_it_fared_against_its_rivals(tmp_path):
+    plan = replace(SMALL, self_play=0.0, opponents=("random", "first"), matching="pfsp", groups=6)
+    trainer = Trainer(plan, tmp_path / "run")
+    trainer.run()
+    again = Trainer(plan, tmp_path / "run", resume=True)
+    assert again.pool.state()["points"] == trainer.pool.state()["points"] != {}

@@ -94,12 +94,12 @@ def test_a_run_learns_from_the_starts_that_it_chose_and_is_resumed_with_them(tmp
     plan = replace(PLAN, tasks=TaskChoice(good=1.5, candidates=6, episodes=3, every=2))
     trainer = Trainer(plan, tmp_path / "run")
     trainer.run()
-    assert 1 <= len(trainer.starts) <= 6
+    assert 1 <= len(trainer.play.starts) <= 6
     records = trainer.rollouts(1)
-    assert {record.seed for record in records} <= set(trainer.starts)
-    assert trainer.rollouts(2)[0].turns != records[0].turns or len(trainer.starts) > 1
+    assert {record.seed for record in records} <= set(trainer.play.starts)
+    assert trainer.rollouts(2)[0].turns != records[0].turns or len(trainer.play.starts) > 1
     again = Trainer(replace(plan, rounds=3), tmp_path / "run", resume=True)
-    assert again.starts == trainer.starts
+    assert again.play.starts == trainer.play.starts
     with pytest.raises(InvalidOption, match="set ahead = 0"):
         replace(plan, ahead=1)
 

@@ -1,9 +1,11 @@
 """Losses against formulas worked out by hand, and against torch's own gradients."""
 
+import math
+
 import pytest
 import torch
 from palestra import UnknownName
-from palestra_training.losses import AVERAGES, policy_loss, token_logprobs
+from palestra_training.losses import AVERAGES, policy_loss, token_logprobs, truncated_weights
 
 LOGPROBS = torch.tensor([[-0.5, -1.0, -2.0], [-0.1, -0.3, -9.0]])
 OLD = torch.tensor([[-0.7, -0.5, -2.0], [-0.1, -0.8, -9.0]])
@@ -13,8 +15,6 @@ SAMPLED = torch.tensor([[True, True, True], [True, True, False]])
 
 def each_token(clip=0.2):
     """The clipped surrogate, token by token, without tensors."""
-    import math
-
     terms = []
     for row in range(2):
         terms.append([])
@@ -126,3 +126,35 @@ def test_losses_equal_those_of_trl(average):
             most_tokens=9,
         )
         assert float(found) == pytest.approx(value, abs=1e-6)
+
+
+def by_hand(engine, trained, new, advantages, cap):
+    """The loss over unequal streams in plain Python, and the number of weights that were cut."""
+    total, tokens, cut = 0.0, 0, 0
+    for rows in zip(engine, trained, new, advantages, strict=True):
+        for drawn, before, now, advantage in zip(*rows, strict=True):
+            weight, ratio = math.exp(before - drawn), math.exp(now - before)
+            clipped = min(max(ratio, 0.8), 1.2)
+            total -= min(weight, cap) * min(ratio * advantage, clipped * advantage)
+            tokens, cut = tokens + 1, cut + (weight > cap)
+    return total / tokens, cut
+
+
+def padded(rows):
+    return torch.tensor([row + [0.0] * (3 - len(row)) for row in rows], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("cap", "cuts"), [(0.5, 4), (1.0, 3), (1.5, 2), (2.0, 1), (9.0, 0)])
+def test_truncated_importance_weights_are_those_of_plain_python(cap, cuts):
+    engine = [[-1.0, -0.2, -2.0], [-0.7], [-1.5, -0.4]]
+    trained = [[-1.1, -0.9, -1.2], [-0.1], [-1.3, -2.4]]
+    new = [[-0.8, -1.0, -1.25], [-0.5], [-1.31, -2.2]]
+    advantages = [[1.0, 1.0, -0.5], [-2.0], [0.75, 0.75]]
+    marks = torch.arange(3)[None] < torch.tensor([3, 1, 2])[:, None]
+    weights, cut = truncated_weights(padded(trained), padded(engine), cap)
+    found = policy_loss(
+        padded(new), padded(trained), padded(advantages), marks, average="bnpo", weights=weights
+    )
+    expected, count = by_hand(engine, trained, new, advantages, cap)
+    assert float(found) == pytest.approx(expected, abs=1e-9)
+    assert int((cut & marks).sum()) == count == cuts

@@ -1,14 +1,15 @@
 """Plans: every field is explained, and every wrong one is named with what is accepted."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
-from palestra import InvalidOption
+from palestra import InvalidOption, MissingExtra
 from palestra_training.losses import AVERAGES
-from palestra_training.plan import TrainPlan, read_plan
+from palestra_training.plan import TinyModel, TrainPlan, read_plan
 from palestra_training.trainer import Trainer
 
 PAGE = Path(__file__).parents[3] / "docs" / "training-llm.md"
@@ -97,3 +98,29 @@ def test_a_policy_for_illegal_moves_is_read_at_once(tmp_path):
 
 def test_averages_are_those_of_the_losses():
     assert {name: accepted for name, accepted, _ in NAMED}["average"] == AVERAGES
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"engine": "vlm"}, "engine is 'vlm'; choose from: 'transformers', 'vllm'"),
+        ({"vllm": {"seed": 1}}, r'\[vllm\] has options, but engine is not "vllm"'),
+        ({"engine": "vllm", "ahead": 1}, "ahead = 1 plays with weights of its own"),
+        ({"tis_cap": 0.0}, "> 0"),
+    ],
+)
+def test_an_engine_that_cannot_play_the_plan_is_refused(tmp_path, changes, why):
+    with pytest.raises(InvalidOption, match=why):
+        Trainer(TrainPlan(env="games/KuhnPoker-v0", **changes), tmp_path / "run")
+
+
+def test_an_engine_that_is_not_installed_is_named(tmp_path):
+    if find_spec("vllm"):
+        pytest.skip("vLLM is installed; agents/tests/vllm/learning.py plays with it")
+    plan = TrainPlan(
+        env="games/KuhnPoker-v0",
+        engine="vllm",
+        tiny=TinyModel(layers=1, width=16, heads=2, context=128),
+    )
+    with pytest.raises(MissingExtra, match=r'pip install "palestra-agents\[vllm\]"'):
+        Trainer(plan, tmp_path / "run")

@@ -104,10 +104,10 @@ def test_the_rival_that_is_paid_more_is_drawn_more(
     )
     trainer = Trainer(plan, tmp_path / "run")
     if matching == "nash":
-        trainer.pool.met(strong, weak, trainer._score(strong, weak))
-        trainer._remember()
+        trainer.pool.met(strong, weak, trainer.play.score(strong, weak, 0))
+        trainer.play.remember(0)
         assert not trainer.pool.unmet("past:0")
-    trainer._tell_pool(trainer.rollouts())
+    trainer.play.tell_pool(trainer.rollouts())
     weights = dict(zip(trainer.pool.names, trainer.pool.weights(), strict=True))
     assert weights[strong] > weights[weak]
 
@@ -115,7 +115,7 @@ def test_the_rival_that_is_paid_more_is_drawn_more(
 def test_a_rival_is_as_strong_as_itself(tmp_path):
     plan = replace(PLAN, matching="nash", opponents=("first",), past=1)
     trainer = Trainer(plan, tmp_path / "run")
-    assert trainer._score("first", "first") == pytest.approx(0.5)
+    assert trainer.play.score("first", "first", 0) == pytest.approx(0.5)
 
 
 def test_a_hint_is_as_long_as_the_learner_falls_short_of_the_expert():

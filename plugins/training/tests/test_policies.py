@@ -12,6 +12,7 @@ from palestra_training.evaluation import scores
 from palestra_training.losses import chosen_logprobs
 from palestra_training.plan import Evaluation, Lora, TinyModel, TrainPlan
 from palestra_training.trainer import Trainer
+from palestra_training.update import logprobs_of
 
 HELD = TrainPlan(
     env="games/KuhnPoker-v0",
@@ -42,7 +43,7 @@ def test_held_replies_are_legal_and_learned_from_as_they_were_drawn(tmp_path):
     assert not any(sum(record.mistakes) for record in records)
     batch = token_batch(trainer.credited(records))
     with torch.no_grad():
-        found, entropy = trainer._logprobs(trainer.model, batch)
+        found, entropy = logprobs_of(trainer.model, batch, 1.0)
     marks = batch.sampled[:, 1:]
     assert float((found - batch.logprobs[:, 1:])[marks].abs().max()) < 1e-5
     assert float(entropy[marks].max()) <= 0.6932  # of two legal moves
@@ -111,7 +112,7 @@ def test_play_ahead_is_one_step_behind(tmp_path):
     trainer = Trainer(replace(HELD, ahead=1, learning_rate=1e-2), tmp_path / "run")
     trainer._learn()
     trainer.round += 1
-    records = trainer._records()
+    records = trainer.play.records(trainer.round)
     versions = {turn.tokens.policy for record in records for turn in record.turns}
     assert trainer.model.version == 1
     assert versions == {"0"}

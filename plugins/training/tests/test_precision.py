@@ -74,7 +74,7 @@ def test_what_is_learned_and_its_moments_are_32_bit(stored, tmp_path, precision,
     plan = replace(PLAN, model=str(stored / "half"), precision=precision, lora=Lora(rank=rank))
     trainer = Trainer(plan, tmp_path / "run")
     trainer.run()
-    (optimiser,) = trainer.optimisers
+    optimiser = trainer.updates[0].optimiser
     learned = [value for group in optimiser.param_groups for value in group["params"]]
     moments = [kept for one in optimiser.state.values() for kept in one.values()]
     assert {value.dtype for value in [*learned, *moments]} == {torch.float32}

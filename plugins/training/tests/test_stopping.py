@@ -57,13 +57,14 @@ def test_divergence_stops_a_run_and_the_checkpoint_goes_on(tmp_path, rate, polic
 )
 def test_what_diverged_is_named(tmp_path, monkeypatch, spoil, what):
     trainer = Trainer(PLAN, tmp_path / "run")
-    descend = trainer._descend
+    (update,) = trainer.updates
+    learn = update.learn
 
-    def spoiled(learner, optimiser, batch, anchor):
-        spoil(learner.net, batch)
-        return descend(learner, optimiser, batch, anchor)
+    def spoiled(batch, number):
+        spoil(update.learner.net, batch)
+        return learn(batch, number)
 
-    monkeypatch.setattr(trainer, "_descend", spoiled)
+    monkeypatch.setattr(update, "learn", spoiled)
     with pytest.raises(TrainingStopped, match=rf"the [a-z ]*{what}.* at update 1 of learner"):
         trainer.run()
 
@@ -98,13 +99,13 @@ def test_running_out_of_memory_says_where_and_what_to_change(tmp_path, monkeypat
             raise ERRORS[kind]
         return found(self, *asked)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise ERRORS[kind]
 
     monkeypatch.setattr(trainer, "evaluate", evaluate)
     monkeypatch.setattr(Learner, "_write", write)
     if stage == "step":
-        monkeypatch.setattr(trainer, "_step", fail)
+        monkeypatch.setattr(trainer.updates[0], "_step", fail)
     where = "the evaluation of round 2" if stage == "evaluation" else "round 1"
     advice = "evaluation.episodes" if stage == "evaluation" else "smaller minibatch"
     with pytest.raises(TrainingStopped, match=rf"out of memory in {where}; .*{advice}") as raised:
@@ -114,7 +115,7 @@ def test_running_out_of_memory_says_where_and_what_to_change(tmp_path, monkeypat
 
 def test_memory_that_a_cpu_does_not_have_is_such_an_error(tmp_path, monkeypatch):
     trainer = Trainer(PLAN, tmp_path / "run")
-    monkeypatch.setattr(trainer, "_step", lambda *_: torch.empty(1 << 50))
+    monkeypatch.setattr(trainer.updates[0], "_step", lambda *_, **__: torch.empty(1 << 50))
     with pytest.raises(TrainingStopped, match="out of memory in round 1"):
         trainer.run()
 
@@ -122,9 +123,9 @@ def test_memory_that_a_cpu_does_not_have_is_such_an_error(tmp_path, monkeypatch)
 def test_other_errors_stay_what_they_are(tmp_path, monkeypatch):
     trainer = Trainer(PLAN, tmp_path / "run")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(trainer, "_step", fail)
+    monkeypatch.setattr(trainer.updates[0], "_step", fail)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         trainer.run()

@@ -5,9 +5,10 @@ from msgspec.structs import replace
 from palestra import InvalidOption
 from palestra.agents.models import Message, Request
 from palestra.llm.tokens import check_template, read_prompt
+from palestra_training.checkpoint import PLAN
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan
 from palestra_training.tiny import make_tiny
-from palestra_training.trainer import PLAN, Trainer
+from palestra_training.trainer import Trainer
 from transformers import AutoTokenizer
 
 LOOP, END = "{% for m in messages %}", "{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"

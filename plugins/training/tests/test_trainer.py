@@ -14,10 +14,13 @@ from palestra.agents.making import make_agent
 from palestra.agents.models import Model, Reply
 from palestra.records.trace import SeatTrace, TraceTurn
 from palestra_training.batch import token_batch
+from palestra_training.checkpoint import STATE
+from palestra_training.curves import read_curve
 from palestra_training.learner import Learner, _pick
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan, WarmUp, read_plan
 from palestra_training.stopping import TrainingStopped
-from palestra_training.trainer import STATE, Trainer, read_curve
+from palestra_training.trainer import Trainer
+from palestra_training.update import logprobs_of
 from palestra_training.warm_up import rows
 
 SMALL = TrainPlan(
@@ -168,7 +171,7 @@ def test_before_the_first_step_every_ratio_is_one(whole):
     batch = token_batch(whole.credited(whole.rollouts()))
     assert len(set(batch.attended.sum(1).tolist())) > 1
     with torch.no_grad():
-        found, _ = whole._logprobs(whole.model, batch)
+        found, _ = logprobs_of(whole.model, batch, SMALL.temperature)
     apart = (found - batch.logprobs[:, 1:])[batch.sampled[:, 1:]]
     assert float(apart.abs().max()) < 1e-5
 
@@ -247,17 +250,19 @@ def test_a_penalty_is_for_leaving_the_policy_that_learning_began_from(tmp_path):
     began = trainer.model.weights()
     trainer.run()
     batch = token_batch(trainer.credited(trainer.rollouts()))
-    found = trainer._reference_logprobs(trainer.model, batch, trainer.reference[0])
+    found = trainer.updates[0].reference_logprobs(batch)
     sampled = batch.sampled[:, 1:]
     with torch.no_grad():
-        now, _ = trainer._logprobs(trainer.model, batch)
+        now, _ = logprobs_of(trainer.model, batch, plan.temperature)
         trainer.model.load(began)
-        then, _ = trainer._logprobs(trainer.model, batch)
+        then, _ = logprobs_of(trainer.model, batch, plan.temperature)
     assert torch.allclose(found[sampled], then[sampled], atol=1e-5)
     assert not torch.allclose(found[sampled], now[sampled], atol=1e-3)
     again = Trainer(plan, tmp_path / "run", resume=True)
-    assert all(torch.equal(value, began[name]) for name, value in again.reference[0].items())
-    assert again.reference[0].keys() == began.keys()
+    assert all(
+        torch.equal(value, began[name]) for name, value in again.updates[0].reference.items()
+    )
+    assert again.updates[0].reference.keys() == began.keys()
 
 
 def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_path):
@@ -265,11 +270,11 @@ def test_a_loss_that_is_not_a_number_stops_and_can_be_resumed_more_slowly(tmp_pa
     trainer = Trainer(plan, tmp_path / "run")
     good = weights(trainer)
     with pytest.raises(TrainingStopped, match=r"the loss is nan at update 1 .*round 1; resume"):
-        trainer._descend(trainer.model, trainer.optimisers[0], token_batch([broken()]))
+        trainer.updates[0].learn(token_batch([broken()]), 0)
     again = Trainer(replace(plan, learning_rate=1e-5), tmp_path / "run", resume=True)
     assert all(torch.equal(value, good[name]) for name, value in weights(again).items())
     again.run()
-    assert again.optimisers[0].param_groups[0]["lr"] == 1e-5
+    assert again.updates[0].optimiser.param_groups[0]["lr"] == 1e-5
 
 
 def broken():
@@ -312,3 +317,27 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
     assert trainer.round == 5
     rounds = [int(line["round"]) for line in read_curve(tmp_path / "run" / "curve.csv")]
     assert rounds == [1, 2, 3, 4, 5]
+
+
+def test_importance_weights_change_nothing_where_engine_and_trainer_agree(whole, tmp_path):
+    trainer = Trainer(replace(SMALL, tis_cap=2.0), tmp_path / "run")
+    trainer.run()
+    assert [line.truncated for line in trainer.curve] == [0.0] * len(trainer.curve)
+    assert whole.curve[-1].truncated is None
+    for name, value in weights(whole).items():
+        assert torch.allclose(value, weights(trainer)[name], atol=1e-4), name
+
+
+def test_tokens_that_the_engine_drew_too_rarely_are_cut_to_the_cap(tmp_path):
+    plan = replace(SMALL, tis_cap=2.0, warm_up=LEGAL, average="bnpo", epochs=1)
+    (update,) = (trainer := Trainer(plan, tmp_path / "run")).updates
+    batch = token_batch(trainer.credited(trainer.rollouts()))
+    batch.logprobs[::2] -= 1.0  # its engine gave every other stream's tokens a share 1/e of ours
+    cut = int(batch.sampled[::2].sum())
+    sampled, found = update._sampled(batch)
+    marks = batch.sampled[:, 1:]
+    assert found == cut < int(marks.sum())
+    assert torch.allclose(sampled.weights[::2][marks[::2]], torch.tensor(2.0))
+    assert torch.allclose(sampled.weights[1::2][marks[1::2]], torch.tensor(1.0), atol=1e-3)
+    learned = update.learn(batch, 0)
+    assert (learned.tokens, learned.truncated) == (int(marks.sum()), cut)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from inspect import signature
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,36 +37,62 @@ try:
     from vllm.lora.request import LoRARequest
     from vllm.platforms import current_platform
     from vllm.sampling_params import StructuredOutputsParams
+
+    from palestra_agents.models.vllm_choices import HeldChoices
 except ImportError as error:
     raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
+
+
+TRAINING = {"logprobs_mode": "processed_logprobs", "logits_processors": [HeldChoices]}
+_TRAINED = count(1)
 
 
 class VLLMModel(Model):
     """`target` is a model's name or folder; `options` go to `vllm.LLM` as they are.
 
-    Set `enable_lora=True` to let agents bring adapters.
+    Set `enable_lora=True` to let agents bring adapters. for_training: the engine is this model's
+    alone; log-probabilities are those of the sampling distribution, and a reply held to choices is
+    spelled in the tokenizer's own tokens. With `load_format="dummy"` such an engine reads no
+    weights, but waits for `take_weights`.
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        {"choices", "pattern", "score", "tokens", "raw", "adapter"}
+        {"choices", "pattern", "score", "tokens", "raw", "adapter", "weights"}
     )
 
-    def __init__(self, *, target: str = "", **options: Any) -> None:
+    def __init__(self, *, target: str = "", for_training: bool = False, **options: Any) -> None:
         if not target:
             raise InvalidOption("vllm: needs a model, as in vllm:Qwen/Qwen3-4B or vllm:./folder")
         _check_names(options)
         self.name = f"vllm:{target}"
         where = _where(target)
-        key = WeightsKey(where, version_of_files(Path(where)), repr(sorted(options.items())))
+        self._for_training = for_training
+        alone = ""
+        if for_training:
+            options = TRAINING | options
+            alone = f" trained {next(_TRAINED)}"
+        given = repr(sorted(options.items())) + alone
+        key = WeightsKey(where, version_of_files(Path(where)), given)
         self._claim = ENGINES.claim(key, lambda: _Engine(where, options))
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         with self._claim.held() as engine:
+            if engine.empty:
+                raise ModelError(f"{self.name} has no weights yet; call take_weights")
             try:
                 return self._answer(engine, requests)
             except BaseException:  # Ctrl-C and time limits too
                 engine.abandon()
                 raise
+
+    def take_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
+        """Put weights in place of the engine's, without loading it again; see `Model`."""
+        if not self._for_training:
+            raise InvalidOption(
+                f"others may use the engine of {self.name}; open it with for_training=true"
+            )
+        with self._claim.held() as engine:
+            engine.take_weights(weights)
 
     def _answer(self, engine: _Engine, requests: Sequence[Request]) -> list[Reply]:
         replies: list[Reply | None] = [None] * len(requests)
@@ -105,7 +132,7 @@ class VLLMModel(Model):
             try:
                 made = engine.llm.generate(
                     [{"prompt_token_ids": ids + more} for _, ids, more in chosen],
-                    [_sampling(requests[number]) for number, _, _ in chosen],
+                    [self._sampling(engine, requests[number]) for number, _, _ in chosen],
                     lora_request=adapters,
                     use_tqdm=False,
                 )
@@ -113,6 +140,14 @@ class VLLMModel(Model):
                 raise ModelError(f"{self.name} refused a request: {error}") from error
             outputs.update(zip(places, made, strict=True))
         return [outputs[place] for place in range(len(waiting))]
+
+    def _sampling(self, engine: _Engine, request: Request) -> Any:
+        if not self._for_training or request.choices is None:
+            return _sampling(request)
+        settings = _sampling(request, held=False)
+        listed = [engine.ids(choice) for choice in request.choices]
+        settings.extra_args = {"choices": listed, "end": engine.end}
+        return settings
 
     def _reply(self, request: Request, outputs: Sequence[Any]) -> Reply:
         usage = sum((_usage(output) for _, _, output in outputs), Usage())
@@ -125,8 +160,11 @@ class VLLMModel(Model):
             float(step[token].logprob)
             for step, token in zip(said.logprobs or (), said.token_ids, strict=False)
         )
-        tokens = Tokens(tuple(ids), tuple(said.token_ids), chances) if request.tokens else None
-        return Reply(said.text, usage, sum(chances), self.name, tokens=tokens)
+        under: Any = "sampling" if self._for_training else "model"
+        tokens = Tokens(tuple(ids), tuple(said.token_ids), chances, under, _finish(said))
+        return Reply(
+            said.text, usage, sum(chances), self.name, tokens=tokens if request.tokens else None
+        )
 
     def close(self) -> None:
         self._claim.leave()
@@ -155,6 +193,20 @@ class _Engine:
         self.tokenizer = self.llm.get_tokenizer()
         self.context = int(self.llm.llm_engine.model_config.max_model_len)
         self._adapters: dict[tuple[str, str], Any] = {}
+        self.empty = options.get("load_format") == "dummy"
+
+    @property
+    def end(self) -> int:
+        """The token that ends a reply: the smallest of the model's."""
+        known = self.llm.llm_engine.model_config.try_get_generation_config()
+        found = known.get("eos_token_id", self.tokenizer.eos_token_id)
+        return min(found) if isinstance(found, list) else int(found)
+
+    def take_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
+        """Load weights in place, and forget what was computed with the ones before."""
+        self.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": iter(weights)})
+        self.llm.reset_prefix_cache()
+        self.empty = False
 
     def abandon(self) -> None:
         """Drop unfinished requests, whose replies vLLM would give to the next call.
@@ -242,21 +294,28 @@ def _where(target: str) -> str:
     return target
 
 
-def _sampling(request: Request) -> Any:
+def _finish(said: Any) -> str:
+    """Why a reply ended, in the words of `Tokens`."""
+    if said.finish_reason == "stop":
+        return "end" if said.stop_reason is None else "stop"
+    return said.finish_reason or ""
+
+
+def _sampling(request: Request, *, held: bool = True) -> Any:
     if request.score:
         return vllm.SamplingParams(max_tokens=1, temperature=0.0, prompt_logprobs=0)
-    held = None
-    if request.choices is not None:
-        held = StructuredOutputsParams(choice=list(request.choices))
+    structure = None
+    if request.choices is not None and held:
+        structure = StructuredOutputsParams(choice=list(request.choices))
     elif request.pattern is not None:
-        held = StructuredOutputsParams(regex=request.pattern)
+        structure = StructuredOutputsParams(regex=request.pattern)
     return vllm.SamplingParams(
         max_tokens=request.max_tokens,
         temperature=request.temperature,
         stop=list(request.stop),
         seed=request.seed,
         logprobs=0,
-        structured_outputs=held,
+        structured_outputs=structure,
     )
 
 

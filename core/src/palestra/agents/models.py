@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import msgspec
 
 from palestra.agents.budget import Usage
-from palestra.kernel.errors import ModelError
+from palestra.kernel.errors import InvalidOption, ModelError
 
-Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter", "tools"]
+Ability = Literal["choices", "pattern", "score", "tokens", "raw", "adapter", "tools", "weights"]
 
 
 class FunctionTool(msgspec.Struct, frozen=True, gc=False):
@@ -173,6 +173,13 @@ class Model(ABC):
     @abstractmethod
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Return one reply for every request, in order; batched in one call if possible."""
+
+    def take_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
+        """Answer with these weights from the next call on; for models with the ability "weights".
+
+        weights: the names of transformers' `state_dict`, and tensors.
+        """
+        raise InvalidOption(f"{self.name} cannot take weights; open another model to train")
 
     def close(self) -> None:  # noqa: B027 - most models hold nothing
         """Free memory and connections."""

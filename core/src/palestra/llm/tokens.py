@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -148,6 +148,24 @@ def _special_spellings(tokenizer: Any, text: str, ids: frozenset[int]) -> set[st
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
     return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def allowed_tokens(
+    choices: Sequence[Sequence[int]], said: Sequence[int], end: Iterable[int]
+) -> list[int]:
+    """The tokens that continue a reply towards one of the choices, and an end token after one.
+
+    choices: the tokens of each. said: the reply so far. end: the end tokens, of which the smallest
+    counts.
+    """
+    length, so_far = len(said), list(said)
+    return sorted(
+        {
+            choice[length] if len(choice) > length else min(end)
+            for choice in choices
+            if list(choice[:length]) == so_far
+        }
+    )
 
 
 _SAID = "\ufff0said\ufff1"  # stands for a reply, so that what a template puts after it can be found

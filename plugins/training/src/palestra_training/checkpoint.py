@@ -1,4 +1,4 @@
-"""What the checkpoint of a run holds, checked before it is used: it may be damaged or changed."""
+"""The folder of a run, and its checkpoint, checked before use: it may be damaged or changed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ from typing import Annotated, Any
 import msgspec
 import torch
 from palestra import InvalidOption
+from palestra.files import UNREADABLE, remove_drafts
 from palestra.kernel.errors import cause, show
 
+from palestra_training.plan import TrainPlan
+
+PLAN, STATE, CURVE, MODEL, PICTURE = "plan.json", "state.pt", "curve.csv", "model", "curve.png"
+CHANGEABLE = (
+    "rounds",
+    "evaluation",
+    "save_every",
+    "learning_rate",
+    "minibatch",
+)  # of a run that is resumed
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weights = dict[str, torch.Tensor]
 
@@ -40,6 +51,30 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     versions: list[Count]
     curve: list[list[Any]]
     software: dict[str, str]
+
+
+def admit(plan: TrainPlan, out: Path, *, resume: bool) -> None:
+    """Refuse a folder that holds another run, or this run if it is not to be resumed."""
+    kept = out / PLAN
+    if kept.exists() and not resume:
+        raise InvalidOption(
+            f"{out} holds a run already; continue it with --resume, or choose another folder"
+        )
+    if kept.exists():
+        try:
+            was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
+        except UNREADABLE as error:
+            raise InvalidOption(f"{kept} cannot be read: {error}; restore a copy") from error
+        for name in TrainPlan.__struct_fields__:
+            if name not in CHANGEABLE and getattr(was, name) != getattr(plan, name):
+                raise InvalidOption(
+                    f"{out} was started with {name} = {getattr(was, name)!r}, not "
+                    f"{getattr(plan, name)!r}; resume it unchanged, or choose another "
+                    "folder"
+                )
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (PLAN, STATE, CURVE, MODEL, PICTURE):
+        remove_drafts(out / name)
 
 
 @contextmanager

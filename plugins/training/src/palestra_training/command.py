@@ -14,7 +14,7 @@ from palestra.runner.watching import Standing
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from palestra_training.trainer import Round
+    from palestra_training.curves import Round
 
 SCORES = (
     *("unlost", "low", "high", "worst", "won"),

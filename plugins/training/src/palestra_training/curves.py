@@ -1,16 +1,70 @@
-"""A run's curve as a picture."""
+"""A run's curve: a line a round, as a table and as a picture."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
+from palestra.files import write_text
 
 SHARES = {"unlost": "share of episodes not lost", "rank": "share of other seats paid less"}
 
 
-def draw_curve(lines: Sequence[Any], file: str | Path) -> bool:
+class Round(msgspec.Struct, frozen=True):
+    """A line of the curve; shares come from the evaluation and are empty in rounds without one.
+
+    loss, entropy: means over the gradient steps. ratio: the largest ratio, in either direction,
+    between a token's probability and the one it was sampled with. unlost: the share of evaluated
+    episodes that were won or drawn, with its 95 % interval; worst: the same share from the seat
+    where it is lowest; won: the share that was won; mean: the mean return, with its interval. rank:
+    in games of many seats or of general sum, which have no shares, the mean share of the other
+    seats that were paid less. exploitability: where the game is small enough; see `solving`.
+    truncated: under `tis_cap`, the share of sampled tokens whose importance weight was cut to it.
+    """
+
+    round: int
+    seconds: float
+    episodes: int
+    tokens: int
+    loss: float
+    entropy: float
+    ratio: float
+    returns: float
+    mistakes: float
+    opponent: str = ""
+    unlost: float | None = None
+    low: float | None = None
+    high: float | None = None
+    worst: float | None = None
+    won: float | None = None
+    mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    rank: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    exploitability: float | None = None
+    truncated: float | None = None
+
+
+def write_curve(lines: Sequence[Round], file: str | Path) -> None:
+    """Write the lines as CSV."""
+    rows = [",".join(Round.__struct_fields__)]
+    rows += [",".join("" if v is None else str(v) for v in astuple(line)) for line in lines]
+    write_text(Path(file), "\n".join(rows) + "\n")
+
+
+def read_curve(file: str | Path) -> list[dict[str, str]]:
+    """The lines of a curve as text, by column."""
+    with Path(file).open(newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def draw_curve(lines: Sequence[Round], file: str | Path) -> bool:
     """Write a PNG of the evaluations, with their intervals; False without matplotlib or data."""
     opponents = sorted({line.opponent for line in lines if line.opponent})
     try:

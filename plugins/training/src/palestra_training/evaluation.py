@@ -22,7 +22,7 @@ DECIDED = frozenset({"win", "draw", "truncated", *LOST})
 def evaluate(plan: TrainPlan, learners: Sequence[Agent]) -> list[dict[str, Any]]:
     """Play the learners of all seats, each from its seat in turn, against each opponent.
 
-    Gives the fields of `trainer.Round` that an evaluation fills, for each opponent.
+    Gives the fields of `curves.Round` that an evaluation fills, for each opponent.
     """
     settings = plan.evaluation
     spec, game = open_env(plan, settings.split, **settings.options)

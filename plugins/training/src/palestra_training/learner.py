@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from pathlib import Path
@@ -15,14 +16,25 @@ from palestra import InvalidOption, ModelError
 from palestra.agents.budget import Usage
 from palestra.agents.models import Ability, Model, Reply, Request, Tokens
 from palestra.llm.kv_cache import cache_name
-from palestra.llm.tokens import read_prompt, token_ids
+from palestra.llm.tokens import allowed_tokens, read_prompt, token_ids
 
 from palestra_training.checkpoint import require_same_form
 
 Finish = tuple[list[int], list[float], str]
 
 
-class Learner(Model):
+class Engine(Model):
+    """Answers for a policy, with exact tokens and their log-probabilities under sampling.
+
+    `Tokens.policy` is the version of the weights that drew them.
+    """
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Answer with the weights of the policy as they are now."""
+
+
+class Learner(Engine):
     """A causal model of transformers whose weights change between calls.
 
     Conversations of one call are batched, padded on the left. `version` is stored with the tokens;
@@ -94,6 +106,9 @@ class Learner(Model):
         """A copy of what is learned."""
         return {name: value.detach().clone() for name, value in self.trained().items()}
 
+    def refresh(self) -> None:
+        """Do nothing: this engine answers with the weights that are trained."""
+
     def load(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Take weights that `weights` gave."""
         own = self.trained()
@@ -150,7 +165,7 @@ class Learner(Model):
     @torch.inference_mode()
     def strategy(self, request: Request) -> dict[str, float]:
         """The probability of each choice of a request, as `chat` would draw it."""
-        listed = self._listed(request)
+        listed = self.choices_of(request)
         if listed is None or request.choices is None:
             raise InvalidOption("a strategy needs a request with choices; say mode=choice")
         prompt = read_prompt(self.tokenizer, request, self.name)
@@ -162,7 +177,7 @@ class Learner(Model):
                 logits = self.net(ids, logits_to_keep=len(choice) + 1).logits[0].float() / heat
             chance = 0.0
             for step in range(len(choice) + 1):
-                allowed = _allowed_tokens(listed, choice[:step], self.end)
+                allowed = allowed_tokens(listed, choice[:step], self.end)
                 picked = choice[step] if step < len(choice) else min(self.end, default=-1)
                 if len(allowed) > 1:
                     scores = torch.log_softmax(logits[step, allowed], -1)
@@ -193,7 +208,7 @@ class Learner(Model):
             read[row, longest - len(ids) :] = torch.tensor(ids)
             mask[row, longest - len(ids) :] = 1
         read, mask = read.to(self.device), mask.to(self.device)
-        listed = [self._listed(request) for request in requests]
+        listed = [self.choices_of(request) for request in requests]
         heat = torch.tensor([request.temperature for request in requests], device=self.device)
         made: list[Finish] = [([], [], "") for _ in prompts]
         most = max(request.max_tokens for request in requests)
@@ -218,7 +233,7 @@ class Learner(Model):
                 scores, read, mask = scores[same], read[same], mask[same]
             for row, choices in enumerate(listed):
                 if choices is not None and not made[row][2]:
-                    allowed = _allowed_tokens(choices, made[row][0], self.end)
+                    allowed = allowed_tokens(choices, made[row][0], self.end)
                     _hold(scores[row], allowed)
                     if requests[row].tokens:
                         self.held[(*prompts[row], *made[row][0])] = allowed
@@ -264,7 +279,8 @@ class Learner(Model):
         text = self.tokenizer.decode(said, skip_special_tokens=True)
         return any(stop in text for stop in stops)
 
-    def _listed(self, request: Request) -> list[list[int]] | None:
+    def choices_of(self, request: Request) -> list[list[int]] | None:
+        """The tokens of each choice of a request; None if its reply is free."""
         if request.choices is None:
             return None
         for choice in request.choices:
@@ -278,18 +294,6 @@ def _distinct(prompts: Sequence[list[int]]) -> tuple[list[list[int]], torch.Tens
     known: dict[tuple[int, ...], int] = {}
     same = [known.setdefault(tuple(ids), len(known)) for ids in prompts]
     return [list(ids) for ids in known], torch.tensor(same)
-
-
-def _allowed_tokens(choices: list[list[int]], said: list[int], end: Any) -> list[int]:
-    """The tokens that continue what was said towards a choice, and the end token after one."""
-    length = len(said)
-    return sorted(
-        {
-            choice[length] if len(choice) > length else min(end)
-            for choice in choices
-            if choice[:length] == said
-        }
-    )
 
 
 def _hold(scores: torch.Tensor, allowed: list[int]) -> None:

@@ -46,6 +46,19 @@ def chosen_logprobs(
     return found, -(scores.exp() * scores).sum(-1)
 
 
+def truncated_weights(
+    trained: torch.Tensor, engine: torch.Tensor, cap: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights of truncated importance sampling (TIS; Ionides 2008, Yao et al. 2025).
+
+    trained, engine: log-probabilities of the same tokens under the same weights, as the trainer and
+    as the engine that drew them computes them. Returns their ratio, at most `cap`, and True where
+    it was above the cap.
+    """
+    ratio = torch.exp(trained - engine)
+    return ratio.clamp(max=cap), ratio > cap
+
+
 def policy_loss(
     logprobs: torch.Tensor,
     old: torch.Tensor,
@@ -59,13 +72,15 @@ def policy_loss(
     beta: float = 0.0,
     tokens_in_step: float | None = None,
     most_tokens: int | None = None,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """The loss to minimise; all tensors are (streams, length), `sampled` marks tokens that count.
 
     old: log-probabilities under the sampling policy. clip: by how far the ratio may leave 1 below,
     and above unless `clip_high` is given. reference, beta: the penalty of k3 (Schulman 2020) for
     leaving a reference policy. tokens_in_step: sampled tokens of the whole step ("dapo").
-    most_tokens: the fixed length ("dr_grpo").
+    most_tokens: the fixed length ("dr_grpo"). weights: by which each token counts in the surrogate,
+    as in `truncated_weights`.
     """
     if average not in AVERAGES:
         raise UnknownName("average", average, AVERAGES)
@@ -82,6 +97,8 @@ def policy_loss(
         high = clip if clip_high is None else clip_high
         clipped = ratio.clamp(1 - clip, 1 + high)
         each = -torch.min(ratio * advantages, clipped * advantages)
+    if weights is not None:
+        each = each * weights
     if reference is not None and beta:
         apart = reference - logprobs
         each = each + beta * (torch.exp(apart) - apart - 1)

@@ -106,8 +106,13 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     being learned from, with older weights, which the ratios of the loss correct for. groups,
     group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
-    policy. decay: let the learning rate fall evenly to 0 by the last round. minibatch: distinct
-    streams per gradient step. save_every: rounds between checkpoints.
+    policy.
+    engine: who generates the learner's replies: "transformers", with the trained model itself, or
+    "vllm" in this process, which takes the weights after each update; vllm: its options, under its
+    own names. tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss
+    where the engine's probabilities differ from the trainer's; none for no correction. decay: let
+    the learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient
+    step. save_every: rounds between checkpoints.
     precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
     time where the processor has it. Learned weights and the optimiser's moments are always float32,
     whatever the model's folder has. refused: the advantage of a refused answer if the game
@@ -128,6 +133,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     matching: Literal["uniform", "pfsp", "nash"] = "uniform"
     policies: Literal["shared", "seat"] = "shared"
     lora: Lora = Lora()
+    engine: Literal["transformers", "vllm"] = "transformers"
+    vllm: dict[str, Any] = {}
     ahead: Annotated[int, Meta(ge=0, le=1)] = 0
     self_play: Share = 1.0
     rounds: Positive = 100
@@ -140,6 +147,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     clip: Annotated[float, Meta(gt=0, lt=1)] = 0.2
     clip_high: Rate | None = None
     beta: Annotated[float, Meta(ge=0)] = 0.0
+    tis_cap: Rate | None = None
     entropy: Annotated[float, Meta(ge=0)] = 0.0
     learning_rate: Rate = 3e-4
     decay: bool = False
@@ -174,6 +182,13 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise InvalidOption(
                 "tasks are chosen by the learner of the same round; set ahead = 0, or leave "
                 "tasks out"
+            )
+        if self.vllm and self.engine != "vllm":
+            raise InvalidOption('[vllm] has options, but engine is not "vllm"; set engine = "vllm"')
+        if self.ahead and self.engine == "vllm":
+            raise InvalidOption(
+                "ahead = 1 plays with weights of its own, and vLLM has one set; set ahead = 0, or "
+                'engine = "transformers"'
             )
         hinted = round(self.group_size * self.hints.share)
         if self.hints.agent and not 0 < hinted < self.group_size:

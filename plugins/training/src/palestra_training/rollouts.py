@@ -1,0 +1,221 @@
+"""The episodes of a round: who plays whom, from which seeds, and with which weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from msgspec.structs import replace
+from palestra import EpisodeRecord, Game
+from palestra.agents.agent import Agent
+from palestra.agents.making import make_agent
+from palestra.kernel.rng import Rng
+from palestra.runner.listeners import Listeners
+
+from palestra_training.checkpoint import Weights
+from palestra_training.curriculum import chosen_starts, horizon_at
+from palestra_training.hints import play_hinted
+from palestra_training.learner import Engine, Learner
+from palestra_training.plan import TrainPlan
+from palestra_training.play import play_groups, seat_learner
+from palestra_training.pool import Pool, points_of
+
+STREAM, CHOICE = 9, 10
+MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
+Held = dict[tuple[int, ...], list[int]]
+Behind = tuple[list[Weights], dict[str, Any]]
+Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
+
+
+class Rollouts:
+    """Plays the policies of a run against each other and against the pool's rivals.
+
+    engines: who generates for each policy as it is now. starts: the seeds to learn from; empty for
+    all. behind: what plays the next round, if `ahead`.
+    """
+
+    def __init__(
+        self,
+        plan: TrainPlan,
+        table: tuple[Any, Game[Any, Any]],
+        learners: Sequence[Learner],
+        engines: Sequence[Engine],
+        listeners: Listeners | None = None,
+    ) -> None:
+        self.plan, self.learners, self.listeners = plan, learners, listeners
+        self.engines = engines
+        self.spec, self.game = table
+        self.names = frozenset(learner.name for learner in learners)
+        self.pool = Pool(plan.opponents, plan.matching)
+        self.starts: list[int] = []
+        self.behind: Behind | None = None
+        self._coming: Future[Ahead] | None = None
+        self._threads = ThreadPoolExecutor(1)
+
+    def choose_starts(self, number: int) -> None:
+        """Choose the seeds to learn from, from this round on."""
+        plan = self.plan
+        rng = Rng.seeded(plan.seed + 7919 * number, stream=CHOICE)
+        seeds = sorted({rng.below(MEETINGS) for _ in range(plan.tasks.candidates)})
+        control = make_agent("random")
+        control.reseed(plan.seed + number)
+        self.starts = chosen_starts(
+            plan.tasks,
+            seeds,
+            self.agents(self.engines, plan.temperature, keep=False),
+            [control] * self.game.num_players,
+            lambda line_ups, seeds, size: play_groups(
+                self.game, self.spec, plan, line_ups, seeds, size
+            ),
+        )
+
+    def records(self, number: int) -> list[EpisodeRecord]:
+        """The episodes to learn from; with `ahead`, the next ones are begun at the same time.
+
+        They are played with the weights before this round's step, so that a resumed run, which
+        plays them again, plays the same.
+        """
+        if not self.plan.ahead:
+            for learner in self.learners:
+                learner.held.clear()
+            return self.play_round(number)
+        if self._coming is None:
+            behind = self.behind or (self.weights(), self.pool.state())
+            self._coming = self._play_ahead(number, *behind)
+        records, held = self._coming.result()
+        for learner, known in zip(self.learners, held, strict=True):
+            learner.held = known
+        self.behind = self.weights(), self.pool.state()
+        self._coming = self._play_ahead(number + 1, *self.behind)
+        return records
+
+    def _play_ahead(
+        self, number: int, weights: Sequence[Weights], rivals: Mapping[str, Any]
+    ) -> Future[Ahead]:
+        """Play a round in a thread with copies of the policies, and the pool as it is now."""
+        players = [
+            learner.copy(values, learner.name)
+            for learner, values in zip(self.learners, weights, strict=True)
+        ]
+        pool = Pool((), self.plan.matching)
+        pool.load(rivals)
+
+        def play() -> Ahead:
+            return self.play_round(number, players, pool), [player.held for player in players]
+
+        return self._threads.submit(play)
+
+    def weights(self) -> list[Weights]:
+        """A copy of what each policy has learned."""
+        return [learner.weights() for learner in self.learners]
+
+    def play_round(
+        self,
+        number: int,
+        players: Sequence[Learner] = (),
+        pool: Pool | None = None,
+    ) -> list[EpisodeRecord]:
+        """The episodes of one round; the same for the same weights, pool, seed and round."""
+        plan, pool = self.plan, pool or self.pool
+        rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
+        learners = self.agents(players or self.engines, plan.temperature, keep=True)
+        seated: dict[str, list[Agent]] = {}
+        line_ups, seeds, earlier = [], list[int](), list[int]()
+        seats = range(self.game.num_players)
+        for group in range(plan.groups):
+            place = number * plan.groups + group
+            if self.starts:
+                times, place = divmod(place, len(self.starts))
+                seeds.append(self.starts[place])
+                earlier.append(times)
+            else:
+                seeds.append(plan.seed + place)
+            line_up = learners
+            if pool.names and rng.below(1_000_000) >= plan.self_play * 1_000_000:
+                chosen = pool.draw(rng)
+                if chosen not in seated:
+                    seated[chosen] = self._rivals(pool, chosen, number)
+                own = group % len(seats)
+                line_up = [learners[s] if s == own else seated[chosen][s] for s in seats]
+            line_ups.append(line_up)
+        return self._play(number, line_ups, seeds, earlier)
+
+    def _play(
+        self,
+        number: int,
+        line_ups: Sequence[Sequence[Agent]],
+        seeds: Sequence[int],
+        earlier: Sequence[int],
+    ) -> list[EpisodeRecord]:
+        """The rollouts of a round, as long as its horizon, and after hints if there are any."""
+        plan = replace(self.plan, max_episode_steps=horizon_at(self.plan, number))
+        games = self.game, self.spec, plan, line_ups, seeds
+        if not plan.hints.agent:
+            return play_groups(*games, plan.group_size, earlier, self.listeners)
+        expert = make_agent(plan.hints.agent)
+        expert.reseed(plan.seed + number)
+        return play_hinted(*games, earlier, expert, self.names, self.listeners)
+
+    def agents(self, engines: Sequence[Engine], heat: float, *, keep: bool) -> list[Agent]:
+        """The agent of every seat; seats that share a policy share an agent."""
+        for engine in engines:
+            engine.refresh()
+        agents = [seat_learner(engine, self.plan, heat, keep=keep) for engine in engines]
+        return [agents[seat % len(agents)] for seat in range(self.game.num_players)]
+
+    def _rivals(self, pool: Pool, chosen: str, number: int) -> list[Agent]:
+        """A named agent in every seat, or the policies of a saved version of the learner."""
+        if chosen not in pool.past:
+            agent = make_agent(chosen)
+            agent.reseed(self.plan.seed + number)
+            return [agent] * self.game.num_players
+        was = [
+            learner.copy(weights, chosen)
+            for learner, weights in zip(self.learners, pool.past[chosen], strict=True)
+        ]
+        return self.agents(was, self.plan.temperature, keep=False)
+
+    def remember(self, number: int) -> None:
+        """Put the learner as it is now into the pool, in place of its oldest version."""
+        name = f"past:{number}"
+        self.pool.remember(name, self.weights(), self.plan.past)
+        if self.plan.matching == "nash":
+            for other in self.pool.unmet(name):
+                self.pool.met(name, other, self.score(name, other, number))
+
+    def score(self, row: str, column: str, number: int) -> float:
+        """The mean points of one rival against another over a round's worth of games.
+
+        A table of more than two seats has one of them in one seat and the other in the rest, each
+        in turn; then the other's points count against the one.
+        """
+        line_ups, seeds, own = [], [], []
+        seats = range(self.game.num_players)
+        own_side = self._rivals(self.pool, row, number)
+        other_side = self._rivals(self.pool, column, number)
+        turns = 2 if len(seats) > 2 else 1
+        for game in range(self.plan.groups):
+            own.append(game // turns % len(seats))
+            one, rest = (other_side, own_side) if game % turns else (own_side, other_side)
+            line_ups.append([(one if s == own[-1] else rest)[s] for s in seats])
+            seeds.append(MEETINGS + number * self.plan.groups + game)
+        records = play_groups(self.game, self.spec, self.plan, line_ups, seeds, 1)
+        gained = [
+            abs(played % turns - points_of(self.game, record, seat))
+            for played, (record, seat) in enumerate(zip(records, own, strict=True))
+        ]
+        return sum(gained) / len(gained)
+
+    def tell_pool(self, records: Sequence[EpisodeRecord]) -> None:
+        """Count the learner's points against each rival."""
+        gained: dict[str, list[float]] = {}
+        for record in records:
+            for name in {name for name in record.agents if name not in self.names}:
+                gained.setdefault(name, []).extend(
+                    points_of(self.game, record, seat)
+                    for seat, agent in enumerate(record.agents)
+                    if agent in self.names and record.outcome
+                )
+        for name, found in gained.items():
+            self.pool.tell(name, found)

@@ -1,0 +1,219 @@
+"""The gradient steps of one policy on the tokens of a round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import torch
+
+from palestra_training.batch import TokenBatch
+from palestra_training.checkpoint import Weights
+from palestra_training.learner import Learner
+from palestra_training.losses import chosen_logprobs, policy_loss, truncated_weights
+from palestra_training.plan import TrainPlan
+from palestra_training.stopping import LARGEST_WEIGHT, check_quantity
+
+
+class Learned(NamedTuple):
+    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio."""
+
+    tokens: int
+    truncated: int
+    loss: float
+    entropy: float
+    ratio: float
+
+
+class Sampled(NamedTuple):
+    """Log-probabilities of a round's tokens before its first step, (streams, length - 1).
+
+    old: those that ratios are to. weights: of each token, to correct for the engine; none for no
+    correction. anchor: under the initial policy, if `beta` needs them.
+    """
+
+    old: torch.Tensor
+    weights: torch.Tensor | None = None
+    anchor: torch.Tensor | None = None
+
+    def rows(self, chosen: torch.Tensor, length: int) -> Sampled:
+        """Those of some streams, cut to a length."""
+        old, *others = self
+        cut = [None if one is None else one[chosen, :length] for one in others]
+        return Sampled(old[chosen, :length], *cut)
+
+
+class Update:
+    """Learns with one policy by AdamW; reference: its initial weights, if `beta` needs them."""
+
+    def __init__(self, plan: TrainPlan, learner: Learner) -> None:
+        self.plan, self.learner = plan, learner
+        self.reference: Weights | None = None
+        self.optimiser = torch.optim.AdamW(
+            learner.trained().values(), lr=plan.learning_rate, betas=(0.9, 0.95), weight_decay=0
+        )
+
+    def learn(self, batch: TokenBatch, number: int) -> Learned:
+        """Gradient steps on the tokens of a round, which is counted from 0."""
+        plan = self.plan
+        order = torch.Generator().manual_seed(plan.seed + 104_729 * number)
+        left = 1 - number / plan.rounds if plan.decay else 1.0
+        for group in self.optimiser.param_groups:
+            group["lr"] = plan.learning_rate * left
+        sampled, truncated = self._sampled(batch)
+        steps: list[tuple[float, float, float]] = []
+        for _ in range(plan.epochs):
+            for chosen in _minibatches(batch, plan.minibatch, order):
+                where = f"update {len(steps) + 1} of {self.learner.name} in round {number + 1}"
+                steps.append(self._step(batch, chosen, sampled, where=where))
+        loss, entropy, ratio = zip(*steps, strict=True)
+        return Learned(
+            int(batch.sampled.sum()),
+            truncated,
+            sum(loss) / len(steps),
+            sum(entropy) / len(steps),
+            max(1.0, *ratio),
+        )
+
+    def _sampled(self, batch: TokenBatch) -> tuple[Sampled, int]:
+        """What the steps of a round compare with, and the number of tokens whose weight was cut."""
+        engine, anchor = batch.logprobs[:, 1:], self.reference_logprobs(batch)
+        if self.plan.tis_cap is None:
+            return Sampled(engine, anchor=anchor), 0
+        trained = self._all_logprobs(self.learner, batch)
+        weights, cut = truncated_weights(trained, engine, self.plan.tis_cap)
+        return Sampled(trained, weights, anchor), int((cut & batch.sampled[:, 1:]).sum())
+
+    def _step(
+        self,
+        batch: TokenBatch,
+        chosen: torch.Tensor,
+        sampled: Sampled,
+        *,
+        where: str,
+    ) -> tuple[float, float, float]:
+        """One gradient step on some streams; its loss, entropy and largest ratio.
+
+        Raises `TrainingStopped` where loss, ratio, gradient or a weight leaves all bounds.
+        """
+        part = batch.rows(chosen)
+        found, entropy = logprobs_of(self.learner, part, self.plan.temperature)
+        marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
+        loss = self._loss(
+            found,
+            part,
+            sampled.rows(chosen, found.shape[1]),
+            tokens_in_step=len(part) / len(batch) * float(batch.sampled.sum()),
+        )
+        spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
+        loss = loss - self.plan.entropy * spread
+        apart = torch.where(marks, found.detach() - old, 0.0).abs()
+        ratio = float(apart.max().exp())
+        check_quantity("largest probability ratio", ratio, where)
+        check_quantity("loss", float(loss.detach()), where)
+        self._descend(loss, where)
+        return float(loss.detach()), float(spread.detach()), ratio
+
+    def _loss(
+        self,
+        found: torch.Tensor,
+        part: TokenBatch,
+        sampled: Sampled,
+        *,
+        tokens_in_step: float,
+    ) -> torch.Tensor:
+        plan = self.plan
+        one_turn = plan.history != "conversation"
+        return policy_loss(
+            found,
+            sampled.old,
+            part.advantages[:, 1:],
+            part.sampled[:, 1:],
+            average=plan.average,
+            clip=plan.clip,
+            clip_high=plan.clip_high,
+            reference=sampled.anchor,
+            beta=plan.beta,
+            tokens_in_step=tokens_in_step,
+            most_tokens=plan.max_tokens if one_turn else self.learner.context,
+            weights=sampled.weights,
+        )
+
+    def _descend(self, loss: torch.Tensor, where: str) -> None:
+        """One step of the optimiser."""
+        learned = list(self.learner.trained().values())
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_(learned, self.plan.grad_norm)
+        check_quantity("norm of the gradient", float(norm), where)
+        self.optimiser.step()
+        with torch.no_grad():
+            largest = float(torch.nn.utils.get_total_norm(learned, math.inf))
+        check_quantity("largest weight", largest, where, most=LARGEST_WEIGHT)
+
+    def reference_logprobs(self, batch: TokenBatch) -> torch.Tensor | None:
+        """Log-probabilities under the initial policy, if beta needs them."""
+        if self.reference is None:
+            return None
+        initial = self.learner.copy(self.reference, "reference")
+        initial.held = self.learner.held
+        return self._all_logprobs(initial, batch)
+
+    def _all_logprobs(self, learner: Learner, batch: TokenBatch) -> torch.Tensor:
+        """Log-probabilities of a whole round without gradients, a minibatch at a time."""
+        found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
+        with torch.no_grad():
+            for chosen in torch.split(torch.arange(len(batch)), self.plan.minibatch):
+                here = logprobs_of(learner, batch.rows(chosen), self.plan.temperature)[0]
+                found[chosen, : here.shape[1]] = here
+        return found
+
+
+def logprobs_of(
+    learner: Learner, part: TokenBatch, temperature: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities and entropies, (streams, length - 1); 0 where no stream has a sample.
+
+    What leads to equal places is read once; words are scored only at places with a sample.
+    """
+    first, same = part.distinct()
+    places = part.sampled[:, 1:].any(0).nonzero()[:, 0]
+    with learner.computing():
+        logits = learner.net(
+            input_ids=part.ids[first, :-1],
+            attention_mask=part.attended[first, 1:].long(),
+            logits_to_keep=places,
+        ).logits
+    drawn = part.ids[:, places + 1]
+    allowed = _allowed_words(learner.held, part, places, logits.shape[-1])
+    found = chosen_logprobs(logits[same], drawn, temperature, allowed)
+    shape = len(part), part.ids.shape[1] - 1
+    logprobs, entropy = (
+        torch.zeros(shape, device=part.ids.device).index_copy(1, places, values) for values in found
+    )
+    return logprobs, entropy
+
+
+def _allowed_words(
+    held: Mapping[tuple[int, ...], list[int]], part: TokenBatch, places: torch.Tensor, words: int
+) -> torch.Tensor | None:
+    """The words that the samples at some places were drawn from, if choices held them."""
+    if not held:
+        return None
+    allowed = torch.ones((len(part), len(places), words), dtype=torch.bool)
+    sampled = part.sampled[:, places + 1].nonzero().tolist()
+    ids = part.ids.tolist()
+    for row, column in sampled:
+        could = held.get(tuple(ids[row][: int(places[column]) + 1]))
+        if could is not None:
+            allowed[row, column] = False
+            allowed[row, column, could] = True
+    return allowed.to(part.ids.device)
+
+
+def _minibatches(batch: TokenBatch, size: int, order: torch.Generator) -> Iterator[torch.Tensor]:
+    """The streams of each gradient step: those of `size` distinct ones, which are read once."""
+    first, same = batch.distinct()
+    for chosen in torch.split(torch.randperm(len(first), generator=order), size):
+        yield torch.isin(same, chosen.to(same.device)).nonzero()[:, 0]
