@@ -8,7 +8,17 @@ from palestra import Episode, Rng
 from palestra_renderers.drawing import words
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet
-from palestra_renderers.lettering import FILES, Face, cut, font_file, height_for, text_width, wrap
+from palestra_renderers.lettering import (
+    EM,
+    FILES,
+    Face,
+    cut,
+    font_file,
+    font_size,
+    height_for,
+    text_width,
+    wrap,
+)
 from palestra_renderers.marks import Layer, Mark, Words
 from PIL import ImageFont
 
@@ -20,8 +30,9 @@ TEXTS = ["player_0: 12.5", "WWWW", "illicit fill", "Zug 3: ♞ f3 → ♔", "−
 @pytest.mark.parametrize("height", [14, 20, 33.5])
 def test_text_is_as_wide_as_it_is_painted(text: str, height: float, face: Face) -> None:
     painted = words(text, height, (0, 0, 0), face).get_width()
-    # a painted letter begins on a pixel, and the size of a font is a whole number
-    assert abs(painted - text_width(text, height, face)) <= 0.6 * len(text) + 2
+    wide, slack = text_width(text, height, face), 0.6 * len(text) + 2  # letters begin on pixels
+    narrowest = wide * font_size(height) / (EM * height)  # the size of a font is a whole number
+    assert narrowest - slack <= painted <= wide + slack
 
 
 @pytest.mark.parametrize("room", [40, 75, 130, 400])

@@ -29,8 +29,10 @@ def font_file(face: Face = "") -> Path:
 
 
 def font_size(height: float) -> int:
-    """The pixels of an em with which a painter draws text of this height."""
-    return max(SMALLEST, round(EM * height))
+    """The pixels of an em with which a painter draws text of this height: never wider than it is
+    measured, unless it would be too small to read.
+    """
+    return max(SMALLEST, int(EM * height))
 
 
 def text_width(text: str, height: float, face: Face = "") -> float:

@@ -240,20 +240,27 @@ def lay_bars(part: Bars, top: float, room: float, sheet: Sheet) -> float:
     widest = max(text_width(clean(bar.label), line) for bar in part.bars)
     label = min(width / (3 if width == sheet.width else 2.2), widest + line)
     long = width - label - margin - right
+    counted = all(is_counted(bar, long / (1.3 * (line - 6))) for bar in part.bars)
     for number, bar in enumerate(part.bars):
         x, y = number // rows * width + margin, top + number % rows * line
         start, at = x + label, x + label + long + margin
         sheet.write(bar.label, x, y + line / 2, room=label, height=line, ground="paper")
-        lay_bar(bar, (start, y + 3, long, line - 6), sheet)
+        lay_bar(bar, (start, y + 3, long, line - 6), sheet, counted=counted)
         sheet.write(values[number], at, y + line / 2, room=right, height=line, ground="paper")
     return line * rows
 
 
-def lay_bar(bar: Bar, box: Box, sheet: Sheet) -> None:
-    """How much of something there is: a few whole things as dots, anything else as a bar."""
+def is_counted(bar: Bar, fits: float) -> bool:
+    """Whether a bar says how many of a few whole things there are, of which so many fit a line."""
+    whole = bar.value == int(bar.value) and bar.full == int(bar.full)
+    return whole and 0 <= bar.value <= bar.full <= min(COUNTED, fits)
+
+
+def lay_bar(bar: Bar, box: Box, sheet: Sheet, *, counted: bool) -> None:
+    """How much of something there is: things that are counted as dots, anything else as a bar."""
     x, y, long, high = box
-    paint, whole = paint_of(bar.colour), bar.value == int(bar.value) and bar.full == int(bar.full)
-    if whole and 0 <= bar.value <= bar.full <= min(COUNTED, long / (1.3 * high)):
+    paint = paint_of(bar.colour)
+    if counted:
         for number in range(int(bar.full)):
             fill = paint if number < bar.value else "faint"
             at = x + (1.3 * number + 0.5) * high

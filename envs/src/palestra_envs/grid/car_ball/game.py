@@ -349,7 +349,9 @@ class CarBall(ArrayGame[CarBallState]):
             row, column = (state.place[thing] // TICKS).tolist()
             piece = Piece("o", "white", "disc", "the ball")
             if thing < self.num_players:
-                piece = Piece(str(thing), teams[thing], "disc", self.players[thing], "car")
+                piece = Piece(
+                    str(thing), teams[thing], "disc", self.players[thing], "car", badge=str(thing)
+                )
             cells[row][column] = on_top(cells[row][column], piece)
         goal = [in_goal(self, row * TICKS + TICKS // 2) for row in range(self.rows)]
         ground = tuple(
