@@ -15,6 +15,7 @@ from palestra.cli import (
     making,
     measuring,
     pages,
+    papers,
     playing,
     rescoring,
 )
@@ -58,6 +59,7 @@ for _name, _command, _group in (
     ("list", listing.list_environments, PLAY),
     ("info", explaining.info, PLAY),
     ("agents", listing.list_agents, PLAY),
+    ("systems", papers.systems_command, PLAY),
     ("replay", playing.replay_command, PLAY),
     ("measure", measuring.measure_command, EVALUATE),
     ("metrics", listing.list_metrics, EVALUATE),

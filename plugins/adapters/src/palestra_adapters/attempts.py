@@ -117,7 +117,12 @@ def _open(target: str, settings: dict[str, Any]) -> Agent:
     return Plain(target=target, **settings)
 
 
-@agent("retry", kind="llm", summary="Baseline: tries again afresh where an answer fails.")
+@agent(
+    "retry",
+    kind="llm",
+    summary="Baseline: tries again afresh where an answer fails.",
+    paper="Kapoor et al. (2024), AI Agents That Matter",
+)
 class Retry(TryingAgain):
     """The agent or model `target`, `tries` times: `retry:llm:local:,tries=3`.
 
@@ -138,7 +143,12 @@ class Retry(TryingAgain):
         super().__init__([_open(target, settings)] * tries, signal)
 
 
-@agent("warming", kind="llm", summary="Baseline: tries again at a higher temperature.")
+@agent(
+    "warming",
+    kind="llm",
+    summary="Baseline: tries again at a higher temperature.",
+    paper="Kapoor et al. (2024), AI Agents That Matter",
+)
 class Warming(TryingAgain):
     """As `retry`, with a temperature of 0 that rises by `step` with each attempt."""
 
@@ -160,7 +170,10 @@ class Warming(TryingAgain):
 
 
 @agent(
-    "escalation", kind="llm", summary="Baseline: a cheap agent, and a stronger one after it fails."
+    "escalation",
+    kind="llm",
+    summary="Baseline: a cheap agent, and a stronger one after it fails.",
+    paper="Kapoor et al. (2024), AI Agents That Matter",
 )
 class Escalation(TryingAgain):
     """Agents from the cheapest on, joined by `+`: `escalation:llm:local:+llm:openai:big@…`.

@@ -28,7 +28,10 @@ FADES = "With each of your decisions, {parts} times as much as with the one befo
     "directed",
     kind="llm",
     summary="Tells the inner agent how much each named reward counts.",
-    paper="Directional Preference Alignment with Multi-Objective Rewards (2024)",
+    paper=(
+        "Arithmetic Control of LLMs for Diverse User Preferences: Directional Preference "
+        "Alignment with Multi-Objective Rewards (2024)"
+    ),
 )
 class DirectedAgent(Wrapper):
     """Tells the inner agent a direction over reward terms; the game's rewards do not change.

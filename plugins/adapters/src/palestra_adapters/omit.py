@@ -56,6 +56,10 @@ class Context:
     "omit",
     kind="llm",
     summary="ReAct that leaves out what no longer helps.",
+    paper=(
+        "Agent-Omit: Training Efficient LLM Agents for Adaptive Thought and Observation "
+        "Omission via Agentic Reinforcement Learning"
+    ),
 )
 class Omit(Adapter):
     """ReAct that may leave out its thought, and what it was told in earlier turns.

@@ -47,7 +47,7 @@ class PlanCosts(NamedTuple):
     "when-to-plan",
     kind="llm",
     summary="Decides at every move whether to write a new plan, which stays until replaced.",
-    paper="Learning When to Plan: Efficiently Allocating Test-Time Compute (2025)",
+    paper=("Learning When to Plan: Efficiently Allocating Test-Time Compute for LLM Agents (2025)"),
 )
 class WhenToPlan(Adapter):
     """One reply per move: a plan or none, then the move; only the current plan is kept in context.

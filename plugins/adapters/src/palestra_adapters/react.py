@@ -66,6 +66,7 @@ def reason(
     "react",
     kind="llm",
     summary="ReAct: a thought before every move.",
+    paper="Yao et al. (2023), ReAct: Synergizing Reasoning and Acting in Language Models",
 )
 class ReAct(Adapter):
     """Writes a thought before every move; both stay in the conversation.

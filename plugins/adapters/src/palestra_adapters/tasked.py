@@ -25,7 +25,10 @@ GIVEN = "Your task in this episode, in place of any other goal: {task}"
     "tasked",
     kind="llm",
     summary="Gives the inner agent a proposed task in every episode.",
-    paper="Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery (2024)",
+    paper=(
+        "Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery For Foundation Model "
+        "Internet Agents (2024)"
+    ),
 )
 class TaskedAgent(Wrapper):
     """Tells the inner agent one of `tasks`; the game's rewards do not change.

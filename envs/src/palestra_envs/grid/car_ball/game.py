@@ -85,7 +85,10 @@ class CarBallState(ArrayState):
     "grid/CarBall-v0",
     family="grid",
     tags=("teams", "reward-terms"),
-    paper="Moschopoulos et al. (2023), Lucy-SKG: Learning to Play Rocket League Efficiently",
+    paper=(
+        "Moschopoulos et al. (2023), Lucy-SKG: Learning to Play Rocket League Efficiently"
+        " Using Deep Reinforcement Learning"
+    ),
     splits={
         "shaped": {"chase_reward": 0.05, "advance_reward": 0.05, "hit_reward": 0.1},
         "duel": {"num_players": 2},

@@ -110,7 +110,7 @@ class DeliveryState(ArrayState):
     family="grid",
     tags=("economics", "costs", "safety", "partial-view", "chance"),
     paper=(
-        "CostNav (2025), A Navigation Benchmark for Real-World Economic-Cost Evaluation of "
+        "CostNav: A Navigation Benchmark for Real-World Economic-Cost Evaluation of "
         "Physical AI Agents"
     ),
     splits={

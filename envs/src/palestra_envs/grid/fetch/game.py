@@ -83,8 +83,8 @@ class FetchState(ArrayState):
     family="grid",
     tags=("hidden-information", "costs"),
     paper=(
-        "ESearch-R1 (2025), Learning Cost-Aware MLLM Agents for Interactive Embodied Search "
-        "via Reinforcement Learning"
+        "ESearch-R1: Learning Cost-Aware MLLM Agents for Interactive Embodied Search "
+        "via Reinforcement Learning (2025)"
     ),
     splits={
         "small": {"num_spots": 4, "distractors": 1},

@@ -51,7 +51,15 @@ class Memory:
         self.last = player.cell
 
 
-@agent("follower", kind="search", needs=("array",))
+@agent(
+    "follower",
+    kind="search",
+    needs=("array",),
+    paper=(
+        "Skrynnik et al. (2024), Learn to Follow: Decentralized Lifelong Multi-Agent "
+        "Pathfinding via Planning and Learning"
+    ),
+)
 class Follower(Agent):
     """Plans for each seat alone, around the cells where other players have been seen.
 

@@ -214,7 +214,12 @@ class Course:
     waited: dict[int, int] = field(default_factory=dict)
 
 
-@agent("rhcr", kind="search", needs=("array",))
+@agent(
+    "rhcr",
+    kind="search",
+    needs=("array",),
+    paper="Li et al. (2021), Lifelong Multi-Agent Path Finding in Large-Scale Warehouses",
+)
 class RollingHorizon(Agent):
     """Plans for all its seats together: rolling-horizon collision resolution.
 

@@ -50,6 +50,7 @@ class Cook:
     plays=("grid/Kitchen-v0",),
     needs=("fork",),
     summary="Chooses skills and predicts the partner's next one.",
+    paper="ProAgent: Building Proactive Cooperative AI with Large Language Models (2024)",
 )
 class ProAgent(Adapter):
     """Asks one question per skill, not per step; gives up a skill after `patience` blocked steps.

@@ -43,6 +43,9 @@ class Experience(msgspec.Struct):
     "memrl",
     kind="llm",
     summary="A memory that learns which entries help.",
+    paper=(
+        "MemRL: Self-Evolving Agents via Runtime Reinforcement Learning on Episodic Memory (2026)"
+    ),
 )
 class MemRL(Remembering):
     """Shows the inner agent the `shown` entries that were most useful in positions like this one.

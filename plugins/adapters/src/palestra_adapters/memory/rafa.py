@@ -77,6 +77,10 @@ class SeatPlan:
     "rafa",
     kind="llm",
     summary="Plans with a world model that it corrects by experience.",
+    paper=(
+        "Reason for Future, Act for Now: A Principled Framework for Autonomous LLM Agents"
+        " with Provable Sample Efficiency (2024)"
+    ),
 )
 class RAFA(Adapter):
     """Plans `depth` moves ahead over `width` moves each, by predictions without forks.

@@ -49,6 +49,11 @@ class Lesson(msgspec.Struct):
     "reflexion",
     kind="llm",
     summary="Learns from reflections that it writes after episodes.",
+    paper=(
+        "Shinn et al. (2023), Reflexion: Language Agents with Verbal Reinforcement "
+        "Learning; Retroformer: Retrospective Large Language Agents with Policy Gradient "
+        "Optimization (2024)"
+    ),
 )
 class Reflexion(Remembering):
     """Shows the inner agent its last `keep` reflections on the task.

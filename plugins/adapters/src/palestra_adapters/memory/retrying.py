@@ -35,7 +35,7 @@ class FailedAttempt(msgspec.Struct):
     "retrying",
     kind="llm",
     summary="Reads its own failed attempts at the same start before it tries again.",
-    paper="R^3: Replay, Reflection, and Ranking Rewards (2026)",
+    paper=("R^3: Replay, Reflection, and Ranking Rewards for LLM Reinforcement Learning (2026)"),
 )
 class Retrying(Remembering):
     """Shows the inner agent its last `keep` failed attempts at this start of the environment.

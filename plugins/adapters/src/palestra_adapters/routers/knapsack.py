@@ -80,6 +80,10 @@ def best_offline(offers: Sequence[Offer], budget: float) -> float:
     "knapsack",
     kind="llm",
     summary="Buys agents that are worth their price; the best one plays.",
+    paper=(
+        "Automated Composition of Agents: A Knapsack Approach for Agentic Component "
+        "Selection (2025)"
+    ),
 )
 class Knapsack(Agent):
     """Tries the agents of `target` on the game and buys some of them; the best one bought plays.

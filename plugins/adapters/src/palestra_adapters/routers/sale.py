@@ -58,6 +58,7 @@ class Sale:
     "sale",
     kind="llm",
     summary="Models bid plans; the one with the best value for its cost plays.",
+    paper="Scaling Small Agents Through Strategy Auctions (2025)",
 )
 class StrategyAuction(Adapter):
     """Models joined by `+` bid for every episode of a seat; the winner plays it.

@@ -191,6 +191,7 @@ def _summary(path: list[Node], spent: int) -> str:
     kind="llm",
     needs=("fork",),
     summary="Best-first tree search.",
+    paper="Koh et al. (2024), Tree Search for Language Model Agents",
 )
 class TreeSearch(TreeAgent):
     """Best-first tree search: always expands the most promising position.
@@ -215,6 +216,10 @@ class TreeSearch(TreeAgent):
     kind="llm",
     needs=("fork",),
     summary="MCTS with a judge that explains its grades.",
+    paper=(
+        "SWE-Search: Enhancing Software Agents with Monte Carlo Tree Search and Iterative"
+        " Refinement (2024)"
+    ),
 )
 class SWESearch(TreeAgent):
     """MCTS over forks with a judge that explains itself.
@@ -259,6 +264,7 @@ class SWESearch(TreeAgent):
     kind="llm",
     needs=("fork",),
     summary="Tree search that watches its budget.",
+    paper="Spend Less, Reason Better: Budget-Aware Value Tree Search for LLM Agents (2026)",
 )
 class BAVT(TreeAgent):
     """Budget-aware value tree search: the less of its budget is left, the greedier it searches.
@@ -296,6 +302,10 @@ class BAVT(TreeAgent):
     kind="llm",
     needs=("fork",),
     summary="Looks ahead, plays one move, and plans again.",
+    paper=(
+        "Why Reasoning Fails to Plan: A Planning-Centric Analysis of Long-Horizon "
+        "Decision Making in LLM Agents (2026)"
+    ),
 )
 class FLARE(TreeAgent):
     """Looks `depth` moves ahead on every path, plays the best path's first move, and plans again.

@@ -37,6 +37,10 @@ Weights = NDArray[np.float64]
     "dylan",
     kind="llm",
     summary="Layers of members who rate each other.",
+    paper=(
+        "Liu et al. (2023), Dynamic LLM-Agent Network: An LLM-agent Collaboration "
+        "Framework with Agent Team Optimization"
+    ),
 )
 class DyLAN(Team):
     """`layers` rounds of `size` members; after the second round `keep` of them continue.

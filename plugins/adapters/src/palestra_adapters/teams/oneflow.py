@@ -29,6 +29,7 @@ ROLES = {
     "oneflow",
     kind="llm",
     summary="All roles of a workflow in one conversation.",
+    paper="Rethinking the Value of Multi-Agent Workflow: A Strong Single Agent Baseline (2026)",
 )
 class OneFlow(Adapter):
     """The roles in order, each a turn of one conversation; the last one moves.

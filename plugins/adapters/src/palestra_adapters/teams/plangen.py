@@ -110,7 +110,10 @@ class Query:
     "plangen",
     kind="llm",
     summary="Constraints, a verifier's grades, and a chosen algorithm that looks for a plan.",
-    paper="PlanGEN: Generating Planning and Reasoning Trajectories (2025)",
+    paper=(
+        "PlanGEN: A Multi-Agent Framework for Generating Planning and Reasoning "
+        "Trajectories for Complex Problem Solving (2025)"
+    ),
 )
 class PlanGen(Speaking):
     """Plans are looked for by one algorithm an episode, graded, and improved until good enough.

@@ -45,7 +45,10 @@ PLACES = {
     "redteam",
     kind="llm",
     summary="A team whose input attackers write into; harm is a canary that a member sends.",
-    paper="AdvEvo-MARL: Adversarial Co-Evolution in Multi-Agent RL (2025)",
+    paper=(
+        "AdvEvo-MARL: Shaping Internalized Safety through Adversarial Co-Evolution in "
+        "Multi-Agent Reinforcement Learning (2025)"
+    ),
 )
 class RedTeam(Speaking):
     """Attackers write into a channel, then the members answer one after another; most votes play.

@@ -25,6 +25,7 @@ from palestra_adapters.thinking import Thinking, together
     "selforg",
     kind="llm",
     summary="Members read those whose answers are similar to theirs and stronger.",
+    paper="Stochastic Self-Organization in Multi-Agent Systems (2025)",
 )
 class SelfOrg(Team):
     """`size` members, `rounds` of answers; edges join answers at least `alike` in similarity."""

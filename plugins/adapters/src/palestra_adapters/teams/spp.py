@@ -30,6 +30,10 @@ _FINAL = re.compile(r"^[^\w\n]*+final(?: answer)?[^\w:\n]*+:", re.IGNORECASE | r
     "spp",
     kind="llm",
     summary="One model as several personas.",
+    paper=(
+        "Wang et al. (2023), Unleashing Cognitive Synergy in Large Language Models: A "
+        "Task-Solving Agent through Multi-Persona Self-Collaboration"
+    ),
 )
 class SoloPerformance(Adapter):
     """Personas, brainstorm, draft, critique, final; the move is in the last final block.

@@ -52,6 +52,7 @@ class TalkStatistics:
     "team",
     kind="llm",
     summary="A team in one of five topologies, with a token budget per decision.",
+    paper="Towards a Science of Scaling Agent Systems (2025)",
 )
 class Topologies(Team):
     """A team in one `topology`, with up to `rounds` rounds as long as `tokens` suffice."""

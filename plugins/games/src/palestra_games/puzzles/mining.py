@@ -86,7 +86,7 @@ class Mine:
     tags=("planning", "grid", "perfect-information", "deterministic"),
     paper=(
         "Hafner (2021), Benchmarking the Spectrum of Agent Capabilities; Li et al. (2024), "
-        "Auto MC-Reward"
+        "Auto MC-Reward: Automated Dense Reward Design with Large Language Models for Minecraft"
     ),
 )
 @dataclass(frozen=True)

@@ -33,7 +33,10 @@ class Item:
     "checklist",
     shape="episode",
     needs=("checklist",),
-    paper="CM2: Reinforcement Learning with Checklist Rewards",
+    paper=(
+        "CM2: Reinforcement Learning with Checklist Rewards for Multi-Turn and Multi-Step"
+        " Agentic Tool Use"
+    ),
     check="test_prerequisites_evidence_and_order_of_a_checklist",
     cost="one judgement per item",
 )

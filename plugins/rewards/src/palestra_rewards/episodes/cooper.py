@@ -124,7 +124,10 @@ class Cooper:
     "cooper",
     shape="episode",
     needs=("reference model",),
-    paper="Cooper: Co-Optimizing Policy and Reward Models in RL for Large Language Models (2025)",
+    paper=(
+        "Cooper: Co-Optimizing Policy and Reward Models in Reinforcement Learning for "
+        "Large Language Models (2025)"
+    ),
     check="test_a_reward_model_that_goes_on_learning_cannot_be_hacked_for_long",
 )
 def cooper(

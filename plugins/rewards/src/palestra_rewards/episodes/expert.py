@@ -33,7 +33,10 @@ Expert = Callable[[EpisodeRecord], Sequence[str]]
     "stepagent",
     shape="episode",
     needs=("expert",),
-    paper="From Novice to Expert: Policy Optimization via Step-wise RL (2024)",
+    paper=(
+        "From Novice to Expert: LLM Agent Policy Optimization via Step-wise Reinforcement"
+        " Learning (2024)"
+    ),
     check="test_an_expert_beside_itself_scores_one_a_turn",
 )
 def stepagent(

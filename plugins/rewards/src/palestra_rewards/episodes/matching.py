@@ -18,7 +18,9 @@ Call = Mapping[str, Any]
     "matchtir",
     shape="episode",
     needs=("tool calls", "reference trace"),
-    paper="MatchTIR: Fine-Grained Supervision via Bipartite Matching",
+    paper=(
+        "MatchTIR: Fine-Grained Supervision for Tool-Integrated Reasoning via Bipartite Matching"
+    ),
     check="test_the_reference_trace_scores_one_a_call",
     cost="assignment",
 )

@@ -127,7 +127,10 @@ class Mixture:
     "micro",
     shape="episode",
     needs=("mixture",),
-    paper="MiCRo: Mixture Modeling and Context-aware Routing (2025)",
+    paper=(
+        "MiCRo: Mixture Modeling and Context-aware Routing for Personalized Preference "
+        "Learning (2025)"
+    ),
     check="test_two_tastes_are_found_in_one_set_and_a_person_is_routed_to_theirs",
 )
 def micro(

@@ -94,7 +94,10 @@ class UnaidedReturn:
     "human-gain",
     shape="episode",
     needs=("unaided return",),
-    paper="Human-Centered Modeling Based on Positive Human Gain (2024)",
+    paper=(
+        "Enhancing Human Experience in Human-Agent Collaboration: A Human-Centered "
+        "Modeling Approach Based on Positive Human Gain (2024)"
+    ),
     check="test_a_partner_who_adds_nothing_gains_nothing",
 )
 def human_gain(

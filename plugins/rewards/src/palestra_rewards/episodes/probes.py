@@ -16,7 +16,10 @@ from palestra_rewards.options import Weight
     "spae",
     shape="episode",
     needs=("probes",),
-    paper="Step Potential Advantage Estimation",
+    paper=(
+        "Step Potential Advantage Estimation: Harnessing Intermediate Confidence and "
+        "Correctness for Efficient Mathematical Reasoning"
+    ),
     check="test_the_rises_of_spae_telescope",
 )
 def spae(

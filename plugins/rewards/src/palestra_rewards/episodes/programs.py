@@ -100,7 +100,10 @@ def finite(value: Any) -> bool:
     "code",
     shape="episode",
     needs=("program",),
-    paper="Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with LLMs for Minecraft",
+    paper=(
+        "Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with Large "
+        "Language Models for Minecraft"
+    ),
     check="test_a_program_that_is_refused_or_fails_is_named_and_costs_nothing",
     cost="one process per episode",
 )

@@ -19,7 +19,10 @@ ATTACKER = "attacker"
     "red-team",
     shape="episode",
     needs=("attacks",),
-    paper="AdvEvo-MARL: Adversarial Co-Evolution in Multi-Agent RL (2025)",
+    paper=(
+        "AdvEvo-MARL: Shaping Internalized Safety through Adversarial Co-Evolution in "
+        "Multi-Agent Reinforcement Learning (2025)"
+    ),
     check="test_attackers_earn_harm_and_defenders_the_task_without_it",
 )
 def red_team(

@@ -19,7 +19,10 @@ from palestra_rewards.learnt.networks import WORD
     "prs",
     shape="episode",
     needs=("stage scores",),
-    paper="Enhancing Agentic RL with Progressive Reward Shaping and VSPO",
+    paper=(
+        "Enhancing Agentic RL with Progressive Reward Shaping and Value-based Sampling "
+        "Policy Optimization"
+    ),
     check="test_later_stages_count_only_once_earlier_ones_pass",
 )
 def prs(

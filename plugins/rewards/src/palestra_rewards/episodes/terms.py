@@ -82,7 +82,10 @@ def combine(components: Any) -> Floats:
     "time-preferences",
     shape="episode",
     needs=("discounts",),
-    paper="Consistent Aggregation of Objectives with Diverse Time Preferences (2023)",
+    paper=(
+        "Consistent Aggregation of Objectives with Diverse Time Preferences Requires Non-"
+        "Markovian Rewards (2023)"
+    ),
     check="test_returns_are_sums_of_individually_discounted_returns",
 )
 def time_preferences(

@@ -60,7 +60,10 @@ def overuse(calls: Floats, needed: Floats) -> dict[str, float]:
     "agent-omit",
     shape="episode",
     needs=("full contexts",),
-    paper="Agent-Omit: Adaptive Thought and Observation Omission",
+    paper=(
+        "Agent-Omit: Training Efficient LLM Agents for Adaptive Thought and Observation "
+        "Omission via Agentic Reinforcement Learning"
+    ),
     check="test_saved_tokens_pay_on_success_only",
 )
 def agent_omit(

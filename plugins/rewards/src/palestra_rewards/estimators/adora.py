@@ -16,7 +16,10 @@ from palestra_rewards.group import Group
     "adora",
     shape="group",
     needs=("success",),
-    paper="ADORA: Dynamic Advantage Estimation",
+    paper=(
+        "ADORA: Training Reasoning Models with Dynamic Advantage Estimation on "
+        "Reinforcement Learning"
+    ),
     onto="grpo",
     check="test_adora_weight_one_leaves_any_estimator_untouched",
 )

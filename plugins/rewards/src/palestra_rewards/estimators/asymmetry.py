@@ -20,7 +20,10 @@ from palestra_rewards.group import Group
 @reward(
     "a-grae",
     shape="group",
-    paper="Unveiling Implicit Advantage Symmetry",
+    paper=(
+        "Unveiling Implicit Advantage Symmetry: Why GRPO Struggles with Exploration and "
+        "Difficulty Adaptation"
+    ),
     onto="grpo",
     check="test_a_grae_defaults_reproduce_grpo",
 )

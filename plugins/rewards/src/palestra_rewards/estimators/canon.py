@@ -23,7 +23,10 @@ METRICS = {
 @reward(
     "canon",
     shape="group",
-    paper="Conditional Advantage Estimation for RL in Large Reasoning Models (2025)",
+    paper=(
+        "Conditional Advantage Estimation for Reinforcement Learning in Large Reasoning "
+        "Models (2025)"
+    ),
     check="test_canon_at_one_half_is_the_group_centred_return",
     cost="sort",
 )

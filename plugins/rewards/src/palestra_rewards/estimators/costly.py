@@ -15,7 +15,10 @@ from palestra_rewards.group import Group
     "hc-grpo",
     shape="group",
     needs=("success", "costs"),
-    paper="ESearch-R1: Learning Cost-Aware MLLM Agents for Interactive Embodied Search",
+    paper=(
+        "ESearch-R1: Learning Cost-Aware MLLM Agents for Interactive Embodied Search via "
+        "Reinforcement Learning"
+    ),
     check="test_hc_grpo_ranks_cheap_successes_over_dear_ones",
 )
 def hc_grpo(

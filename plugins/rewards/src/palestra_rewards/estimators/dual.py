@@ -15,7 +15,9 @@ from palestra_rewards.options import Discount
     "dual-level",
     shape="group",
     needs=("process rewards",),
-    paper="MatchTIR: Fine-Grained Supervision via Bipartite Matching",
+    paper=(
+        "MatchTIR: Fine-Grained Supervision for Tool-Integrated Reasoning via Bipartite Matching"
+    ),
     check="test_dual_level_without_process_rewards_is_grpo",
 )
 def dual_level(

@@ -17,7 +17,10 @@ Preference = Callable[[int, int], float]
 @reward(
     "self-play-preference",
     shape="group",
-    paper="Swamy et al. (2024), A Minimaximalist Approach to RL from Human Feedback",
+    paper=(
+        "Swamy et al. (2024), A Minimaximalist Approach to Reinforcement Learning from "
+        "Human Feedback"
+    ),
     check="test_preference_rewards_average_one_half",
     cost="sort, or all pairs with `prefer`",
 )

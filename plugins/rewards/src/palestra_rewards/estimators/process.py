@@ -24,7 +24,9 @@ LEAST_LOSS = 1e-3  # nats: smallest loss that readability is divided by
     "agentprm",
     shape="group",
     needs=("state keys", "actions"),
-    paper="Choudhury (2025), Process Reward Models for LLM Agents",
+    paper=(
+        "Choudhury (2025), Process Reward Models for LLM Agents: Practical Framework and Directions"
+    ),
     check="test_agentprm_targets_are_means_over_like_histories",
     cost="tree",
 )
@@ -42,7 +44,9 @@ def agentprm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     "inverse-prm",
     shape="group",
     needs=("values",),
-    paper="Choudhury (2025), Process Reward Models for LLM Agents",
+    paper=(
+        "Choudhury (2025), Process Reward Models for LLM Agents: Practical Framework and Directions"
+    ),
     check="test_rewards_implied_by_the_true_q_are_the_rewards",
 )
 def inverse_prm(group: Group, *, gamma: Discount = 1.0) -> Floats:
@@ -62,7 +66,7 @@ def inverse_prm(group: Group, *, gamma: Discount = 1.0) -> Floats:
     "oprl",
     shape="group",
     needs=("implicit rewards",),
-    paper="Online Process Reward Learning for Agentic RL (2025)",
+    paper=("Online Process Reward Learning for Agentic Reinforcement Learning (2025)"),
     check="test_the_implicit_model_fits_the_odds_of_winning",
     cost="gradient steps of a small network",
 )

@@ -15,7 +15,9 @@ from palestra_rewards.group import Group
     "salt",
     shape="group",
     needs=("state keys", "actions"),
-    paper="SALT: Step-level Advantage Assignment via Trajectory Graph (2025)",
+    paper=(
+        "SALT: Step-level Advantage Assignment for Long-horizon Agents via Trajectory Graph (2025)"
+    ),
     onto="grpo",
     check="test_salt_conserves_the_sum_and_zeroes_a_shared_prefix",
 )

@@ -15,7 +15,10 @@ from palestra_rewards.group import Group
     "vspo",
     shape="group",
     needs=("success",),
-    paper="Enhancing Agentic RL with Progressive Reward Shaping and VSPO",
+    paper=(
+        "Enhancing Agentic RL with Progressive Reward Shaping and Value-based Sampling "
+        "Policy Optimization"
+    ),
     onto="grpo",
     check="test_vspo_replaces_tasks_without_spread",
 )

@@ -56,7 +56,10 @@ def dr_mas(group: Group, *, divide: Divide = True) -> Floats:
 @reward(
     "advevo",
     shape="group",
-    paper="AdvEvo-MARL: Adversarial Co-Evolution in Multi-Agent RL (2025)",
+    paper=(
+        "AdvEvo-MARL: Shaping Internalized Safety through Adversarial Co-Evolution in "
+        "Multi-Agent Reinforcement Learning (2025)"
+    ),
     check="test_advevo_centres_each_functional_group",
 )
 def advevo(group: Group) -> Floats:

@@ -310,7 +310,10 @@ def importance(ratings: Any, final: Any = None) -> Floats:
     "dylan",
     shape="group",
     needs=("several agents", "ratings"),
-    paper="Liu et al. (2023), Dynamic LLM-Agent Network",
+    paper=(
+        "Liu et al. (2023), Dynamic LLM-Agent Network: An LLM-agent Collaboration "
+        "Framework with Agent Team Optimization"
+    ),
     check="test_importance_of_every_layer_sums_to_one",
 )
 def dylan(

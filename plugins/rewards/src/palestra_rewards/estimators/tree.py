@@ -128,7 +128,10 @@ def outcomes(group: Group) -> tuple[Floats, Bools]:
     "segment-tree",
     shape="group",
     needs=("state keys", "actions"),
-    paper="Guo et al. (2025), Segment Policy Optimization",
+    paper=(
+        "Guo et al. (2025), Segment Policy Optimization: Effective Segment-Level Credit "
+        "Assignment in RL for Large Language Models"
+    ),
     check="test_segment_advantages_telescope",
     cost="tree",
 )
@@ -151,7 +154,10 @@ def segment_policy(group: Group) -> Floats:
     "segment-chain",
     shape="group",
     needs=("parents", "cuts"),
-    paper="Guo et al. (2025), Segment Policy Optimization",
+    paper=(
+        "Guo et al. (2025), Segment Policy Optimization: Effective Segment-Level Credit "
+        "Assignment in RL for Large Language Models"
+    ),
     check="test_segment_chain_telescopes_over_its_cuts",
     cost="continuations",
 )

@@ -17,7 +17,7 @@ ROUNDING = 1e-9
     "ssl",
     shape="group",
     needs=("progress",),
-    paper="SSL: Sweet Spot Learning for Differentiated Guidance",
+    paper=("SSL: Sweet Spot Learning for Differentiated Guidance in Agentic Optimization"),
     check="test_one_zone_is_the_binary_reward",
 )
 def ssl(

@@ -188,7 +188,10 @@ def evaluate(
     "pae",
     shape="episode",
     needs=("model judge",),
-    paper="Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery (2024)",
+    paper=(
+        "Proposer-Agent-Evaluator (PAE): Autonomous Skill Discovery For Foundation Model "
+        "Internet Agents (2024)"
+    ),
     check="test_an_evaluator_pays_for_proposed_tasks_and_is_audited",
     cost="one judgement per seat",
 )

@@ -136,7 +136,10 @@ def reflux(
     "two-tiers",
     shape="episode",
     needs=("model judge",),
-    paper="MagicGUI-RMS: A Multi-Agent Reward Model System for Self-Evolving GUI Agents (2026)",
+    paper=(
+        "MagicGUI-RMS: A Multi-Agent Reward Model System for Self-Evolving GUI Agents via"
+        " Automated Feedback Reflux (2026)"
+    ),
     check="test_rules_are_checked_first_and_the_model_has_the_last_word",
     cost="one judgement per turn",
 )

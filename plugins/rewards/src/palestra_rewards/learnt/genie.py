@@ -220,7 +220,10 @@ class GuiRewards:
     "ui-genie",
     shape="episode",
     needs=("gui rewards",),
-    paper="UI-Genie: A Self-Improving Approach for Iteratively Boosting Mobile GUI Agents (2025)",
+    paper=(
+        "UI-Genie: A Self-Improving Approach for Iteratively Boosting MLLM-based Mobile "
+        "GUI Agents (2025)"
+    ),
     check="test_one_model_knows_right_actions_and_whole_tasks",
 )
 def ui_genie(

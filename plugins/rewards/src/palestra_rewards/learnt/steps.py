@@ -127,7 +127,10 @@ class StepPreference:
     "stepagent-implicit",
     shape="episode",
     needs=("step preferences",),
-    paper="From Novice to Expert: Policy Optimization via Step-wise RL (2024)",
+    paper=(
+        "From Novice to Expert: LLM Agent Policy Optimization via Step-wise Reinforcement"
+        " Learning (2024)"
+    ),
     check="test_the_implicit_reward_is_the_log_odds_of_being_preferred",
     cost="gradient steps of a small network",
 )

@@ -126,7 +126,10 @@ class CaptionModel:
     "captions",
     shape="step",
     needs=("labels",),
-    paper="Zheng et al. (2024), Online Intrinsic Rewards from LLM Feedback",
+    paper=(
+        "Zheng et al. (2024), Online Intrinsic Rewards for Decision Making Agents from "
+        "Large Language Model Feedback"
+    ),
     check="test_captions_pay_by_labels_that_existed_at_the_start",
     cost="linear in steps",
 )

@@ -31,7 +31,10 @@ KEPT = 100_000  # results that are remembered
     "code-step",
     shape="step",
     needs=("program",),
-    paper="Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with LLMs for Minecraft",
+    paper=(
+        "Li et al. (2024), Auto MC-Reward: Automated Dense Reward Design with Large "
+        "Language Models for Minecraft"
+    ),
     check="test_a_program_pays_while_the_episode_runs",
     cost="one process per new step",
 )

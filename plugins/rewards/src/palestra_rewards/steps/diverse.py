@@ -35,7 +35,10 @@ def read_numbers(text: str | Mapping[str, float]) -> dict[str, float]:
     "diverse-discounts",
     shape="step",
     needs=("discounts",),
-    paper="Consistent Aggregation of Objectives with Diverse Time Preferences (2023)",
+    paper=(
+        "Consistent Aggregation of Objectives with Diverse Time Preferences Requires Non-"
+        "Markovian Rewards (2023)"
+    ),
     check="test_rewards_sum_to_individually_discounted_returns_while_playing",
 )
 class DiverseDiscounts:

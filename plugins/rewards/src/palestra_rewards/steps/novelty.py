@@ -16,7 +16,10 @@ from palestra_rewards.options import Weight
 @reward(
     "novelty",
     shape="step",
-    paper="Henaff et al. (2023), A Study of Global and Episodic Bonuses for Exploration",
+    paper=(
+        "Henaff et al. (2023), A Study of Global and Episodic Bonuses for Exploration in "
+        "Contextual MDPs"
+    ),
     check="test_novelty_pays_the_inverse_root_of_visits",
     cost="linear in steps",
 )

@@ -83,7 +83,10 @@ class PlanState(TaskState):
     "tasks/PlanWorld-v0",
     family="text",
     tags=("generated-worlds", "planning", "perfect-information"),
-    paper="Hu et al. (2024), AgentGen: Enhancing Planning Abilities for LLM-based Agents",
+    paper=(
+        "Hu et al. (2024), AgentGen: Enhancing Planning Abilities for Large Language "
+        "Model based Agent via Environment and Task Generation"
+    ),
     splits={name: {"level": name} for name in LEVELS},
 )
 @dataclass(frozen=True)
@@ -222,7 +225,10 @@ class AuthorState(TaskState):
     "tasks/AgentGen-v0",
     family="text",
     tags=("generated-worlds", "teaching", "perfect-information"),
-    paper="Hu et al. (2024), AgentGen: Enhancing Planning Abilities for LLM-based Agents",
+    paper=(
+        "Hu et al. (2024), AgentGen: Enhancing Planning Abilities for Large Language "
+        "Model based Agent via Environment and Task Generation"
+    ),
 )
 @dataclass(frozen=True)
 class AgentGen(TaskGame[AuthorState]):

@@ -145,8 +145,10 @@ class ToolWorldState(ToolState):
     tags=("tools", "database", "robustness", "security", "hidden-information"),
     paper=(
         "Fang et al. (2025), Towards General Agentic Intelligence via Environment Scaling; "
-        "Wang et al. (2025), Hell or High Water; Shi et al. (2025), Progent; Dong et al. "
-        "(2025), SafeSearch"
+        "Wang et al. (2025), Hell or High Water: Evaluating Agentic Recovery from External "
+        "Failures; Shi et al. (2025), Progent: Programmable Privilege Control for LLM Agents; "
+        "Dong et al. (2025), SafeSearch: Automated Red-Teaming for the Safety of LLM-Based Search "
+        "Agents"
     ),
     splits={
         "library": {"domains": 20, "discover": True},

@@ -1,0 +1,126 @@
+"""Published systems: what each is here, an environment, agent, reward or command, and what is not.
+
+What a declaration names as its `paper` is found by itself, with the paragraph "Left out: …" of its
+module. A package lists the rest, commands and systems that are not here, in `systems.toml`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+from palestra.catalogue.read import folder_of
+from palestra.kernel import hooks
+from palestra.kernel.errors import PluginError
+from palestra.kernel.registry import registry
+
+FILE: Final = "systems.toml"
+KINDS: Final = ("environments", "agents", "rewards")
+LEFT_OUT = re.compile(r"^Left out: (.*?)(?:\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
+DATED = re.compile(r"^.{0,120}?\(\d{4}[a-z]?\)[,:.]?\s+|,?\s*\(?\b\d{4}\)?$")  # who, when: a title
+FIELDS: Final = {"paper", "known_as", "here", "left_out", "absent", "nearest"}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A published system.
+
+    paper: its title, with authors where a declaration names them.
+    here: what it is here: "environment games/Chess-v0", "agent mcts", "palestra tournament …".
+    left_out: what of it is not here. absent: why nothing of it is here; `here` then is empty.
+    nearest: what comes nearest to a system that is absent.
+    known_as: a name that people use and that is not in the title.
+    entry_points: the code of what it is here, "module:name".
+    """
+
+    paper: str
+    here: tuple[str, ...] = ()
+    left_out: str = ""
+    absent: str = ""
+    nearest: tuple[str, ...] = ()
+    known_as: str = ""
+    entry_points: tuple[str, ...] = field(default=(), repr=False)
+
+    def explained(self) -> System:
+        """The system with what its modules say that they leave out; imports them."""
+        said = [self.left_out, *map(left_out, self.entry_points)]
+        return replace(self, left_out=" ".join(dict.fromkeys(filter(None, said))))
+
+
+def left_out(entry_point: str) -> str:
+    """What the module of an "module:name" says that it leaves out; empty if nothing."""
+    found = LEFT_OUT.search(importlib.import_module(entry_point.partition(":")[0]).__doc__ or "")
+    return " ".join(found[1].split()) if found else ""
+
+
+def title_key(paper: str) -> str:
+    """The title alone in small letters: the same for a paper with and without authors and year."""
+    title = DATED.sub("", paper.strip())
+    return re.sub(r"[^a-z0-9]+", " ", (title or paper).casefold()).strip()
+
+
+def declared() -> Iterator[System]:
+    """A system for every paper that an installed environment, agent or reward names."""
+    for kind in KINDS:
+        for name, spec in sorted(getattr(registry(), kind).items()):
+            for paper in filter(None, map(str.strip, spec.paper.split(";"))):
+                yield System(paper, (f"{kind[:-1]} {name}",), entry_points=(spec.entry_point,))
+
+
+def listed() -> Iterator[System]:
+    """The systems in the `systems.toml` of the installed packages."""
+    for package in sorted({p.value.partition(".")[0] for p in entry_points(group=hooks.GROUP)}):
+        path = folder_of(package) / FILE
+        if not path.exists():
+            continue
+        try:
+            rows = tomllib.loads(path.read_text("utf-8")).get("system", [])
+            yield from map(_system, rows)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, ValueError) as error:
+            raise PluginError(f"{path} cannot be read: {error}") from error
+
+
+def _system(row: dict[str, Any]) -> System:
+    if unknown := sorted(row.keys() - FIELDS):
+        raise ValueError(f"{unknown} is none of {sorted(FIELDS)}, in {row}")
+    said = [name for name in ("here", "absent", "known_as") if row.get(name)]
+    if not row.get("paper") or not said or {"here", "absent"} <= set(said):
+        raise ValueError(f"a system has a paper, and here, absent or known_as: {row}")
+    lists: dict[str, Any] = {name: tuple(row[name]) for name in ("here", "nearest") if name in row}
+    return System(**(row | lists))
+
+
+def systems(search: str = "") -> list[System]:
+    """Every system that has all words of `search`, in order of its title.
+
+    search: words of a title, an author, an id or a command, in small or capital letters.
+    """
+    found: dict[str, System] = {}
+    for one in (*declared(), *listed()):
+        key = title_key(one.paper)
+        found[key] = _joined(found[key], one) if key in found else one
+    words = search.casefold().split()
+    return [found[key] for key in sorted(found) if _has(found[key], words)]
+
+
+def _joined(one: System, other: System) -> System:
+    """Two parts of one system, under the longer name of its paper."""
+    return System(
+        max(one.paper, other.paper, key=len),
+        tuple(dict.fromkeys((*one.here, *other.here))),
+        " ".join(filter(None, (one.left_out, other.left_out))),
+        one.absent or other.absent,
+        (*one.nearest, *other.nearest),
+        one.known_as or other.known_as,
+        tuple(dict.fromkeys((*one.entry_points, *other.entry_points))),
+    )
+
+
+def _has(system: System, words: Iterable[str]) -> bool:
+    text = " ".join((system.paper, system.known_as, *system.here, *system.nearest)).casefold()
+    return all(word in text for word in words)
