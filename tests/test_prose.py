@@ -18,7 +18,7 @@ PAGES = sorted(
         *ROOT.glob("docs/tutorials/*.md"),
         *ROOT.glob("docs/reference/*.md"),
     }
-    - {ROOT / "docs" / name for name in ("catalogue.md", "rewards.md", "systems.md")}  # titles, docstrings
+    - {ROOT / "docs" / f"{name}.md" for name in ("catalogue", "rewards", "systems")}  # generated
 )
 RULES = tomllib.loads((ROOT / "docs" / "vocabulary.toml").read_text("utf-8"))
 NOT_PROSE = re.compile(

@@ -72,7 +72,7 @@ class Contest:
 @agent(
     "contest-trader",
     needs=("array",),
-    paper=("ContestTrade (2025), A Multi-Agent Trading System Based on Internal Contest Mechanism"),
+    paper=("ContestTrade: A Multi-Agent Trading System Based on Internal Contest Mechanism"),
 )
 class ContestTrader(Investor):
     """Follows its best researchers, in proportion to their predicted scores (ContestTrade).

@@ -140,7 +140,7 @@ class TradingState:
     tags=("shares", "tools", "hidden-information", "chance"),
     paper=(
         "Chen et al. (2025), StockBench: Can LLM Agents Trade Stocks Profitably In Real-world "
-        "Markets?; AlphaQuanter (2025), An End-to-End Tool-Orchestrated Agentic Reinforcement "
+        "Markets?; AlphaQuanter: An End-to-End Tool-Orchestrated Agentic Reinforcement "
         "Learning Framework for Stock Trading"
     ),
     splits={
