@@ -5,6 +5,9 @@ Lifelong Multi-Agent Pathfinding via Planning and Learning", AAAI 2024: every pl
 which a cell costs more the more often other players were seen there, and follows it to a waypoint a
 few cells ahead. The paper follows it by a policy that is trained to reach waypoints; here a rule
 does, which steps aside at random when it is blocked.
+
+Left out: the policy that is trained to reach waypoints: here a rule steps aside; costs from the
+shape of the map.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ by one, by deciding which of two players plans around the other, depth first.
 
 No player leaves the cells they see within `sight` steps, and they know the distance of their goal
 from each of these cells. So a window of at most `sight` steps needs nothing that is not observed.
+
+Left out: windows longer than players see; other solvers.
 """
 
 from __future__ import annotations

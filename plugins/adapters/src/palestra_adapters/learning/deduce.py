@@ -8,6 +8,9 @@ games that it plays, against whoever sits in the other seats (the paper: PPO ove
 model, against a population of agents).
 
 The policy is linear in what a candidate does, to a player of which deduced role, in which own role.
+
+Left out: embeddings of a model (the policy is linear in action, own role and deduced role), a
+population.
 """
 
 from __future__ import annotations

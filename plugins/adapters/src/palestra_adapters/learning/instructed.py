@@ -4,6 +4,8 @@ Hu and Sadigh, "Language Instructed Reinforcement Learning for Human-AI Coordina
 The model is asked for the probability of every legal move, given an instruction and the position;
 the move played is the one with the highest Q + weight * log p, also in the learning target. Where
 several conventions pay alike, learners of the same instruction reach the one that it names.
+
+Left out: the term of PPO; Hanabi is far too large for the table.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Zhang et al., "Agent-Pro: Learning to Evolve via Policy-Level Reflection and Opt
 games it reflects on its beliefs and their outcomes and writes a new instruction for its behaviour.
 New instructions are searched depth first: one that pays more than the one it came from is kept and
 reflected on further; otherwise a sibling is tried, and after `width` siblings the search goes back.
+
+Left out: a world description kept apart from the instruction.
 """
 
 from __future__ import annotations

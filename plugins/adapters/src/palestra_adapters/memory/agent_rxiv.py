@@ -5,6 +5,8 @@ reports that its search finds, tries a method for some episodes, and writes a re
 in them. Labs that share an archive read each other's reports at once; `archive` names it, so that
 two labs work apart with different names, or with none. Results of one method are one mean, whoever
 reports them. The archive puts beside a report what its lab measured, whatever it claims.
+
+Left out: a second run of a claim before it is ranked; papers of several pages.
 """
 
 from __future__ import annotations

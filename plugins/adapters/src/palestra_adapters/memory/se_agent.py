@@ -4,6 +4,8 @@ Lin et al., "SE-Agent: Self-Evolution Trajectory Optimization in Multi-Step Reas
 Agents", 2025. The first trials of a start follow strategies that must differ. Then every trial is
 revised once by reflection on what went wrong in it; then the best trials are recombined, each with
 another; then the best is refined, without its detours. The best trial of all guides the rest.
+
+Left out: several models in the pool.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ that it compares scores and not cases). The likelihoods are pooled over models, 
 from the known prior, and the decision is the one with the least expected cost: another note is
 bought if it saves more than it costs, or if the models' own posteriors disagree too much. It plays
 `markets/Screening-v0`.
+
+Left out: trimmed means; parity by group beyond `parity-gap`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ grades that were given with little confidence first. So easy positions recruit f
 
 The abstract fixes neither formula; here a grade counts as `confidence` evaluations, and the bonus
 for exploration fades with confidence.
+
+Left out: the paper's formulae, which its abstract does not give.
 """
 
 from __future__ import annotations

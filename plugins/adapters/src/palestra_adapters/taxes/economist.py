@@ -7,6 +7,9 @@ far named; both write a thought and their next choice. With elections, workers r
 winner's years were worth to themselves before they speak and vote.
 
 A seat reads only what its own transcript has. The wording is this package's own.
+
+Left out: personas from census data: a persona is a clause; updates of the planner by reinforcement
+learning.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Learning", ACL 2025. Before a move the advisor reads the episode so far and writ
 strategy, which the actor reads with its question. Only the advisor is trained: `strategy_rows`
 gives its prompts and strategies with normalised returns, the process rewards of a judge added to
 the outcome.
+
+Left out: self-play; SOTOPIA's scenarios.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
 starts afresh for each, reads pages and acts until it reports. Distilled pages and sentences about
 what an action changed are options of the sites (`distill`, `changes`). The wording is this
 package's own.
+
+Left out: the mix of distillations chosen by the agent; WebVoyager.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ Zhang et al., "Towards Efficient LLM Grounding for Embodied Multi-Agent Collabor
 critic is regressed on the returns of plans; the advantage of member i, given the actions of those
 before, is Q(a1 … ai) - Q(a1 … ai-1), so that the advantages add up to that of the joint action. The
 planner is asked again while an advantage (sequential) or the joint score (joint) is too low.
+
+Left out: a critic network trained ahead on data of planners: here a regression learns while it
+plays.
 """
 
 from __future__ import annotations

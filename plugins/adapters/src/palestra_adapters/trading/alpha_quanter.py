@@ -5,6 +5,8 @@ Trading", 2025. A day is a loop: the model reads the date, its queries and their
 another query or its decision. `decision_rewards` gives the reward that trains it: the decision
 should fit the return over the next days, where HOLD is right for small ones, and form and use of
 tools count a little.
+
+Left out: macro and sentiment tools; the training run.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ turn the morning's answers into short texts of factors; researchers read the tex
 analysts and each propose a portfolio. Every morning all proposals of the day before are scored by
 what they have earned since, from known prices only; the score that is predicted for the next day is
 a moving average, and the best members alone are followed, in proportion to it.
+
+Left out: tools that analysts choose themselves: the team asks for the news of every share.
 """
 
 from __future__ import annotations
