@@ -1,12 +1,11 @@
 """Published systems: what each is here, an environment, agent, reward or command, and what is not.
 
-What a declaration names as its `paper` is found by itself, with the paragraph "Left out: …" of its
-module. A package lists the rest, commands and systems that are not here, in `systems.toml`.
+What a declaration names as its `paper` is found by itself, with what its docstrings say after "Left
+out:". A package lists the rest, commands and systems that are not here, in `systems.toml`.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any, Final
 
+from palestra.catalogue.about import about
 from palestra.catalogue.read import folder_of
 from palestra.kernel import hooks
 from palestra.kernel.errors import PluginError
@@ -21,7 +21,6 @@ from palestra.kernel.registry import registry
 
 FILE: Final = "systems.toml"
 KINDS: Final = ("environments", "agents", "rewards")
-LEFT_OUT = re.compile(r"^Left out: (.*?)(?:\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 DATED = re.compile(r"^.{0,120}?\(\d{4}[a-z]?\)[,:.]?\s+|,?\s*\(?\b\d{4}\)?$")  # who, when: a title
 FIELDS: Final = {"paper", "known_as", "here", "left_out", "absent", "nearest"}
 
@@ -53,9 +52,8 @@ class System:
 
 
 def left_out(entry_point: str) -> str:
-    """What the module of an "module:name" says that it leaves out; empty if nothing."""
-    found = LEFT_OUT.search(importlib.import_module(entry_point.partition(":")[0]).__doc__ or "")
-    return " ".join(found[1].split()) if found else ""
+    """What the docstrings of an "module:name" say that is left out; empty if nothing."""
+    return " ".join(about(entry_point).left_out.removeprefix("Left out:").split())
 
 
 def title_key(paper: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from shutil import copyfile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from palestra.catalogue.about import About, about
 from palestra.catalogue.describe import describe_options
 from palestra.cli.listing import facts_of, seats_text
 from palestra.cli.measuring import range_text
@@ -23,7 +23,7 @@ from palestra.kernel.episode import Episode
 from palestra.kernel.game import Game
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
-from palestra.kernel.specs import EnvSpec, load_entry_point
+from palestra.kernel.specs import EnvSpec
 from palestra.kernel.text_game import TextGame
 from palestra.records.metrics import metrics_for
 from palestra.views.channels import entries, layouts
@@ -32,7 +32,6 @@ TURNS = 6  # turns of the conversation that are shown
 LONGEST = 3_000  # characters of it that are shown
 MOST_ACTIONS = 12  # actions by number that are listed
 # facts that have a section, or that are the same for every environment
-LABEL = re.compile(r"(?<![\w`(] )\b(Checked\b|Left out(?=:))")  # at the start of a sentence
 ELSEWHERE = ("paper", "splits", "observation", "actions", "metrics", "views", "any game's")
 
 
@@ -115,7 +114,7 @@ def index(specs: list[EnvSpec], shown: Collection[str] = ()) -> str:
 def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") -> str:
     """One environment: what it is, its facts, how it is played, how well, and how to use it."""
     game = load_game(spec, {})
-    said = about(spec)
+    said = about(spec.entry_point)
     picture = [f"![An episode of {spec.id}]({animation})", ""] if animation else []
     facts = [(name, plain(value)) for name, value in facts_of(spec, game) if name not in ELSEWHERE]
     return "\n".join(
@@ -140,32 +139,6 @@ def page(spec: EnvSpec, measured: Reference | None = None, animation: str = "") 
             *section("A conversation", _transcript(spec)),
         ]
     )
-
-
-class About(NamedTuple):
-    """What the docstrings of a game's module and class say, by what it is about."""
-
-    prose: str
-    checked: str  # answers from elsewhere that the rules agree with
-    left_out: str  # what the source has and the game has not
-
-
-def about(spec: EnvSpec) -> About:
-    """The docstrings of a game's module and class.
-
-    `checked` and `left_out` are the texts from a sentence that begins with "Checked" or "Left out:"
-    to the end of its paragraph. The class's summary is dropped, since the module's begins the page.
-    """
-    kind = load_entry_point(spec.entry_point)
-    module, own = inspect.getdoc(inspect.getmodule(kind)) or "", inspect.getdoc(kind) or ""
-    rest = own.partition("\n\n")[2] if module else own
-    found: dict[str, list[str]] = {"": [], "Checked": [], "Left out": []}
-    for paragraph in f"{module}\n\n{rest}".split("\n\n"):
-        prose, *labelled = LABEL.split(paragraph)
-        found[""].append(prose.rstrip())
-        for label, text in zip(labelled[::2], labelled[1::2], strict=True):
-            found[label].append(f"{label}{text}".strip())
-    return About(*("\n\n".join(part for part in parts if part) for parts in found.values()))
 
 
 def _source(spec: EnvSpec, said: About) -> list[str]:
