@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 from palestra import EpisodeRecord, InvalidOption
 from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
-from palestra.files import UNREADABLE, remove_drafts, whole_file, write_bytes, write_text
+from palestra.files import UNREADABLE, read_json, remove_drafts, whole_file, write_bytes, write_text
 from palestra.kernel.rng import Rng
 from palestra.llm.tokens import check_template
 from palestra.records.trace import SeatTrace
@@ -167,8 +167,8 @@ class Trainer:
             )
         if kept.exists():
             try:
-                was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
-            except UNREADABLE as error:
+                was = read_json(kept, TrainPlan)
+            except (OSError, *UNREADABLE) as error:
                 raise InvalidOption(f"{kept} cannot be read: {error}; restore a copy") from error
             for name in TrainPlan.__struct_fields__:
                 if name not in CHANGEABLE and getattr(was, name) != getattr(self.plan, name):

@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 from palestra import InvalidOption, PalestraError
-from palestra.files import UNREADABLE, read_file, write_bytes
+from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import show
-from palestra.single_keys import refuse_repeated_keys
 
 FORMAT = "palestra.folder/1"
 MANIFEST = "palestra.json"
@@ -84,9 +83,7 @@ def _read(folder: Path, called: str) -> Manifest:
     if not file.is_file():
         raise InvalidOption(f"{called} holds no {MANIFEST}; palestra push writes such a folder")
     try:
-        written = read_file(file)
-        manifest = msgspec.json.decode(written, type=Manifest)
-        refuse_repeated_keys(written)
+        manifest = read_json(file, Manifest)
     except (OSError, *UNREADABLE) as error:
         raise DamagedFolder(
             f"cannot read {MANIFEST} of {called}: {error}; push the folder again"
