@@ -35,6 +35,7 @@ PLAIN = {
         "plain",
         "rules",
         "scene",
+        "single_keys",
         "stating",
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -11,15 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palestra import InvalidOption
-from palestra.files import MOST_DOTS, read_toml
+from palestra import InvalidOption, RecordError
+from palestra.files import MOST_DOTS, UNREADABLE, read_json, read_toml
 from palestra.llm.prices import price_table
+from palestra.runner.run_folder import RunPlan
+from palestra_adapters.learning.deduce import _read as read_policy
+from palestra_adapters.memory.agent_rxiv import PaperStore
+from palestra_adapters.memory.remembering import Kept
+from palestra_adapters.optimisers.run import SearchPlan
 from palestra_adapters.tasked import read_tasks
 from palestra_adapters.workflows.steps import read_workflow
 from palestra_arena.ablate_command import read_wordings
 from palestra_arena.probes.items import read_set
 from palestra_arena.settings import read_settings
 from palestra_games.social.agents_net.files import read_graph
+from palestra_rewards.tabular.acting import Advisors
 from palestra_server.allowed import read_allowed
 from palestra_server.packaged import read_package
 from palestra_training.plan import read_plan
@@ -38,7 +45,24 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "graph": (".json", lambda path: read_graph(str(path))),
     "workflow": (".json", read_workflow),
     "tasks": (".json", lambda path: read_tasks(str(path))),
+    "policy of deduce": (".json", read_policy),
+    "archive of reports": (".json", PaperStore),
+    "advisors": (".json", Advisors.read),
+    "plan of a run": (".json", lambda path: read_again(path, RunPlan)),
+    "plan of a search": (".json", lambda path: read_again(path, SearchPlan)),
+    "memories": (".json", lambda path: read_again(path, Kept)),
 }
+ABSENT = ("prices", "archive of reports")  # are read as nothing where there is no file
+
+
+def read_again(path: Path, kind: type) -> Any:
+    """Read what this program wrote, as its readers do."""
+    try:
+        return read_json(path, kind)
+    except (OSError, *UNREADABLE) as error:
+        raise InvalidOption(f"{path}: {error}") from error
+
+
 NUMBER = b"9" * 10_000
 CONTENT = {  # for TOML, and for JSON
     "brackets without end": (b"x = " + b"[" * 200_000, b"[" * 200_000),
@@ -85,7 +109,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="l
 
 def refused(read: Callable[[Path], Any], path: Path) -> str:
     """What is said of a file that is not read."""
-    with bounded(), pytest.raises(InvalidOption) as error:
+    with bounded(), pytest.raises((InvalidOption, RecordError)) as error:
         read(path)
     said = str(error.value)
     assert len(said) < 2000
@@ -113,8 +137,8 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str, place: st
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero" if place == "a device without end" else path)
-    if (name, place) == ("prices", "a link to itself"):
-        assert price_table(path) == {}  # as where there is no file
+    if name in ABSENT and place == "a link to itself":
+        read(path)
         return
     assert path.name in refused(read, path)
 
@@ -127,3 +151,28 @@ def test_dots_that_are_no_key_are_read(tmp_path: Path) -> None:
         "x": [0.5] * 10 * MOST_DOTS,
         "a": {"b": {"c": {"d": {"e": "..."}}}},
     }
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        '{"games": {"seer": -1}}',  # the next game would divide by 0
+        '{"weights": {"a": 1e308, "b": 1e308}}',  # whose sum is no number
+        '{"weights": {"a": 1}, "weights": {"a": 2}}',
+        '{"weight": {}}',
+    ],
+)
+def test_a_policy_that_would_fail_in_play_is_refused(tmp_path: Path, policy: str) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text(policy)
+    assert path.name in refused(read_policy, path)
+
+
+def test_a_report_without_results_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "archive.json"
+    report = {"lab": "a", "task": "t", "method": "m", "results": [1.0]}
+    path.write_text(json.dumps([report]))
+    assert PaperStore(path).best("t").mean == 1.0
+    for odd in ({"results": []}, {"zzz": 1}):
+        path.write_text(json.dumps([report | odd]))
+        assert path.name in refused(PaperStore, path)

@@ -41,6 +41,23 @@ def read(text: str) -> TextAction:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "Bid", "amount": 9, "amount": 1}',
+        '{"type": "Fold", "type": "Bid", "amount": 1}',
+        '{"move": {"type": "Bid", "amount": 9, "amount": 1}}',
+        'Action: {"type": "Bid", "amount": 1, "amount": 1}',
+        "Bid(amount=9, amount=1)",
+        "Bid(9, amount=1)",
+    ],
+)
+def test_an_action_that_gives_a_field_twice_is_not_read(text: str) -> None:
+    """What was meant is not stated, and another reader of the answer may take the other value."""
+    with pytest.raises(InvalidAction, match=r"twice|repeated"):
+        read(text)
+
+
+@pytest.mark.parametrize(
     ("text", "action"),
     [
         ("Bid(amount=3)", Bid(3)),

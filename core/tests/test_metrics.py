@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+import palestra
 import pytest
 from palestra import (
     EpisodeRecord,
@@ -224,3 +225,16 @@ def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[st
     assert not done.value.code
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
     return {words[0]: words[1] for words in reversed(lines) if len(words) > 1}
+
+
+def test_names_of_players_are_printed_without_controls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = palestra.play("games/KuhnPoker-v0", agents="random")[0]
+    ended.players = ["\x1b[2J\x1b]0;owned\x07", "\u202eb"]
+    write_records(tmp_path / "one.jsonl", [ended])
+    with pytest.raises(SystemExit, match="0"):
+        main(["measure", str(tmp_path / "one.jsonl"), "--explain"])
+    shown = capsys.readouterr().out
+    assert "win:" in shown
+    assert not set("\x1b\x07\u202e") & set(shown)

@@ -223,3 +223,11 @@ def test_a_record_that_says_to_have_spent_what_nobody_can_add_is_refused(
     path.write_bytes(msgspec.json.encode(line) + b"\n")
     with pytest.raises(RecordError, match=r"line 1.*usage\.tokens_in"):
         read_records(path)
+
+
+def test_a_line_without_end_is_not_read(tmp_path):
+    path = tmp_path / "zeros.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError, match=r"line 1.* more than 100000000 bytes"):
+        list(iter_records(path))

@@ -16,6 +16,7 @@ import palestra.records.verify
 import pytest
 from palestra import Agent, Budget, Decision, InvalidOption, Turn, Usage
 from palestra.records.record import EpisodeRecord, read_records, write_records
+from palestra.runner.run_folder import BLOCK, FINISHED, PLAN, UNFINISHED
 
 C4 = "games/ConnectFour-v0"
 
@@ -246,3 +247,85 @@ def test_an_agent_that_cannot_be_closed_costs_nothing(tmp_path: Path) -> None:
     with pytest.warns(RuntimeWarning, match="agent 'tiring' could not be closed: SystemExit"):
         records = palestra.play(C4, agents=[Stuck(99), "random"], max_episode_steps=3, out=tmp_path)
     assert not records[0].error
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    2**70,
+    1e308,
+    "",
+    "\x1b[2J" * 99,
+    "x" * 10**6,
+    [],
+    [[]],
+    {},
+    {"zzz": 1},
+    [{}],
+)
+
+
+def test_a_folder_whose_plan_is_another_one_is_never_resumed(tmp_path: Path) -> None:
+    """Every field of another value, and every field under a name that is unknown."""
+    run(tmp_path, 1000)
+    file = tmp_path / PLAN
+    plan = msgspec.json.decode(file.read_bytes())
+    tried = 0
+    for name, value in plan.items():
+        for odd in ODD:
+            if odd == value or (name == "versions" and odd == {}):
+                continue
+            for changed in (plan | {name: odd}, plan | {f"{name}s": odd}):
+                file.write_bytes(msgspec.json.encode(changed))
+                with pytest.raises(InvalidOption) as refused:
+                    run(tmp_path, 0, resume=True)
+                assert len(str(refused.value)) < 1000
+                assert str(refused.value).isprintable()
+                tried += 1
+    assert tried > 200
+    file.write_bytes(msgspec.json.encode(plan))
+    assert len(run(tmp_path, 0, resume=True)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[" * 200_000, "cannot be read"),
+        (b'{"seed": 1, "seed": 0, ', "the key 'seed' is given twice"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"", "cannot be read"),
+    ],
+)
+def test_a_plan_that_is_damaged_is_named(tmp_path: Path, content: bytes, says: str) -> None:
+    run(tmp_path, 1000)
+    file = tmp_path / PLAN
+    rest = file.read_bytes().lstrip()[1:] if content.endswith(b", ") else b""
+    file.write_bytes(content + rest)
+    with pytest.raises(InvalidOption, match=says):
+        run(tmp_path, 0, resume=True)
+
+
+@pytest.mark.parametrize("name", [PLAN, FINISHED, UNFINISHED])
+@pytest.mark.parametrize("place", ["a pipe", "a folder", "a device without end"])
+def test_what_is_no_file_of_a_run_is_refused_at_once(tmp_path: Path, name: str, place: str) -> None:
+    run(tmp_path, 1000)
+    file = tmp_path / name
+    file.unlink(missing_ok=True)
+    if place == "a pipe":
+        os.mkfifo(file)
+    elif place == "a folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/dev/zero")
+    with pytest.raises(InvalidOption, match=name):
+        run(tmp_path, 0, resume=True)
+
+
+@pytest.mark.parametrize("cut", [1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK])
+def test_a_long_line_that_a_crash_cut_off_is_dropped(tmp_path: Path, cut: int) -> None:
+    run(tmp_path, 1000)
+    whole = (tmp_path / FINISHED).read_bytes()
+    (tmp_path / FINISHED).write_bytes(whole + b"x" * cut)
+    run(tmp_path, 0, resume=True)
+    assert (tmp_path / FINISHED).read_bytes() == whole

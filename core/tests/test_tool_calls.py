@@ -119,6 +119,10 @@ def test_what_is_not_one_known_call_states_no_move(spec: Any) -> None:
             ((ToolCall("fly", call.arguments),), "there is no tool 'fly'; there are: "),
             ((ToolCall(call.name, call.arguments[:-1]),), "must be a JSON object"),
             ((ToolCall(call.name, f"[{call.arguments}]"),), "must be a JSON object"),
+            (
+                (ToolCall(call.name, '{"a": 1, "a": 2}'),),
+                "must be a JSON object with each name once",
+            ),
         ):
             text, why = offer.read(calls)
             assert says in why

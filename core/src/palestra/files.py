@@ -13,11 +13,14 @@ from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
 from tempfile import NamedTemporaryFile, mkdtemp
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from palestra.kernel.errors import PalestraError
+from palestra.single_keys import refuse_repeated_keys
+
+T = TypeVar("T")
 
 # What reading a damaged or foreign file may raise
 UNREADABLE = (
@@ -132,6 +135,17 @@ def read_file(path: str | Path) -> bytes:
         found = opened.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
         raise OSError(errno.EFBIG, f"it has more than {MOST_BYTES} bytes", str(path))
+    return found
+
+
+def read_json(path: str | Path, kind: type[T]) -> T:
+    """The value of a JSON file as `kind`.
+
+    Raises as `read_file` does, and what `UNREADABLE` lists, also where an object gives a key twice.
+    """
+    written = read_file(path)
+    found = msgspec.json.decode(written, type=kind)
+    refuse_repeated_keys(written)
     return found
 
 

@@ -164,7 +164,9 @@ def _stated_by(pairs: Any) -> str:
     if len(own) != 1 or len(set(keys)) < len(keys) or not {*keys} <= {*STATED, *THOUGHTS}:
         return ""
     if isinstance(own[0], tuple):  # a typed action, as an object
-        return json.dumps(dict(own[0]), ensure_ascii=False)
+        names = [str(key) for key, _ in own[0]]
+        once = len(set(names)) == len(names)
+        return json.dumps(dict(own[0]), ensure_ascii=False) if once else ""
     return str(own[0]) if type(own[0]) in (str, int) else ""
 
 

@@ -182,6 +182,30 @@ def garble(folder: Path) -> None:
     (folder / MANIFEST).write_text('{"files": 3}')
 
 
+def write_instead(old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / MANIFEST).read_text()
+        assert old in text
+        (folder / MANIFEST).write_text(text.replace(old, new, 1))
+
+    return change
+
+
+def nest_without_end(folder: Path) -> None:
+    (folder / MANIFEST).write_text('{"files": ' * 100_000)
+
+
+def make_a_manifest_of_zeros(folder: Path) -> None:
+    with (folder / MANIFEST).open("wb") as file:
+        file.truncate(3 << 30)
+
+
+def grow(folder: Path) -> None:
+    """Far more bytes than the disk holds, none of which may be copied."""
+    with (folder / "trained" / "policy.pt").open("r+b") as file:
+        file.truncate(1 << 40)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -193,6 +217,12 @@ def garble(folder: Path) -> None:
         (reach_out("trained//policy.pt"), "no path inside"),
         (reach_out(".git/config"), "no path inside"),
         (garble, "cannot read palestra.json"),
+        (write_instead('"format"', '"mode": 1, "format"'), "unknown field `mode`"),
+        (write_instead('"sha256"', '"mode": 1, "sha256"'), "unknown field `mode`"),
+        (write_instead('"files"', '"files": {}, "files"'), "the key 'files' is given twice"),
+        (nest_without_end, "cannot read palestra.json"),
+        (make_a_manifest_of_zeros, "more than 50000000 bytes"),
+        (grow, "has 1099511627776 bytes, and its manifest says"),
     ],
 )
 def test_a_folder_that_was_altered_is_refused_whole(
@@ -218,6 +248,22 @@ def test_a_path_that_cannot_be_is_named_in_short(run: Path, tmp_path: Path, name
     assert len(str(refused.value)) < 400
     assert str(refused.value).isprintable()
     assert not (tmp_path / "in").exists()
+
+
+def test_what_a_folder_holds_is_said_without_controls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = palestra.play("games/KuhnPoker-v0", agents="random")[0]
+    named = msgspec.structs.replace(record, env="\x1b[2J\u202egames/Own-v0")
+    (tmp_path / "run").mkdir()
+    file = tmp_path / "run" / "\x1b]0;owned\x07.jsonl"
+    file.write_bytes(msgspec.json.encode(named) + b"\n")
+    for words in (["push", "run"], ["pull", "run-shared", "back"]):
+        with pytest.raises(SystemExit, match="0"):
+            main([words[0], *(str(tmp_path / name) for name in words[1:])])
+    shown = capsys.readouterr()
+    assert "games/Own-v0" in shown.out
+    assert not set("\x1b\x07\u202e") & set(shown.out + shown.err)
 
 
 def test_a_manifest_that_is_no_text_is_named(run: Path, tmp_path: Path) -> None:

@@ -150,3 +150,10 @@ def test_a_page_shows_hostile_names_as_text() -> None:
     assert "<img" not in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+
+
+def test_records_of_several_environments_are_no_run(tmp_path: Path) -> None:
+    records = palestra.play("games/KuhnPoker-v0", agents="random")
+    records += palestra.play("games/LiarsDice-v0", agents="random", num_players=5)
+    with pytest.raises(InvalidOption, match="KuhnPoker-v0 of 2 players', 'games/LiarsDice-v0 of 5"):
+        write_page(records, tmp_path / "page.html")

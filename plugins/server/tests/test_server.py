@@ -1,5 +1,8 @@
 """The server as clients meet it: real sockets on loopback."""
 
+import http.client
+from contextlib import closing
+
 import gymnasium
 import httpx
 import msgspec
@@ -10,8 +13,9 @@ from gymnasium.utils.env_checker import check_env
 from palestra import EpisodeRecord, Rng
 from palestra.kernel.episode import Episode
 from palestra.records.record import record_episode
-from palestra_server.client import RemoteEnv, Server, ServerRefused
+from palestra_server.client import RemoteEnv, Server, ServerRefused, socket_url
 from palestra_server.messages import OPEN
+from websockets.sync.client import connect
 
 FEW = ["games/TicTacToe-v0", "grid/Kitchen-v0", "games/Werewolf-v0", "text/Taboo-v0"]
 FEW = [env for env in FEW if any(spec.id == env for spec in palestra.specs())]
@@ -202,6 +206,53 @@ def test_an_address_that_cannot_be_read_is_refused_and_breaks_nothing(
     said = httpx.get(f"{url}/matches", headers={header: address})
     assert said.status_code == 403
     assert not caplog.records
+
+
+def answer_to(url: str, headers: list[tuple[str, str]]) -> int:
+    """The status of a request with exactly these headers."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"))
+    with closing(connection):
+        connection.putrequest("GET", "/matches", skip_host=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse().status
+
+
+@pytest.mark.parametrize("header", ["Host", "Origin", "Authorization"])
+def test_a_header_that_is_given_twice_is_refused(server, header):
+    """What is in front of the server may have read the other one."""
+    url, _ = server
+    host = url.removeprefix("http://")
+    usual = {"Host": host, "Origin": url, "Authorization": "Bearer one"}
+    assert answer_to(url, list(usual.items())) == 200
+    for other in ("http://elsewhere.example", usual[header]):
+        assert answer_to(url, [*usual.items(), (header, other)]) == 403
+        assert answer_to(url, [(header, other), *usual.items()]) == 403
+
+
+def test_a_key_that_is_given_twice_is_refused(server):
+    url, _ = server
+    head = {"Content-Type": "application/json"}
+    two_envs = '{"env": "games/Chess-v0", "env": "games/TicTacToe-v0"}'
+    said = httpx.post(f"{url}/matches", content=two_envs, headers=head)
+    assert said.status_code == 400
+    assert "the key 'env' is given twice; give it once" in said.json()["error"]
+    two_sizes = '{"env": "games/Hex-v0", "options": {"size": 3, "size": 4}}'
+    assert httpx.post(f"{url}/matches", content=two_sizes, headers=head).status_code == 400
+    client = Server(url)
+    match = client.create("games/TicTacToe-v0", invalid="retry:1")
+    seats = [client.join(match, seat) for seat in (0, 1)]
+    head["Authorization"] = f"Bearer {seats[0].token}"
+    moves = '{"action": 0, "action": 4}'
+    assert httpx.post(f"{url}/seat/move", content=moves, headers=head).status_code == 400
+    with connect(socket_url(url)) as socket:
+        socket.send(f'{{"do": "sit", "do": "watch", "token": "{seats[0].token}"}}')
+        assert "the key 'do' is given twice" in str(socket.recv())
+    view = seats[0].turn()
+    assert view.your_turn
+    assert view.number == 0
+    client.close(), seats[0].close(), seats[1].close()
 
 
 MANY_DIGITS = "9" * 4300  # the most that Python reads; a sum of two has more

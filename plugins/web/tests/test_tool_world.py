@@ -813,3 +813,16 @@ def test_filters_of_trajectories() -> None:
         assert not record.error
         measured = palestra.measure(record)
         assert tuple(measured[one] for one in names) == wanted[name], name
+
+
+def test_a_call_that_gives_a_name_twice_is_none() -> None:
+    episode = palestra.Episode(palestra.game("web/ToolWorld-v0"), 5)
+    drawn = (episode.sample(0, Rng.seeded(seed)) for seed in range(99))
+    made = next(one for one in drawn if isinstance(one, Call) and one.values)
+    name, value = next(iter(made.values.items()))
+    pair = json.dumps({name: value})[1:-1]
+    once = f'{{"name": "{made.tool}", "arguments": {{{pair}}}}}'
+    assert episode.parse(0, once).tool == made.tool
+    for twice in (once.replace(pair, f"{pair}, {pair}"), f'{{"name": "fly", {once[1:]}'):
+        with pytest.raises(InvalidAction):
+            episode.parse(0, twice)

@@ -7,7 +7,6 @@ A `Grammar` states which are legal now, field by field.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import msgspec
 from palestra.answers import LONGEST_ANSWER, THOUGHT, said
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
+from palestra.single_keys import read_single
 from palestra.stating import introduced_otherwise, plain_digits, undressed
 
 
@@ -369,7 +369,7 @@ def _read_json(
     text: str, known: Mapping[str, type[TextAction]]
 ) -> tuple[TextAction | None, str | None]:
     try:
-        data = json.loads(text, strict=False)
+        data = read_single(text, strict=False)
         kind = data.pop("type", None)
         if kind not in known:
             return None, f"type {show(kind)} is no action; there are: {', '.join(known)}"

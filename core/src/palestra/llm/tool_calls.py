@@ -20,6 +20,7 @@ from palestra.kernel.actions import Domain, Grammar, Integer, OneOf, Option, Tex
 from palestra.kernel.errors import InvalidAction, show
 from palestra.kernel.rng import Rng
 from palestra.phrasing.wording import ANSWER, shows_moves
+from palestra.single_keys import read_single
 
 PLAY, MOVE = "play", "move"
 CALL = "Make your move by calling one of the tools."
@@ -142,7 +143,8 @@ class MoveTools:
             raise self._refusal(name, f"there is no tool {show(name)}; there are: {known}")
         values = _values(arguments)
         if values is None:
-            why = f"the arguments of {name} must be a JSON object, not {show(arguments)}"
+            wanted = "a JSON object with each name once"
+            why = f"the arguments of {name} must be {wanted}, not {show(arguments)}"
             raise self._refusal(name, why)
         if self._typed:
             return self._write(self._written[name], values)
@@ -253,7 +255,7 @@ def returnable(calls: Sequence[ToolCall], number: int) -> tuple[ToolCall, ...]:
 def _object(arguments: Mapping[str, Any] | str) -> dict[Any, Any] | None:
     """The arguments of a call as a dictionary; None if they are no JSON object."""
     try:
-        values = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
+        values = read_single(arguments) if isinstance(arguments, str) else dict(arguments)
     except (ValueError, TypeError, RecursionError):
         return None
     return values if isinstance(values, dict) else None

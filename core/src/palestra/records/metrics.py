@@ -16,6 +16,7 @@ from palestra.code_names import code_name, load_code
 from palestra.kernel.errors import InvalidOption, PluginError, UnknownName, cause, show
 from palestra.kernel.registry import registry
 from palestra.kernel.specs import EnvSpec, MetricSpec, load_entry_point
+from palestra.quoting import printable
 from palestra.records.intervals import Interval, Sample
 from palestra.records.record import EpisodeRecord
 
@@ -160,7 +161,7 @@ class Measures:
             spec = metric_of(name)
             unit = spec.unit if spec else ""
             shown = f"{round(mean, 12):.4g}"  # a sum of differences may miss 0 by a rounding error
-            rows.append((name, shown, between, unit, str(sample.count)))
+            rows.append((printable(name), shown, between, unit, str(sample.count)))
         return rows
 
 

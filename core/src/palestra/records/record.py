@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ from palestra.records.versions import versions_for
 from palestra.shaping import OWN, ShapedEpisode, open_recorded
 
 FORMAT = "palestra.episode/1"
+MOST_BYTES = 100_000_000  # of a line; a file of zeros is one line
 NAMES, PLAIN = {str}, {str, int, bool, type(None)}  # types that JSON preserves
 Terms = dict[int, dict[str, float]]
 
@@ -664,7 +666,10 @@ def iter_records(path: str | Path, *, running: bool = False) -> Iterator[Episode
     """
     good = 0
     with Path(path).open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(partial(file.readline, MOST_BYTES + 1), b""), 1):
+            if len(line) > MOST_BYTES:
+                why = f"the line has more than {MOST_BYTES} bytes"
+                raise RecordError(path, number, why, good)
             if not line.strip() or (running and not line.endswith(b"\n")):
                 continue
             try:

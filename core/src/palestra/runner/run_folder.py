@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from palestra.agents.budget import Ledger
-from palestra.files import UNREADABLE, CannotWrite, remove_drafts, writable, write_bytes
-from palestra.kernel.errors import InvalidOption, RecordError
+from palestra.files import UNREADABLE, CannotWrite, read_json, remove_drafts, writable, write_bytes
+from palestra.kernel.errors import InvalidOption, RecordError, show
 from palestra.records.record import EpisodeRecord, as_json, iter_records, write_records
 from palestra.records.versions import check_versions, differing
 
@@ -29,6 +30,7 @@ FINISHED = "episode.jsonl"
 UNFINISHED = "unfinished.jsonl"
 ERRORS = "errors.jsonl"
 LOCK = ".lock"
+BLOCK = 1 << 20
 SAVE_EVERY = 30.0  # seconds between writes of unfinished episodes
 
 
@@ -73,7 +75,7 @@ def hold_lock(file: Path, where: str, kind: str) -> Iterator[None]:
         lock.release()
 
 
-class RunPlan(msgspec.Struct, frozen=True):
+class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings that identify a run: a folder does not resume a run with another plan."""
 
     env: str
@@ -125,6 +127,9 @@ class RunFolder:
     def _admit_plan(self) -> None:
         """Check that the folder is empty, or holds this run and is to be resumed."""
         files = [self.path / name for name in (FINISHED, UNFINISHED, ERRORS)]
+        for file in files:
+            if file.exists() and not file.is_file():  # a pipe would be waited for
+                raise InvalidOption(f"{file} is not a plain file; choose another folder")
         if not self.resume and any(file.exists() and file.stat().st_size for file in files):
             raise InvalidOption(
                 f"{self.path} holds a run already; continue it with resume=True (--resume), or "
@@ -136,8 +141,8 @@ class RunFolder:
                 remove_drafts(written)
         if self.resume and file.exists():
             try:
-                kept = msgspec.json.decode(file.read_bytes(), type=RunPlan)
-            except UNREADABLE as error:
+                kept = read_json(file, RunPlan)
+            except (OSError, *UNREADABLE) as error:
                 raise InvalidOption(
                     f"{file} cannot be read: {error}; choose another folder"
                 ) from error
@@ -153,7 +158,7 @@ class RunFolder:
     def _same(self, what: str, was: Any, now: Any) -> None:
         if as_json(was) != as_json(now):
             raise InvalidOption(
-                f"{self.path} holds a run with other {what}: {was!r}, not {now!r}; "
+                f"{self.path} holds a run with other {what}: {show(was)}, not {show(now)}; "
                 "resume it with the same settings, or choose another folder"
             )
 
@@ -204,11 +209,8 @@ class RunFolder:
         for file in (self.path / FINISHED, self.path / ERRORS):
             if not file.exists():
                 continue
-            content = file.read_bytes()
-            end = content.rfind(b"\n") + 1
-            if end < len(content):
-                with writable(file), file.open("r+b") as opened:
-                    opened.truncate(end)
+            with writable(file), file.open("r+b") as opened:
+                _truncate_after_last_line(opened)
 
     def _admit(self, record: EpisodeRecord, ledger: Ledger) -> None:
         """Check that a record belongs to this run, and charge its agents with its usage."""
@@ -219,3 +221,18 @@ class RunFolder:
         self._same("options", record.options, plan.options)
         for seat, spent in record.usages:
             ledger.account(plan.agents[seat]).spend(spent)
+
+
+def _truncate_after_last_line(file: BinaryIO) -> None:
+    """Drop what follows the last line break, reading the file in blocks from its end."""
+    size = end = file.seek(0, os.SEEK_END)
+    while end:
+        begin = max(0, end - BLOCK)
+        file.seek(begin)
+        found = file.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            end = begin + found + 1
+            break
+        end = begin
+    if end < size:
+        file.truncate(end)

@@ -81,7 +81,7 @@ def pull_command(
         typer.echo(printable(said), err=True)
     if contents.records:
         console.print(
-            f"check the moves: palestra replay {folder / contents.records[0]} --verify",
+            printable(f"check the moves: palestra replay {folder / contents.records[0]} --verify"),
             soft_wrap=True,
             highlight=False,
             markup=False,
@@ -97,4 +97,4 @@ def _print_contents(console: Console, contents: Contents) -> None:
         f"leaderboards: {len(contents.boards)} over {games} games" if contents.boards else "",
     ]
     said = "; ".join(part for part in parts if part)
-    console.print(f"holds   {said}", soft_wrap=True, highlight=False, markup=False)
+    console.print(f"holds   {printable(said)}", soft_wrap=True, highlight=False, markup=False)

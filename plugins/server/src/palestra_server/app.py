@@ -7,7 +7,7 @@ import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import msgspec
@@ -29,7 +29,7 @@ from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere
 from palestra_server.pictures import Pictures
 from palestra_server.proxies import TRUSTED, PerAddress
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused
+from palestra_server.refused import RequestRefused, Wanted, read_message
 from palestra_server.seats import SeatKey
 from palestra_server.security import LOOPBACK, Guard
 from palestra_server.server import MatchServer
@@ -39,7 +39,6 @@ from palestra_server.spaces import fields_of_speech, write_space
 log = logging.getLogger("palestra.server")
 MOST_BYTES = 1_000_000  # of one request
 LONGEST_WAIT = 60.0  # seconds that `GET /seat` may wait for a turn
-Wanted = TypeVar("Wanted")
 
 
 class Reply(Response):
@@ -319,7 +318,7 @@ async def read(request: Request, kind: type[Wanted], most: int = MOST_BYTES) -> 
     """A request's JSON body as a struct; raises `RequestRefused` for one that is too long."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise RequestRefused("send JSON, with 'Content-Type: application/json'", 415)
-    return msgspec.json.decode(await body_of(request, most), type=kind)
+    return read_message(await body_of(request, most), kind)
 
 
 async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:

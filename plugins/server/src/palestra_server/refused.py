@@ -1,8 +1,14 @@
-"""A request that is not allowed."""
+"""A request that is not allowed, and reading what clients send."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import msgspec
 from palestra.kernel.errors import PalestraError
+from palestra.single_keys import RepeatedKey, refuse_repeated_keys
+
+Wanted = TypeVar("Wanted")
 
 
 class RequestRefused(PalestraError):
@@ -11,3 +17,22 @@ class RequestRefused(PalestraError):
     def __init__(self, message: str, status: int = 403) -> None:
         super().__init__(message)
         self.status = status
+
+
+def read_message(text: str | bytes, kind: type[Wanted]) -> Wanted:
+    """A client's JSON as a struct.
+
+    Raises msgspec's `DecodeError`, and `RequestRefused` for an object that gives a key twice: what
+    stands between client and server may have checked the other of both values.
+    """
+    message = msgspec.json.decode(text, type=kind)
+    refuse_repeated(text)
+    return message
+
+
+def refuse_repeated(text: str | bytes) -> None:
+    """Raise `RequestRefused` if an object of a client's valid JSON gives a key twice."""
+    try:
+        refuse_repeated_keys(text)
+    except RepeatedKey as error:
+        raise RequestRefused(f"the message cannot be read: {error}", 400) from None

@@ -47,6 +47,9 @@ class Guard:
             await self._app(scope, receive, _with_policy(send))
 
     def _problem(self, headers: Headers) -> str:
+        for name in ("host", "origin", "authorization"):
+            if len(headers.getlist(name)) > 1:  # a proxy may have read the other one
+                return f"this request has more than one {name.title()}"
         named, origin = headers.get("host", ""), headers.get("origin")
         try:
             host = urlsplit(f"//{named}").hostname or ""

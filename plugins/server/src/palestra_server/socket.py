@@ -22,7 +22,7 @@ from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused
+from palestra_server.refused import RequestRefused, refuse_repeated
 from palestra_server.relay import Relay
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
@@ -135,7 +135,11 @@ class SocketSession:
         try:
             if len(text if data is None else data) > MOST_BYTES:
                 raise RequestRefused(f"a frame has at most {MOST_BYTES} bytes")
-            read = _json.decode(text) if data is None else _msgpack.decode(data)
+            if data is not None:
+                read = _msgpack.decode(data)
+            else:
+                read = _json.decode(text)
+                refuse_repeated(text)
         except Exception as error:
             self._refuse(error, 0)
             return []

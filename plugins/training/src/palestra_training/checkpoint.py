@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import torch
 from palestra import InvalidOption
-from palestra.files import UNREADABLE, remove_drafts
+from palestra.files import UNREADABLE, read_json, remove_drafts
 from palestra.kernel.errors import cause, show
 
 from palestra_training.plan import TrainPlan
@@ -62,8 +62,8 @@ def admit(plan: TrainPlan, out: Path, *, resume: bool) -> None:
         )
     if kept.exists():
         try:
-            was = msgspec.json.decode(kept.read_bytes(), type=TrainPlan)
-        except UNREADABLE as error:
+            was = read_json(kept, TrainPlan)
+        except (OSError, *UNREADABLE) as error:
             raise InvalidOption(f"{kept} cannot be read: {error}; restore a copy") from error
         for name in TrainPlan.__struct_fields__:
             if name not in CHANGEABLE and getattr(was, name) != getattr(plan, name):

@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Decision, Meta, RecordError, Turn, agent
-from palestra.files import UNREADABLE, write_bytes
+from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import cause
 
 from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
@@ -48,12 +48,15 @@ WINDOW = 20  # games over which the mean return is taken
 Features = Counter[str]
 
 
-class Policy(msgspec.Struct):
+Amount = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]  # of larger ones sums are not numbers
+
+
+class Policy(msgspec.Struct, forbid_unknown_fields=True):
     """Weights by feature; games and their mean return (of about the last 20) by own role."""
 
-    weights: dict[str, float] = {}
-    means: dict[str, float] = {}
-    games: dict[str, int] = {}
+    weights: dict[str, Amount] = {}
+    means: dict[str, Amount] = {}
+    games: dict[str, Annotated[int, msgspec.Meta(ge=0)]] = {}
 
     def chances(self, candidates: Sequence[Features]) -> list[float]:
         """The probability of every candidate: a softmax of the sums of its weights."""
@@ -175,8 +178,8 @@ class Deduce(Adapter):
 
 def _read(file: Path) -> Policy:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Policy)
-    except UNREADABLE as error:
+        return read_json(file, Policy)
+    except (OSError, *UNREADABLE) as error:
         raise RecordError(file, 1, f"not a policy of deduce: {cause(error)}", 0) from error
 
 

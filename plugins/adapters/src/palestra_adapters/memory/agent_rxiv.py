@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 from palestra import Meta, RecordError, Turn, agent
-from palestra.files import UNREADABLE, write_bytes
+from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import cause
 from palestra.quoting import quote
 
@@ -41,13 +41,13 @@ PLAN = (
 NONE = "no method"
 
 
-class Report(msgspec.Struct):
+class Report(msgspec.Struct, forbid_unknown_fields=True):
     """A method, who reported it, all results that it has had, and what was written about it."""
 
     lab: str
     task: str
     method: str
-    results: list[float]
+    results: Annotated[list[float], msgspec.Meta(min_length=1)]
     text: str = ""
 
     @property
@@ -63,8 +63,8 @@ class PaperStore:
         self._file = file
         if file is not None and file.exists():
             try:
-                self.reports = msgspec.json.decode(file.read_bytes(), type=list[Report])
-            except UNREADABLE as error:
+                self.reports = read_json(file, list[Report])
+            except (OSError, *UNREADABLE) as error:
                 raise RecordError(file, 1, f"not an archive: {cause(error)}", 0) from error
 
     def submit(self, report: Report) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from palestra import Decision, InvalidOption, Meta, RecordError, Rng, Turn
-from palestra.files import UNREADABLE, write_bytes
+from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import show
 
 from palestra_adapters.search.spots import Scale
@@ -23,7 +23,7 @@ from palestra_adapters.wrapper import Wrapper
 Task = Literal["env", "seed"]
 
 
-class Trial(msgspec.Struct):
+class Trial(msgspec.Struct, forbid_unknown_fields=True):
     """One seat's finished episode: what it saw, its return, and the memories it was shown.
 
     `worth` is the return scaled to [0, 1] by the game's bounds, or by the least and greatest return
@@ -39,6 +39,13 @@ class Trial(msgspec.Struct):
     shown: tuple[int, ...] = msgspec.field(
         default=(), name="told"
     )  # numbers of memories; "told" in files
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of memories, and of trials that were not learnt from yet."""
+
+    memories: Any
+    waiting: list[Trial]
 
 
 def named_file(memory: str) -> Path:
@@ -166,13 +173,13 @@ class Remembering(Wrapper):
         """Write memories, and trials not learnt from yet, to the file."""
         if self._file is None:
             return
-        kept = {"memories": self.memories(), "waiting": self.waiting}
+        kept = Kept(self.memories(), self.waiting)
         write_bytes(self._file, msgspec.json.format(msgspec.json.encode(kept)))
 
     def _load(self, file: Path) -> None:
         try:
-            kept = msgspec.json.decode(file.read_bytes())
-            self.restore(kept["memories"])
-            self.waiting = msgspec.convert(kept["waiting"], list[Trial])
-        except UNREADABLE as error:
+            kept = read_json(file, Kept)
+            self.restore(kept.memories)
+            self.waiting = kept.waiting
+        except (OSError, *UNREADABLE) as error:
             raise RecordError(file, 1, f"not a memory of this agent: {error}", 0) from error

@@ -31,8 +31,9 @@ from palestra import (
     Usage,
 )
 from palestra.agents.models import Message, Model, Reply, Request
-from palestra.files import UNREADABLE, writable, write_bytes
+from palestra.files import UNREADABLE, read_json, writable, write_bytes
 from palestra.kernel.episode import Episode
+from palestra.kernel.errors import show
 from palestra.kernel.game import Game
 from palestra.records.intervals import Interval
 from palestra.records.record import EventRecord, as_json
@@ -71,7 +72,7 @@ LOG, PLAN, ARCHIVE, BEST, RESULT = (
 )
 
 
-class SearchPlan(msgspec.Struct, frozen=True):
+class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What identifies a run of a search: a folder resumes no other."""
 
     env: str
@@ -356,15 +357,15 @@ class Optimiser:
 
     def _check(self, file: Path) -> None:
         try:
-            kept = msgspec.json.decode(file.read_bytes(), type=SearchPlan)
-        except UNREADABLE as error:
+            kept = read_json(file, SearchPlan)
+        except (OSError, *UNREADABLE) as error:
             raise InvalidOption(f"{file} cannot be read: {error}; restore a copy") from error
         was, now = as_json(kept), as_json(self.plan)
         for name in was:
             if name != "versions" and was[name] != now[name]:
                 raise InvalidOption(
-                    f"{self.folder} holds a search with other settings: {name} = {was[name]!r}, "
-                    f"not {now[name]!r}; see {PLAN} there"
+                    f"{self.folder} holds a search with other settings: {name} = "
+                    f"{show(was[name])}, not {show(now[name])}; see {PLAN} there"
                 )
         check_versions(self.folder, kept.versions, self.plan.versions, accept=self._other_versions)
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 from palestra import InvalidOption, PalestraError
-from palestra.files import write_bytes
+from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import show
 
 FORMAT = "palestra.folder/1"
@@ -17,14 +17,14 @@ CARD = "README.md"
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes; systems refuse to look for longer ones
 
 
-class FileSum(msgspec.Struct, frozen=True):
+class FileSum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file's size in bytes and the SHA-256 of its content, as hexadecimal digits."""
 
     bytes: int
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every file of a folder by its path in it, with forward slashes."""
 
     files: dict[str, FileSum]
@@ -61,12 +61,18 @@ def copy_checked(folder: Path, target: Path, called: str) -> Manifest:
     manifest = _read(folder, called)
     for name, told in sorted(manifest.files.items()):
         source, copy = _inside(folder, name, called), target / name
+        size = source.stat().st_size
+        if size != told.bytes:
+            raise DamagedFolder(
+                f"{show(name)} in {called} has {size} bytes, and its manifest says {told.bytes}; "
+                "push the folder again"
+            )
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, copy)
         if sum_of(copy) != told:  # of the copy: the source may change meanwhile
             raise DamagedFolder(
-                f"{name} in {called} is not the file that was pushed: its checksum differs; push "
-                "the folder again"
+                f"{show(name)} in {called} is not the file that was pushed: its checksum differs; "
+                "push the folder again"
             )
     shutil.copyfile(folder / MANIFEST, target / MANIFEST)
     return manifest
@@ -77,14 +83,14 @@ def _read(folder: Path, called: str) -> Manifest:
     if not file.is_file():
         raise InvalidOption(f"{called} holds no {MANIFEST}; palestra push writes such a folder")
     try:
-        manifest = msgspec.json.decode(file.read_bytes(), type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        manifest = read_json(file, Manifest)
+    except (OSError, *UNREADABLE) as error:
         raise DamagedFolder(
             f"cannot read {MANIFEST} of {called}: {error}; push the folder again"
         ) from error
     if manifest.format != FORMAT:
         raise InvalidOption(
-            f"{called} has the format {manifest.format!r}; this version reads {FORMAT}"
+            f"{called} has the format {show(manifest.format)}; this version reads {FORMAT}"
         )
     return manifest
 
@@ -103,5 +109,7 @@ def _inside(folder: Path, name: str, called: str) -> Path:
     if too_long or not path.is_file():
         raise DamagedFolder(f"{called} lacks {show(name)}, which its manifest lists; push it again")
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise DamagedFolder(f"{name} in {called} is a link to a place outside of it; push it again")
+        raise DamagedFolder(
+            f"{show(name)} in {called} is a link to a place outside of it; push it again"
+        )
     return path

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from palestra import EpisodeRecord, InvalidOption, MissingExtra, printable
 from palestra.files import write_text
 from palestra.html import render_page
+from palestra.kernel.errors import show
 from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
@@ -29,13 +30,19 @@ def write_page(records: Sequence[EpisodeRecord], path: str | Path, episode: int 
     """Write the page of a run: measures over all its records, plots of one episode.
 
     Returns the path. The file is replaced atomically. Raises `InvalidOption` if there are no
-    records or none has the number `episode`.
+    records, they are of several environments or none has the number `episode`.
     """
     if not records:
         raise InvalidOption("there is no finished episode to report on; play at least one")
     if not 0 <= episode < len(records):
         raise InvalidOption(
             f"episode must be from 0 to {len(records) - 1}, one of this run, not {episode}"
+        )
+    played = sorted({f"{one.env} of {len(one.players)} players" for one in records})
+    if len(played) > 1:
+        raise InvalidOption(
+            f"a page is about one environment; these records are of {', '.join(map(show, played))}:"
+            " put those of each into a file of its own"
         )
     return write_text(path, page(records, episode))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from palestra import InvalidOption, Meta, Transition, reward
-from palestra.files import UNREADABLE, is_file
+from palestra.files import UNREADABLE, is_file, read_json
 from palestra.records.record import as_json
 
 from palestra_rewards.options import Weight
@@ -98,7 +97,6 @@ class TableReward:
 
 def _read(path: Path) -> dict[str, float]:
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return {str(key): float(value) for key, value in found.items()}
-    except UNREADABLE as error:
+        return read_json(path, dict[str, float])
+    except (OSError, *UNREADABLE) as error:
         raise InvalidOption(f"{path} is not a table of Mdp.table(…): {error}") from error

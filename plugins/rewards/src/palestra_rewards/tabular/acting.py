@@ -17,7 +17,7 @@ from palestra import (
     UnknownName,
     agent,
 )
-from palestra.files import UNREADABLE, is_file, write_text
+from palestra.files import UNREADABLE, is_file, read_json, write_text
 from palestra.kernel.errors import show
 from palestra.kernel.specs import load_entry_point
 from palestra.records.record import as_json, retrace
@@ -191,7 +191,7 @@ class Advisors:
                 f"there are no advisors at {show(str(file))}; write them with Advisors.save"
             )
         try:
-            kept = json.loads(file.read_text("utf-8"))
+            kept = read_json(file, dict[str, Any])
             found = cls(
                 kept["terms"],
                 planning=kept["planning"],
@@ -200,7 +200,7 @@ class Advisors:
                 weights=kept["weights"],
             )
             found.values = list(kept["values"])
-        except UNREADABLE as error:
+        except (OSError, *UNREADABLE) as error:
             raise InvalidOption(f"{file} holds no advisors of Advisors.save: {error}") from error
         return found
 

@@ -31,7 +31,7 @@ from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessi
 from palestra_server.messages import Move, SeatView
 from palestra_server.peers import Elsewhere
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused
+from palestra_server.refused import RequestRefused, read_message
 from palestra_server.security import Guard
 from palestra_server.server import MatchServer
 from palestra_server.words import in_words
@@ -239,7 +239,7 @@ class NeMoGymDialect:
             known = ", ".join(self._tools)
             raise RequestRefused(f"there is no tool {name[:40]!r}; the tools are {known}", 404)
         kind, act = self._tools[name]
-        return await act(episode, msgspec.json.decode(arguments, type=kind))
+        return await act(episode, read_message(arguments, kind))
 
     async def _verify(self, _: MatchServer, request: Request) -> Response:
         """The row with the seat's pay; a match that is played still is resigned first."""

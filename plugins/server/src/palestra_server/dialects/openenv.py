@@ -30,7 +30,7 @@ from palestra_server.app import MOST_BYTES, Reply, answer_errors, read
 from palestra_server.episodes import NOTHING, EpisodeOptions, SeatEpisode, Sessions, TurnView
 from palestra_server.messages import Move
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused
+from palestra_server.refused import RequestRefused, read_message
 from palestra_server.security import Guard
 from palestra_server.server import MatchServer
 from palestra_server.words import in_words
@@ -283,7 +283,7 @@ class SocketSession:
         try:
             if len(frame) > MOST_BYTES:
                 raise InvalidOption(f"a message has at most {MOST_BYTES} bytes")
-            message = msgspec.json.decode(frame, type=Message)
+            message = read_message(frame, Message)
             if message.type == "close":
                 return None
             if message.type not in self._acts:

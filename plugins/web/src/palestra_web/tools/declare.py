@@ -20,6 +20,7 @@ from palestra.agents.models import FunctionTool
 from palestra.kernel.actions import Domain
 from palestra.llm.tool_calls import closed_object, domain_schema, write_call
 from palestra.sandbox import check_program
+from palestra.single_keys import read_single
 
 EMPTY: Mapping[str, Sequence[str]] = {}
 MOST_CHARACTERS = 8000  # of a call's arguments
@@ -71,7 +72,7 @@ def write_arguments(values: Mapping[str, Any]) -> str:
 def read_arguments(text: object) -> dict[str, Any] | None:
     """The named values in a JSON object; None for any other text."""
     try:
-        values = json.loads(text, strict=False)  # type: ignore[arg-type]
+        values = read_single(text, strict=False)  # type: ignore[arg-type]
         write_arguments(values).encode()
     except (ValueError, TypeError, RecursionError):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from palestra import Grammar, InvalidAction, TextAction
 from palestra.answers import LONGEST_ANSWER, said
 from palestra.kernel.actions import FORM, stated_action
 from palestra.kernel.errors import show
+from palestra.single_keys import read_single
 
 from palestra_web.tools.declare import Call, Program, Tool, call
 
@@ -85,11 +85,11 @@ def _build(node: ast.expr, kinds: Kinds) -> TextAction:
 
 def _function_call(written: str, kinds: Kinds) -> TextAction | None:
     try:
-        data: Any = json.loads(written, strict=False)
+        data: Any = read_single(written, strict=False)
         if "type" in data:
             return kinds[data.pop("type")](**data)
         name, given = data["name"], data.get("arguments", {})
-        values = json.loads(given) if isinstance(given, str) else given
+        values = read_single(given) if isinstance(given, str) else given
         if name in kinds and kinds[name] is not Call:
             return kinds[name](**values)
         return call(name, **values)
