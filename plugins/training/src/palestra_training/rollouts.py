@@ -24,7 +24,7 @@ from palestra_training.pool import Pool, points_of
 STREAM, CHOICE = 9, 10
 MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
 Held = dict[tuple[int, ...], list[int]]
-Behind = tuple[list[Weights], dict[str, Any]]
+Behind = tuple[list[Weights], list[int], dict[str, Any]]  # weights, their versions, the pool
 Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
 
@@ -81,23 +81,32 @@ class Rollouts:
                 learner.held.clear()
             return self.play_round(number)
         if self._coming is None:
-            behind = self.behind or (self.weights(), self.pool.state())
-            self._coming = self._play_ahead(number, *behind)
+            self._coming = self._play_ahead(number, *(self.behind or self._now()))
         records, held = self._coming.result()
         for learner, known in zip(self.learners, held, strict=True):
             learner.held = known
-        self.behind = self.weights(), self.pool.state()
+        self.behind = self._now()
         self._coming = self._play_ahead(number + 1, *self.behind)
         return records
 
+    def _now(self) -> Behind:
+        """What plays a round that is begun now."""
+        return self.weights(), [learner.version for learner in self.learners], self.pool.state()
+
     def _play_ahead(
-        self, number: int, weights: Sequence[Weights], rivals: Mapping[str, Any]
+        self,
+        number: int,
+        weights: Sequence[Weights],
+        versions: Sequence[int],
+        rivals: Mapping[str, Any],
     ) -> Future[Ahead]:
         """Play a round in a thread with copies of the policies, and the pool as it is now."""
         players = [
             learner.copy(values, learner.name)
             for learner, values in zip(self.learners, weights, strict=True)
         ]
+        for player, version in zip(players, versions, strict=True):
+            player.version = version
         pool = Pool((), self.plan.matching)
         pool.load(rivals)
 
