@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -41,9 +41,13 @@ class TokenBatch:
 
     def rows(self, chosen: torch.Tensor) -> TokenBatch:
         """Some of the streams, cut to the longest of them."""
-        length = int(self.attended[chosen].sum(1).max())
+        length = int(self.sizes()[chosen].max())
         over_tokens = {name: getattr(self, name)[chosen, :length] for name in OVER_TOKENS}
         return TokenBatch(**over_tokens, seat=self.seat[chosen], version=self.version[chosen])
+
+    def sizes(self) -> torch.Tensor:
+        """The number of tokens of each stream."""
+        return self.attended.sum(1)
 
     def distinct(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The first of each set of streams that differ in their last token at most, and the set
@@ -58,6 +62,28 @@ class TokenBatch:
             torch.tensor([first[place] for place in range(len(first))], device=device),
             torch.tensor(same, device=device),
         )
+
+
+def micro_batches(
+    batch: TokenBatch, chosen: torch.Tensor, most: int | None
+) -> Iterator[torch.Tensor]:
+    """The streams of each forward pass: of at most `most` tokens that are read, padding included.
+
+    Streams that are read once stay together. One that is longer than `most` is alone.
+    """
+    if most is None:
+        yield chosen
+        return
+    part = batch.rows(chosen)
+    first, same = part.distinct()
+    held, longest = list[int](), 0
+    for row, size in enumerate(part.sizes()[first].tolist()):
+        if held and max(longest, size) * (len(held) + 1) > most:
+            yield chosen[torch.isin(same, torch.tensor(held, device=same.device))]
+            held, longest = [], 0
+        held.append(row)
+        longest = max(longest, size)
+    yield chosen[torch.isin(same, torch.tensor(held, device=same.device))]
 
 
 def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:

@@ -22,6 +22,7 @@ CHANGEABLE = (
     "save_every",
     "learning_rate",
     "minibatch",
+    "micro_batch_tokens",
 )  # of a run that is resumed
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weights = dict[str, torch.Tensor]

@@ -112,7 +112,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     own names. tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss
     where the engine's probabilities differ from the trainer's; none for no correction. decay: let
     the learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient
-    step. save_every: rounds between checkpoints.
+    step. micro_batch_tokens: most tokens of one forward pass, padding included; the gradients of a
+    step's passes are added up. save_every: rounds between checkpoints.
     precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
     time where the processor has it. Learned weights and the optimiser's moments are always float32,
     whatever the model's folder has. refused: the advantage of a refused answer if the game
@@ -153,6 +154,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     decay: bool = False
     epochs: Positive = 1
     minibatch: Positive = 256
+    micro_batch_tokens: Positive | None = None
     grad_norm: Rate = 1.0
     precision: Literal["float32", "bfloat16"] = "float32"
     refused: float = -1.0

@@ -169,9 +169,11 @@ class Trainer:
         """Play, learn and save until all rounds are done; `told` is called with each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
+            bound = self.plan.micro_batch_tokens or "none"
             with memory_explained(
                 f"in round {self.round + 1}",
-                "resume with a smaller minibatch, or start again with fewer groups",
+                f"resume with a smaller micro_batch_tokens, which is {bound}, or start again with "
+                "fewer groups",
             ):
                 line = self._learn()
             self.round += 1

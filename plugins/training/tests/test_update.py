@@ -1,0 +1,99 @@
+"""Gradient steps in parts, which equal the step of the whole minibatch."""
+
+import pytest
+import torch
+from msgspec.structs import replace
+from palestra_training.batch import micro_batches, token_batch
+from palestra_training.losses import AVERAGES
+from palestra_training.plan import Evaluation, TinyModel, TrainPlan
+from palestra_training.trainer import Trainer
+
+THREE = TrainPlan(
+    env="games/LiarsDice-v0",
+    options={"num_players": 3},
+    rounds=1,
+    groups=4,
+    group_size=3,
+    history="conversation",
+    max_tokens=4,
+    invalid="random",
+    refused=-0.5,
+    minibatch=9,
+    epochs=2,
+    average="dapo",
+    beta=0.1,
+    entropy=0.01,
+    tis_cap=1.1,
+    learning_rate=2e-5,  # AdamW scales rounding of gradients that are nearly 0 up to its step
+    grad_norm=1e9,
+    tiny=TinyModel(layers=2, width=32, heads=2, context=512, spread=0.1),
+    evaluation=Evaluation(episodes=3),
+)
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory):
+    """Streams of three seats and unlike lengths, each turn with an advantage of its own.
+
+    The engine's probabilities differ from the trainer's.
+    """
+    trainer = Trainer(THREE, tmp_path_factory.mktemp("played") / "run")
+    made = token_batch(trainer.credited(trainer.rollouts()))
+    assert len(set(made.sizes().tolist())) > 4
+    assert set(made.seat.tolist()) == {0, 1, 2}
+    source = torch.Generator().manual_seed(7)
+    drawn = torch.randn(made.ids.shape, generator=source)
+    made.advantages.copy_(torch.where(made.sampled, drawn, 0.0))
+    made.logprobs.add_(torch.where(made.sampled, 0.2 * drawn.flip(1), 0.0)).clamp_(max=0.0)
+    return made
+
+
+def learned(folder, batch, plan):
+    """Weights and last gradient after a batch whose reference is not the policy that learns."""
+    trainer = Trainer(plan, folder / "run")
+    (update,) = trainer.updates
+    if update.reference is not None:
+        update.reference = {name: 0.9 * value for name, value in update.reference.items()}
+    found = update.learn(batch, 0)
+    gradient = {name: value.grad for name, value in trainer.model.trained().items()}
+    return trainer.model.weights(), gradient, found
+
+
+def most_apart(one, other):
+    assert one.keys() == other.keys()
+    return max(float((one[name] - other[name]).abs().max()) for name in one)
+
+
+def largest(values):
+    return max(float(value.abs().max()) for value in values.values())
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_a_step_in_parts_is_the_step_of_the_whole_minibatch(tmp_path, batch, average):
+    plan = replace(THREE, average=average)
+    whole, gradient, found = learned(tmp_path / "whole", batch, plan)
+    longest = int(batch.sizes().max())
+    for bound in (longest - 1, 2 * longest):
+        bounded = replace(plan, micro_batch_tokens=bound)
+        parts, added, same = learned(tmp_path / str(bound), batch, bounded)
+        assert most_apart(whole, parts) < 1e-6
+        assert most_apart(gradient, added) < 3e-6 * max(1, largest(gradient))
+        assert same[:2] == found[:2]
+        assert same[2:5] == pytest.approx(found[2:5], abs=1e-5)
+
+
+def test_what_a_step_learns_is_far_above_what_parts_differ_by(tmp_path, batch):
+    trainer = Trainer(THREE, tmp_path / "began")
+    whole, gradient, _ = learned(tmp_path, batch, THREE)
+    assert most_apart(trainer.model.weights(), whole) > 1e-4
+    assert largest(gradient) > 1e-3
+
+
+@pytest.mark.parametrize("bound", [1, 150, 400, 10**9])
+def test_forward_passes_stay_below_their_bound_and_cover_the_minibatch(batch, bound):
+    chosen = torch.arange(1, len(batch), 2)
+    parts = list(micro_batches(batch, chosen, bound))
+    assert sorted(torch.cat(parts).tolist()) == chosen.tolist()
+    for part in (batch.rows(rows) for rows in parts):
+        first, _ = part.distinct()
+        assert len(first) == 1 or len(first) * part.ids.shape[1] <= bound
