@@ -3,10 +3,13 @@
 import pytest
 import torch
 from msgspec.structs import replace
+from palestra import InvalidOption
 from palestra_training.batch import micro_batches, token_batch
 from palestra_training.losses import AVERAGES
-from palestra_training.plan import Evaluation, TinyModel, TrainPlan
+from palestra_training.plan import Evaluation, Lora, TinyModel, TrainPlan, WarmUp
+from palestra_training.recomputing import recompute_layers
 from palestra_training.trainer import Trainer
+from palestra_training.update import logprobs_of
 
 THREE = TrainPlan(
     env="games/LiarsDice-v0",
@@ -80,6 +83,52 @@ def test_a_step_in_parts_is_the_step_of_the_whole_minibatch(tmp_path, batch, ave
         assert most_apart(gradient, added) < 3e-6 * max(1, largest(gradient))
         assert same[:2] == found[:2]
         assert same[2:5] == pytest.approx(found[2:5], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("llama", {}),
+        ("gpt2", {"warm_up": WarmUp(episodes=2)}),
+        ("llama", {"lora": Lora(rank=2), "micro_batch_tokens": 700}),
+    ],
+)
+def test_a_step_that_computes_activations_again_is_the_same(tmp_path, batch, kind, changes):
+    if "lora" in changes:
+        pytest.importorskip("peft")
+    plan = replace(THREE, tiny=replace(THREE.tiny, kind=kind), **changes)
+    kept, gradient, found = learned(tmp_path / "kept", batch, plan)
+    plan = replace(plan, gradient_checkpointing=True)
+    again, added, same = learned(tmp_path / "again", batch, plan)
+    assert most_apart(kept, again) < 1e-6
+    assert most_apart(gradient, added) < 3e-6 * max(1, largest(gradient))
+    assert same == pytest.approx(found, abs=1e-5)
+
+
+def kept_bytes(folder, batch, plan):
+    """What a forward pass keeps for its backward pass."""
+    model = Trainer(plan, folder / "run").model
+    sizes = []
+
+    def note(tensor):
+        sizes.append(tensor.nbytes)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        logprobs_of(model, batch, plan.temperature)
+    return sum(sizes)
+
+
+def test_fewer_activations_are_kept_where_they_are_computed_again(tmp_path, batch):
+    plan = replace(THREE, tiny=replace(THREE.tiny, layers=8))
+    kept = kept_bytes(tmp_path / "kept", batch, plan)
+    fewer = kept_bytes(tmp_path / "fewer", batch, replace(plan, gradient_checkpointing=True))
+    assert fewer < kept / 4
+
+
+def test_a_model_whose_layers_cannot_be_computed_again_is_named():
+    with pytest.raises(InvalidOption, match="Linear has no layers that can be computed again"):
+        recompute_layers(torch.nn.Linear(2, 2))
 
 
 def test_what_a_step_learns_is_far_above_what_parts_differ_by(tmp_path, batch):

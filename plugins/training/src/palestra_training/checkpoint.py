@@ -23,6 +23,7 @@ CHANGEABLE = (
     "learning_rate",
     "minibatch",
     "micro_batch_tokens",
+    "gradient_checkpointing",
 )  # of a run that is resumed
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weights = dict[str, torch.Tensor]

@@ -113,7 +113,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     where the engine's probabilities differ from the trainer's; none for no correction. decay: let
     the learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient
     step. micro_batch_tokens: most tokens of one forward pass, padding included; the gradients of a
-    step's passes are added up. save_every: rounds between checkpoints.
+    step's passes are added up. gradient_checkpointing: compute activations again in the backward
+    pass instead of keeping them. save_every: rounds between checkpoints.
     precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
     time where the processor has it. Learned weights and the optimiser's moments are always float32,
     whatever the model's folder has. refused: the advantage of a refused answer if the game
@@ -155,6 +156,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     epochs: Positive = 1
     minibatch: Positive = 256
     micro_batch_tokens: Positive | None = None
+    gradient_checkpointing: bool = False
     grad_norm: Rate = 1.0
     precision: Literal["float32", "bfloat16"] = "float32"
     refused: float = -1.0

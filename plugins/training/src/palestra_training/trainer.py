@@ -172,8 +172,8 @@ class Trainer:
             bound = self.plan.micro_batch_tokens or "none"
             with memory_explained(
                 f"in round {self.round + 1}",
-                f"resume with a smaller micro_batch_tokens, which is {bound}, or start again with "
-                "fewer groups",
+                f"resume with a smaller micro_batch_tokens, which is {bound}, or with "
+                "gradient_checkpointing, or start again with fewer groups",
             ):
                 line = self._learn()
             self.round += 1

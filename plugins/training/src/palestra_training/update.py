@@ -186,6 +186,7 @@ def logprobs_of(
             input_ids=part.ids[first, :-1],
             attention_mask=part.attended[first, 1:].long(),
             logits_to_keep=places,
+            use_cache=False,
         ).logits
     drawn = part.ids[:, places + 1]
     allowed = _allowed_words(learner.held, part, places, logits.shape, same)
