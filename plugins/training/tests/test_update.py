@@ -4,6 +4,7 @@ import pytest
 import torch
 from msgspec.structs import replace
 from palestra import InvalidOption
+from palestra.records.trace import SeatTrace, TraceTurn
 from palestra_training.batch import micro_batches, token_batch
 from palestra_training.losses import AVERAGES
 from palestra_training.plan import Evaluation, Lora, TinyModel, TrainPlan, WarmUp
@@ -83,6 +84,7 @@ def test_a_step_in_parts_is_the_step_of_the_whole_minibatch(tmp_path, batch, ave
         assert most_apart(gradient, added) < 3e-6 * max(1, largest(gradient))
         assert same[:2] == found[:2]
         assert same[2:5] == pytest.approx(found[2:5], abs=1e-5)
+        assert same.padded / same.read < 0.5 * found.padded / found.read
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,27 @@ def test_fewer_activations_are_kept_where_they_are_computed_again(tmp_path, batc
 def test_a_model_whose_layers_cannot_be_computed_again_is_named():
     with pytest.raises(InvalidOption, match="Linear has no layers that can be computed again"):
         recompute_layers(torch.nn.Linear(2, 2))
+
+
+def test_streams_of_like_length_are_read_together():
+    lengths = [9, 2, 9, 3, 2, 8, 3, 40]
+    batch = token_batch([stream(length, place) for place, length in enumerate(lengths)])
+    assert batch.reading() == (8 * 39, 8 * 39 - sum(lengths) + 8)
+    parts = list(micro_batches(batch, torch.arange(8), 27))
+    read = [[lengths[row] for row in part.tolist()] for part in parts]
+    assert read == [[2, 3, 2, 3], [9, 9, 8], [40]]
+    readings = [batch.rows(part).reading() for part in parts]
+    assert readings == [(8, 2), (24, 1), (39, 0)]
+
+
+def stream(length, first):
+    """A stream of some tokens of which the last was drawn, unlike streams with other first ones."""
+    made = SeatTrace("games/X-v0", 1, first, 0, "learner")
+    made.ids = [first, *range(50, 49 + length)]
+    made.sampled = [False] * (length - 1) + [True]
+    made.logprobs, made.turn = [0.0] * (length - 1) + [-0.5], [0] * length
+    made.turns.append(TraceTurn(0, length - 1, length, advantage=1.0))
+    return made
 
 
 def test_what_a_step_learns_is_far_above_what_parts_differ_by(tmp_path, batch):

@@ -49,6 +49,12 @@ class TokenBatch:
         """The number of tokens of each stream."""
         return self.attended.sum(1)
 
+    def reading(self) -> tuple[int, int]:
+        """The tokens that a model reads to score the streams, and how many of them are padding."""
+        first, _ = self.distinct()
+        attended = self.attended[first, 1:]
+        return attended.numel(), attended.numel() - int(attended.sum())
+
     def distinct(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The first of each set of streams that differ in their last token at most, and the set
         of each stream: what leads to their samples is the same.
@@ -69,21 +75,21 @@ def micro_batches(
 ) -> Iterator[torch.Tensor]:
     """The streams of each forward pass: of at most `most` tokens that are read, padding included.
 
-    Streams that are read once stay together. One that is longer than `most` is alone.
+    Streams of like length go together, so that little is padded, and streams that are read once
+    stay together. One that is longer than `most` is alone.
     """
     if most is None:
         yield chosen
         return
     part = batch.rows(chosen)
     first, same = part.distinct()
-    held, longest = list[int](), 0
-    for row, size in enumerate(part.sizes()[first].tolist()):
-        if held and max(longest, size) * (len(held) + 1) > most:
-            yield chosen[torch.isin(same, torch.tensor(held, device=same.device))]
-            held, longest = [], 0
-        held.append(row)
-        longest = max(longest, size)
-    yield chosen[torch.isin(same, torch.tensor(held, device=same.device))]
+    sizes, order = part.sizes()[first].sort(stable=True)
+    begin = 0
+    for end, size in enumerate(sizes.tolist()):
+        if end > begin and size * (end + 1 - begin) > most:
+            yield chosen[torch.isin(same, order[begin:end])]
+            begin = end
+    yield chosen[torch.isin(same, order[begin:])]
 
 
 def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:

@@ -230,6 +230,7 @@ class Trainer:
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
             truncated=sum(one.truncated for one in found) / tokens if self.plan.tis_cap else None,
+            padding=sum(one.padded for one in found) / sum(one.read for one in found),
         )
 
     def rollouts(self, number: int | None = None) -> list[EpisodeRecord]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -17,13 +17,34 @@ from palestra_training.stopping import LARGEST_WEIGHT, check_quantity
 
 
 class Learned(NamedTuple):
-    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio."""
+    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio.
+
+    read, padded: tokens of all forward passes of the gradient steps, and those that were padding.
+    """
 
     tokens: int
     truncated: int
     loss: float
     entropy: float
     ratio: float
+    read: int
+    padded: int
+
+
+class Step(NamedTuple):
+    """A gradient step, or its part in one forward pass; see `Learned`."""
+
+    loss: float
+    entropy: float
+    ratio: float
+    read: int
+    padded: int
+
+    @classmethod
+    def of(cls, parts: Sequence[Step]) -> Step:
+        """The step whose parts add up to it."""
+        loss, entropy, ratio, read, padded = zip(*parts, strict=True)
+        return cls(sum(loss), sum(entropy), max(ratio), sum(read), sum(padded))
 
 
 class Sampled(NamedTuple):
@@ -62,18 +83,20 @@ class Update:
         for group in self.optimiser.param_groups:
             group["lr"] = plan.learning_rate * left
         sampled, truncated = self._sampled(batch)
-        steps: list[tuple[float, float, float]] = []
+        steps = list[Step]()
         for _ in range(plan.epochs):
             for chosen in _minibatches(batch, plan.minibatch, order):
                 where = f"update {len(steps) + 1} of {self.learner.name} in round {number + 1}"
                 steps.append(self._step(batch, chosen, sampled, where=where))
-        loss, entropy, ratio = zip(*steps, strict=True)
+        total = Step.of(steps)
         return Learned(
             int(batch.sampled.sum()),
             truncated,
-            sum(loss) / len(steps),
-            sum(entropy) / len(steps),
-            max(1.0, *ratio),
+            total.loss / len(steps),
+            total.entropy / len(steps),
+            max(1.0, total.ratio),
+            total.read,
+            total.padded,
         )
 
     def _sampled(self, batch: TokenBatch) -> tuple[Sampled, int]:
@@ -87,8 +110,8 @@ class Update:
 
     def _step(
         self, batch: TokenBatch, chosen: torch.Tensor, sampled: Sampled, *, where: str
-    ) -> tuple[float, float, float]:
-        """One gradient step on some streams; its loss, entropy and largest ratio.
+    ) -> Step:
+        """One gradient step on some streams.
 
         The gradients of its micro-batches are added up. Raises `TrainingStopped` where loss, ratio,
         gradient or a weight leaves all bounds.
@@ -101,14 +124,13 @@ class Update:
             part = batch.rows(rows)
             old = sampled.rows(rows, part.ids.shape[1] - 1)
             parts.append(self._accumulate(part, old, size, usual=usual, where=where))
-        loss, spread, ratio = zip(*parts, strict=True)
         self._descend(where)
-        return sum(loss), sum(spread), max(ratio)
+        return Step.of(parts)
 
     def _accumulate(
         self, part: TokenBatch, sampled: Sampled, size: StepSize, *, usual: float, where: str
-    ) -> tuple[float, float, float]:
-        """Add a part's gradient to the step's; its share of loss and entropy, its largest ratio."""
+    ) -> Step:
+        """Add the gradient of one forward pass to the step's."""
         found, entropy = logprobs_of(self.learner, part, self.plan.temperature)
         marks = part.sampled[:, 1:]
         loss = self._loss(found, part, sampled, tokens_in_step=usual)
@@ -120,7 +142,7 @@ class Update:
         check_quantity("largest probability ratio", ratio, where)
         check_quantity("loss", float(loss.detach()), where)
         loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach()), float(spread.detach()), ratio
+        return Step(float(loss.detach()), float(spread.detach()), ratio, *part.reading())
 
     def _loss(
         self, found: torch.Tensor, part: TokenBatch, sampled: Sampled, *, tokens_in_step: float
