@@ -104,7 +104,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     learner plays all seats. policies: "shared", or "seat" for one in each seat, with weights (or an
     adapter, with lora) of its own. ahead: 1 plays a round's episodes while the round before is
     being learned from, with older weights, which the ratios of the loss correct for. groups,
-    group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
+    group_size: starts per round, and rollouts of each. dynamic_sampling:
+    groups whose rollouts are all paid alike are replaced by further starts, until a round has
+    played so many times `groups`; 1 for no replacement. credit: estimators, as in `palestra credit
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
     policy.
     engine: who generates the learner's replies: "transformers", with the trained model itself, or
@@ -143,6 +145,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     save_every: Positive = 1
     groups: Positive = 16
     group_size: Positive = 8
+    dynamic_sampling: Annotated[float, Meta(ge=1)] = 1.0
     seed: Annotated[int, Meta(ge=0)] = 0
     credit: str = "grpo"
     average: Literal["grpo", "bnpo", "dr_grpo", "dapo", "rloo", "reinforce"] = "dapo"
@@ -193,6 +196,11 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise InvalidOption(
                 "ahead = 1 plays with weights of its own, and vLLM has one set; set ahead = 0, or "
                 'engine = "transformers"'
+            )
+        if self.dynamic_sampling > 1 and (self.group_size == 1 or self.hints.agent):
+            raise InvalidOption(
+                f"dynamic_sampling = {self.dynamic_sampling} compares all rollouts of a start; set "
+                "group_size above 1 and leave hints out, or set dynamic_sampling = 1"
             )
         hinted = round(self.group_size * self.hints.share)
         if self.hints.agent and not 0 < hinted < self.group_size:

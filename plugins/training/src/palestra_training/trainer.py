@@ -200,7 +200,9 @@ class Trainer:
         if self.plan.tasks.candidates and self.round % self.plan.tasks.every == 0:
             self.play.choose_starts(self.round)
         records = self.play.records(self.round)
-        traces = self.credited(records)
+        taught = self.play.taught(records)
+        alike = (len(records) - len(taught)) // self.plan.group_size
+        traces = self.credited(taught)
         found = []
         for update in self.updates:
             learner = update.learner
@@ -230,6 +232,7 @@ class Trainer:
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
             truncated=sum(one.truncated for one in found) / tokens if self.plan.tis_cap else None,
+            alike=alike if self.plan.dynamic_sampling > 1 else None,
             padding=sum(one.padded for one in found) / sum(one.read for one in found),
         )
 
