@@ -118,6 +118,16 @@ def test_play_ahead_is_one_step_behind(tmp_path):
     assert versions == {"0"}
 
 
+@pytest.mark.parametrize("policies", ["shared", "seat"])
+def test_play_ahead_keeps_its_policy_versions_when_it_is_resumed(tmp_path, policies):
+    plan = replace(HELD, ahead=1, policies=policies)
+    Trainer(replace(plan, rounds=2), tmp_path / "run").run()
+    again = Trainer(plan, tmp_path / "run", resume=True)
+    assert [learner.version for learner in again.learners] == [2] * len(again.learners)
+    records = again.play.records(again.round)
+    assert {turn.tokens.policy for record in records for turn in record.turns} == {"1"}
+
+
 class Nonsense(Model):
     name, abilities = "nonsense", frozenset({"raw"})
 

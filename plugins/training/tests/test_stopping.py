@@ -107,7 +107,7 @@ def test_running_out_of_memory_says_where_and_what_to_change(tmp_path, monkeypat
     if stage == "step":
         monkeypatch.setattr(trainer.updates[0], "_step", fail)
     where = "the evaluation of round 2" if stage == "evaluation" else "round 1"
-    advice = "evaluation.episodes" if stage == "evaluation" else "smaller minibatch"
+    advice = "evaluation.episodes" if stage == "evaluation" else "smaller micro_batch_tokens"
     with pytest.raises(TrainingStopped, match=rf"out of memory in {where}; .*{advice}") as raised:
         trainer.run()
     assert "\n" not in str(raised.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -41,9 +41,19 @@ class TokenBatch:
 
     def rows(self, chosen: torch.Tensor) -> TokenBatch:
         """Some of the streams, cut to the longest of them."""
-        length = int(self.attended[chosen].sum(1).max())
+        length = int(self.sizes()[chosen].max())
         over_tokens = {name: getattr(self, name)[chosen, :length] for name in OVER_TOKENS}
         return TokenBatch(**over_tokens, seat=self.seat[chosen], version=self.version[chosen])
+
+    def sizes(self) -> torch.Tensor:
+        """The number of tokens of each stream."""
+        return self.attended.sum(1)
+
+    def reading(self) -> tuple[int, int]:
+        """The tokens that a model reads to score the streams, and how many of them are padding."""
+        first, _ = self.distinct()
+        attended = self.attended[first, 1:]
+        return attended.numel(), attended.numel() - int(attended.sum())
 
     def distinct(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The first of each set of streams that differ in their last token at most, and the set
@@ -58,6 +68,28 @@ class TokenBatch:
             torch.tensor([first[place] for place in range(len(first))], device=device),
             torch.tensor(same, device=device),
         )
+
+
+def micro_batches(
+    batch: TokenBatch, chosen: torch.Tensor, most: int | None
+) -> Iterator[torch.Tensor]:
+    """The streams of each forward pass: of at most `most` tokens that are read, padding included.
+
+    Streams of like length go together, so that little is padded, and streams that are read once
+    stay together. One that is longer than `most` is alone.
+    """
+    if most is None:
+        yield chosen
+        return
+    part = batch.rows(chosen)
+    first, same = part.distinct()
+    sizes, order = part.sizes()[first].sort(stable=True)
+    begin = 0
+    for end, size in enumerate(sizes.tolist()):
+        if end > begin and size * (end + 1 - begin) > most:
+            yield chosen[torch.isin(same, order[begin:end])]
+            begin = end
+    yield chosen[torch.isin(same, order[begin:])]
 
 
 def token_batch(traces: Sequence[SeatTrace], *, longest: int | None = None) -> TokenBatch:

@@ -22,6 +22,8 @@ CHANGEABLE = (
     "save_every",
     "learning_rate",
     "minibatch",
+    "micro_batch_tokens",
+    "gradient_checkpointing",
 )  # of a run that is resumed
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weights = dict[str, torch.Tensor]
@@ -47,7 +49,7 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     pool: dict[str, Any]
     starts: list[Count]
     reference: list[dict[str, Any]]
-    behind: tuple[list[dict[str, Any]], dict[str, Any]] | None
+    behind: tuple[list[dict[str, Any]], list[Count], dict[str, Any]] | None
     versions: list[Count]
     curve: list[list[Any]]
     software: dict[str, str]
@@ -99,7 +101,7 @@ def read_state(file: Path, device: torch.device) -> State:
         raise InvalidOption(f"{file} cannot be read: {error}; start in another folder") from error
     with blaming(file):
         state = msgspec.convert(kept, State)
-        for pool in [state.pool, *([state.behind[1]] if state.behind else [])]:
+        for pool in [state.pool, *([state.behind[-1]] if state.behind else [])]:
             msgspec.convert(pool, PoolState)
     return state
 

@@ -24,6 +24,8 @@ class Round(msgspec.Struct, frozen=True):
     in games of many seats or of general sum, which have no shares, the mean share of the other
     seats that were paid less. exploitability: where the game is small enough; see `solving`.
     truncated: under `tis_cap`, the share of sampled tokens whose importance weight was cut to it.
+    padding: the share of the tokens read in gradient steps that was padding. alike: under
+    `dynamic_sampling`, the number of groups left out since all of their rollouts were paid alike.
     """
 
     round: int
@@ -49,6 +51,8 @@ class Round(msgspec.Struct, frozen=True):
     rank_high: float | None = None
     exploitability: float | None = None
     truncated: float | None = None
+    padding: float | None = None
+    alike: int | None = None
 
 
 def write_curve(lines: Sequence[Round], file: str | Path) -> None:

@@ -11,6 +11,8 @@ mean over the stream. "reinforce" is the plain policy gradient, averaged as bnpo
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from palestra import UnknownName
 
@@ -32,18 +34,23 @@ def chosen_logprobs(
     ids: torch.Tensor,
     temperature: float = 1.0,
     allowed: torch.Tensor | None = None,
+    row: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Log-probability of each token under the logits at its place, and their entropy.
 
-    logits: (streams, places, words); ids: (streams, places), as are both results. allowed: True for
-    the words that could be drawn, of the shape of logits; the others have probability 0.
+    logits: (rows, places, words); ids: (streams, places), as are both results. allowed: True for
+    the words that could be drawn, of the shape of logits; the others have probability 0. row: the
+    row of logits of each stream, where streams share rows; by default each has its own.
     """
     scores = logits.float() / temperature
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -1e9)
     scores = torch.log_softmax(scores, dim=-1)
-    found = scores.gather(-1, ids[..., None])[..., 0]
-    return found, -(scores.exp() * scores).sum(-1)
+    entropy = -(scores.exp() * scores).sum(-1)
+    if row is None:
+        return scores.gather(-1, ids[..., None])[..., 0], entropy
+    places = torch.arange(ids.shape[1], device=ids.device)
+    return scores[row[:, None], places, ids], entropy[row]
 
 
 def truncated_weights(
@@ -57,6 +64,28 @@ def truncated_weights(
     """
     ratio = torch.exp(trained - engine)
     return ratio.clamp(max=cap), ratio > cap
+
+
+class StepSize(NamedTuple):
+    """The streams of a gradient step and their sampled tokens, which parts of it share."""
+
+    streams: int
+    tokens: int
+
+    def share(self, sampled: torch.Tensor, average: str) -> float:
+        """By what the `policy_loss` of a part counts, so that the parts add up to the step's.
+
+        sampled: the part's marks, (streams, length). `tokens_in_step` is given with "dapo".
+        """
+        if average == "dapo":
+            return 1.0
+        if average in ("bnpo", "reinforce"):
+            return self.share_of_tokens(sampled)
+        return len(sampled) / max(1, self.streams)
+
+    def share_of_tokens(self, sampled: torch.Tensor) -> float:
+        """The share of the step's sampled tokens that a part has."""
+        return int(sampled.sum()) / max(1, self.tokens)
 
 
 def policy_loss(

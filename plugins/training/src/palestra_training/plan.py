@@ -104,7 +104,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     learner plays all seats. policies: "shared", or "seat" for one in each seat, with weights (or an
     adapter, with lora) of its own. ahead: 1 plays a round's episodes while the round before is
     being learned from, with older weights, which the ratios of the loss correct for. groups,
-    group_size: starts per round, and rollouts of each. credit: estimators, as in `palestra credit
+    group_size: starts per round, and rollouts of each. dynamic_sampling:
+    groups whose rollouts are all paid alike are replaced by further starts, until a round has
+    played so many times `groups`; 1 for no replacement. credit: estimators, as in `palestra credit
     --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
     policy.
     engine: who generates the learner's replies: "transformers", with the trained model itself, or
@@ -112,7 +114,9 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     own names. tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss
     where the engine's probabilities differ from the trainer's; none for no correction. decay: let
     the learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient
-    step. save_every: rounds between checkpoints.
+    step. micro_batch_tokens: most tokens of one forward pass, padding included; the gradients of a
+    step's passes are added up. gradient_checkpointing: compute activations again in the backward
+    pass instead of keeping them. save_every: rounds between checkpoints.
     precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
     time where the processor has it. Learned weights and the optimiser's moments are always float32,
     whatever the model's folder has. refused: the advantage of a refused answer if the game
@@ -141,6 +145,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     save_every: Positive = 1
     groups: Positive = 16
     group_size: Positive = 8
+    dynamic_sampling: Annotated[float, Meta(ge=1)] = 1.0
     seed: Annotated[int, Meta(ge=0)] = 0
     credit: str = "grpo"
     average: Literal["grpo", "bnpo", "dr_grpo", "dapo", "rloo", "reinforce"] = "dapo"
@@ -153,6 +158,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     decay: bool = False
     epochs: Positive = 1
     minibatch: Positive = 256
+    micro_batch_tokens: Positive | None = None
+    gradient_checkpointing: bool = False
     grad_norm: Rate = 1.0
     precision: Literal["float32", "bfloat16"] = "float32"
     refused: float = -1.0
@@ -189,6 +196,11 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise InvalidOption(
                 "ahead = 1 plays with weights of its own, and vLLM has one set; set ahead = 0, or "
                 'engine = "transformers"'
+            )
+        if self.dynamic_sampling > 1 and (self.group_size == 1 or self.hints.agent):
+            raise InvalidOption(
+                f"dynamic_sampling = {self.dynamic_sampling} compares all rollouts of a start; set "
+                "group_size above 1 and leave hints out, or set dynamic_sampling = 1"
             )
         hinted = round(self.group_size * self.hints.share)
         if self.hints.agent and not 0 < hinted < self.group_size:

@@ -13,6 +13,7 @@ from palestra_training.learner import Learner
 from palestra_training.lora import add_adapters
 from palestra_training.plan import TrainPlan
 from palestra_training.play import LEARNER, random_play
+from palestra_training.recomputing import recompute_layers
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import Example, rows
 
@@ -45,6 +46,8 @@ def make_policies(plan: TrainPlan, seats: int, folder: str | Path) -> list[Learn
         )
     if plan.lora.rank:
         first.net = add_adapters(first.net, plan.lora, names, seed=plan.seed)
+    if plan.gradient_checkpointing:
+        recompute_layers(first.net)
     made = [first]
     for name in names[1:]:
         made.append(first.twin(name, shared=plan.lora.rank > 0))

@@ -15,6 +15,7 @@ from palestra.runner.listeners import Listeners
 
 from palestra_training.checkpoint import Weights
 from palestra_training.curriculum import chosen_starts, horizon_at
+from palestra_training.dynamic_sampling import teaching
 from palestra_training.hints import play_hinted
 from palestra_training.learner import Engine, Learner
 from palestra_training.plan import TrainPlan
@@ -24,7 +25,7 @@ from palestra_training.pool import Pool, points_of
 STREAM, CHOICE = 9, 10
 MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
 Held = dict[tuple[int, ...], list[int]]
-Behind = tuple[list[Weights], dict[str, Any]]
+Behind = tuple[list[Weights], list[int], dict[str, Any]]  # weights, their versions, the pool
 Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
 
@@ -81,23 +82,32 @@ class Rollouts:
                 learner.held.clear()
             return self.play_round(number)
         if self._coming is None:
-            behind = self.behind or (self.weights(), self.pool.state())
-            self._coming = self._play_ahead(number, *behind)
+            self._coming = self._play_ahead(number, *(self.behind or self._now()))
         records, held = self._coming.result()
         for learner, known in zip(self.learners, held, strict=True):
             learner.held = known
-        self.behind = self.weights(), self.pool.state()
+        self.behind = self._now()
         self._coming = self._play_ahead(number + 1, *self.behind)
         return records
 
+    def _now(self) -> Behind:
+        """What plays a round that is begun now."""
+        return self.weights(), [learner.version for learner in self.learners], self.pool.state()
+
     def _play_ahead(
-        self, number: int, weights: Sequence[Weights], rivals: Mapping[str, Any]
+        self,
+        number: int,
+        weights: Sequence[Weights],
+        versions: Sequence[int],
+        rivals: Mapping[str, Any],
     ) -> Future[Ahead]:
         """Play a round in a thread with copies of the policies, and the pool as it is now."""
         players = [
             learner.copy(values, learner.name)
             for learner, values in zip(self.learners, weights, strict=True)
         ]
+        for player, version in zip(players, versions, strict=True):
+            player.version = version
         pool = Pool((), self.plan.matching)
         pool.load(rivals)
 
@@ -116,30 +126,63 @@ class Rollouts:
         players: Sequence[Learner] = (),
         pool: Pool | None = None,
     ) -> list[EpisodeRecord]:
-        """The episodes of one round; the same for the same weights, pool, seed and round."""
+        """The episodes of one round; the same for the same weights, pool, seed and round.
+
+        With dynamic sampling, further starts follow while there are too few groups that teach.
+        """
         plan, pool = self.plan, pool or self.pool
+        most = int(plan.groups * plan.dynamic_sampling)
         rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
         learners = self.agents(players or self.engines, plan.temperature, keep=True)
         seated: dict[str, list[Agent]] = {}
-        line_ups, seeds, earlier = [], list[int](), list[int]()
+        records = list[EpisodeRecord]()
+        played, missing = 0, plan.groups
+        while missing:
+            groups = range(played, played + missing)
+            line_ups = [self._line_up(learners, pool, rng, seated, number, g) for g in groups]
+            seeds, earlier = self._seeds([number * most + group for group in groups])
+            records += self._play(number, line_ups, seeds, earlier)
+            played += missing
+            missing = min(most - played, plan.groups - self._teaching_groups(records))
+        for place, record in enumerate(records):
+            record.number = place
+        return records
+
+    def _teaching_groups(self, records: Sequence[EpisodeRecord]) -> int:
+        size = self.plan.group_size
+        return len(teaching(records, size, self.names)) // size
+
+    def _seeds(self, places: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The seeds of starts by place in the run, and how often each was played before."""
+        if not self.starts:
+            return [self.plan.seed + place for place in places], []
+        found = [divmod(place, len(self.starts)) for place in places]
+        return [self.starts[place] for _, place in found], [times for times, _ in found]
+
+    def _line_up(
+        self,
+        learners: list[Agent],
+        pool: Pool,
+        rng: Rng,
+        seated: dict[str, list[Agent]],
+        number: int,
+        group: int,
+    ) -> list[Agent]:
+        """Who plays a group: the learners, or one of them among rivals that the pool draws."""
+        if not pool.names or rng.below(1_000_000) < self.plan.self_play * 1_000_000:
+            return learners
+        chosen = pool.draw(rng)
+        if chosen not in seated:
+            seated[chosen] = self._rivals(pool, chosen, number)
         seats = range(self.game.num_players)
-        for group in range(plan.groups):
-            place = number * plan.groups + group
-            if self.starts:
-                times, place = divmod(place, len(self.starts))
-                seeds.append(self.starts[place])
-                earlier.append(times)
-            else:
-                seeds.append(plan.seed + place)
-            line_up = learners
-            if pool.names and rng.below(1_000_000) >= plan.self_play * 1_000_000:
-                chosen = pool.draw(rng)
-                if chosen not in seated:
-                    seated[chosen] = self._rivals(pool, chosen, number)
-                own = group % len(seats)
-                line_up = [learners[s] if s == own else seated[chosen][s] for s in seats]
-            line_ups.append(line_up)
-        return self._play(number, line_ups, seeds, earlier)
+        own = group % len(seats)
+        return [learners[s] if s == own else seated[chosen][s] for s in seats]
+
+    def taught(self, records: list[EpisodeRecord]) -> list[EpisodeRecord]:
+        """The episodes to learn from: under dynamic sampling, groups that teach, if any do."""
+        if self.plan.dynamic_sampling == 1:
+            return records
+        return teaching(records, self.plan.group_size, self.names) or records
 
     def _play(
         self,

@@ -169,9 +169,11 @@ class Trainer:
         """Play, learn and save until all rounds are done; `told` is called with each."""
         while self.round < self.plan.rounds:
             started = time.monotonic()
+            bound = self.plan.micro_batch_tokens or "none"
             with memory_explained(
                 f"in round {self.round + 1}",
-                "resume with a smaller minibatch, or start again with fewer groups",
+                f"resume with a smaller micro_batch_tokens, which is {bound}, or with "
+                "gradient_checkpointing, or start again with fewer groups",
             ):
                 line = self._learn()
             self.round += 1
@@ -198,7 +200,9 @@ class Trainer:
         if self.plan.tasks.candidates and self.round % self.plan.tasks.every == 0:
             self.play.choose_starts(self.round)
         records = self.play.records(self.round)
-        traces = self.credited(records)
+        taught = self.play.taught(records)
+        alike = (len(records) - len(taught)) // self.plan.group_size
+        traces = self.credited(taught)
         found = []
         for update in self.updates:
             learner = update.learner
@@ -228,6 +232,8 @@ class Trainer:
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
             truncated=sum(one.truncated for one in found) / tokens if self.plan.tis_cap else None,
+            alike=alike if self.plan.dynamic_sampling > 1 else None,
+            padding=sum(one.padded for one in found) / sum(one.read for one in found),
         )
 
     def rollouts(self, number: int | None = None) -> list[EpisodeRecord]:

@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 
-from palestra_training.batch import TokenBatch
+from palestra_training.batch import TokenBatch, micro_batches
 from palestra_training.checkpoint import Weights
 from palestra_training.learner import Learner
-from palestra_training.losses import chosen_logprobs, policy_loss, truncated_weights
+from palestra_training.losses import StepSize, chosen_logprobs, policy_loss, truncated_weights
 from palestra_training.plan import TrainPlan
 from palestra_training.stopping import LARGEST_WEIGHT, check_quantity
 
 
 class Learned(NamedTuple):
-    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio."""
+    """Sampled tokens, those whose weight was cut, mean loss and entropy, and the largest ratio.
+
+    read, padded: tokens of all forward passes of the gradient steps, and those that were padding.
+    """
 
     tokens: int
     truncated: int
     loss: float
     entropy: float
     ratio: float
+    read: int
+    padded: int
+
+
+class Step(NamedTuple):
+    """A gradient step, or its part in one forward pass; see `Learned`."""
+
+    loss: float
+    entropy: float
+    ratio: float
+    read: int
+    padded: int
+
+    @classmethod
+    def of(cls, parts: Sequence[Step]) -> Step:
+        """The step whose parts add up to it."""
+        loss, entropy, ratio, read, padded = zip(*parts, strict=True)
+        return cls(sum(loss), sum(entropy), max(ratio), sum(read), sum(padded))
 
 
 class Sampled(NamedTuple):
@@ -62,18 +83,20 @@ class Update:
         for group in self.optimiser.param_groups:
             group["lr"] = plan.learning_rate * left
         sampled, truncated = self._sampled(batch)
-        steps: list[tuple[float, float, float]] = []
+        steps = list[Step]()
         for _ in range(plan.epochs):
             for chosen in _minibatches(batch, plan.minibatch, order):
                 where = f"update {len(steps) + 1} of {self.learner.name} in round {number + 1}"
                 steps.append(self._step(batch, chosen, sampled, where=where))
-        loss, entropy, ratio = zip(*steps, strict=True)
+        total = Step.of(steps)
         return Learned(
             int(batch.sampled.sum()),
             truncated,
-            sum(loss) / len(steps),
-            sum(entropy) / len(steps),
-            max(1.0, *ratio),
+            total.loss / len(steps),
+            total.entropy / len(steps),
+            max(1.0, total.ratio),
+            total.read,
+            total.padded,
         )
 
     def _sampled(self, batch: TokenBatch) -> tuple[Sampled, int]:
@@ -86,42 +109,43 @@ class Update:
         return Sampled(trained, weights, anchor), int((cut & batch.sampled[:, 1:]).sum())
 
     def _step(
-        self,
-        batch: TokenBatch,
-        chosen: torch.Tensor,
-        sampled: Sampled,
-        *,
-        where: str,
-    ) -> tuple[float, float, float]:
-        """One gradient step on some streams; its loss, entropy and largest ratio.
+        self, batch: TokenBatch, chosen: torch.Tensor, sampled: Sampled, *, where: str
+    ) -> Step:
+        """One gradient step on some streams.
 
-        Raises `TrainingStopped` where loss, ratio, gradient or a weight leaves all bounds.
+        The gradients of its micro-batches are added up. Raises `TrainingStopped` where loss, ratio,
+        gradient or a weight leaves all bounds.
         """
-        part = batch.rows(chosen)
+        size = StepSize(len(chosen), int(batch.sampled[chosen].sum()))
+        usual = len(chosen) / len(batch) * float(batch.sampled.sum())
+        self.optimiser.zero_grad()
+        parts = []
+        for rows in micro_batches(batch, chosen, self.plan.micro_batch_tokens):
+            part = batch.rows(rows)
+            old = sampled.rows(rows, part.ids.shape[1] - 1)
+            parts.append(self._accumulate(part, old, size, usual=usual, where=where))
+        self._descend(where)
+        return Step.of(parts)
+
+    def _accumulate(
+        self, part: TokenBatch, sampled: Sampled, size: StepSize, *, usual: float, where: str
+    ) -> Step:
+        """Add the gradient of one forward pass to the step's."""
         found, entropy = logprobs_of(self.learner, part, self.plan.temperature)
-        marks, old = part.sampled[:, 1:], part.logprobs[:, 1:]
-        loss = self._loss(
-            found,
-            part,
-            sampled.rows(chosen, found.shape[1]),
-            tokens_in_step=len(part) / len(batch) * float(batch.sampled.sum()),
-        )
-        spread = (entropy * marks).sum() / marks.sum().clamp(min=1)
+        marks = part.sampled[:, 1:]
+        loss = self._loss(found, part, sampled, tokens_in_step=usual)
+        loss = loss * size.share(marks, self.plan.average)
+        spread = (entropy * marks).sum() / max(1, size.tokens)
         loss = loss - self.plan.entropy * spread
-        apart = torch.where(marks, found.detach() - old, 0.0).abs()
+        apart = torch.where(marks, found.detach() - part.logprobs[:, 1:], 0.0).abs()
         ratio = float(apart.max().exp())
         check_quantity("largest probability ratio", ratio, where)
         check_quantity("loss", float(loss.detach()), where)
-        self._descend(loss, where)
-        return float(loss.detach()), float(spread.detach()), ratio
+        loss.backward()  # type: ignore[no-untyped-call]
+        return Step(float(loss.detach()), float(spread.detach()), ratio, *part.reading())
 
     def _loss(
-        self,
-        found: torch.Tensor,
-        part: TokenBatch,
-        sampled: Sampled,
-        *,
-        tokens_in_step: float,
+        self, found: torch.Tensor, part: TokenBatch, sampled: Sampled, *, tokens_in_step: float
     ) -> torch.Tensor:
         plan = self.plan
         one_turn = plan.history != "conversation"
@@ -140,11 +164,9 @@ class Update:
             weights=sampled.weights,
         )
 
-    def _descend(self, loss: torch.Tensor, where: str) -> None:
-        """One step of the optimiser."""
+    def _descend(self, where: str) -> None:
+        """One step of the optimiser along the gradient that was added up."""
         learned = list(self.learner.trained().values())
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_(learned, self.plan.grad_norm)
         check_quantity("norm of the gradient", float(norm), where)
         self.optimiser.step()
@@ -161,12 +183,14 @@ class Update:
         return self._all_logprobs(initial, batch)
 
     def _all_logprobs(self, learner: Learner, batch: TokenBatch) -> torch.Tensor:
-        """Log-probabilities of a whole round without gradients, a minibatch at a time."""
+        """Log-probabilities of a whole round without gradients, a micro-batch at a time."""
         found = torch.zeros(batch.ids[:, 1:].shape, device=batch.ids.device)
+        every = torch.arange(len(batch), device=batch.ids.device)
         with torch.no_grad():
-            for chosen in torch.split(torch.arange(len(batch)), self.plan.minibatch):
-                here = logprobs_of(learner, batch.rows(chosen), self.plan.temperature)[0]
-                found[chosen, : here.shape[1]] = here
+            for chosen in torch.split(every, self.plan.minibatch):
+                for rows in micro_batches(batch, chosen, self.plan.micro_batch_tokens):
+                    here = logprobs_of(learner, batch.rows(rows), self.plan.temperature)[0]
+                    found[rows, : here.shape[1]] = here
         return found
 
 
@@ -184,10 +208,11 @@ def logprobs_of(
             input_ids=part.ids[first, :-1],
             attention_mask=part.attended[first, 1:].long(),
             logits_to_keep=places,
+            use_cache=False,
         ).logits
     drawn = part.ids[:, places + 1]
-    allowed = _allowed_words(learner.held, part, places, logits.shape[-1])
-    found = chosen_logprobs(logits[same], drawn, temperature, allowed)
+    allowed = _allowed_words(learner.held, part, places, logits.shape, same)
+    found = chosen_logprobs(logits, drawn, temperature, allowed, same)
     shape = len(part), part.ids.shape[1] - 1
     logprobs, entropy = (
         torch.zeros(shape, device=part.ids.device).index_copy(1, places, values) for values in found
@@ -196,19 +221,28 @@ def logprobs_of(
 
 
 def _allowed_words(
-    held: Mapping[tuple[int, ...], list[int]], part: TokenBatch, places: torch.Tensor, words: int
+    held: Mapping[tuple[int, ...], list[int]],
+    part: TokenBatch,
+    places: torch.Tensor,
+    shape: torch.Size,
+    same: torch.Tensor,
 ) -> torch.Tensor | None:
-    """The words that the samples at some places were drawn from, if choices held them."""
+    """The words that the samples at some places were drawn from, if choices held them.
+
+    shape: of the logits. same: the row of logits of each stream; what leads to the samples of
+    streams of one row is alike, and so are the words.
+    """
     if not held:
         return None
-    allowed = torch.ones((len(part), len(places), words), dtype=torch.bool)
+    allowed = torch.ones(shape, dtype=torch.bool)
+    rows = same.tolist()
     sampled = part.sampled[:, places + 1].nonzero().tolist()
     ids = part.ids.tolist()
     for row, column in sampled:
         could = held.get(tuple(ids[row][: int(places[column]) + 1]))
         if could is not None:
-            allowed[row, column] = False
-            allowed[row, column, could] = True
+            allowed[rows[row], column] = False
+            allowed[rows[row], column, could] = True
     return allowed.to(part.ids.device)
 
 

@@ -57,7 +57,9 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
             chosen = [read[i] for i in shuffled[start : start + ROWS_AT_ONCE]]
             ids, mask, labels = (part.to(model.device) for part in _pad_rows(chosen))
             with model.computing():
-                loss = model.net(input_ids=ids, attention_mask=mask, labels=labels).loss
+                loss = model.net(
+                    input_ids=ids, attention_mask=mask, labels=labels, use_cache=False
+                ).loss
             value = float(loss.detach())
             check_quantity("loss", value, f"step {steps + 1} of epoch {epoch + 1} of the warm-up")
             optimiser.zero_grad()
