@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from palestra import InvalidOption, MissingExtra, PalestraError
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.page import figures_of, page, plots_of, svg, write_page
+from palestra_markets.report.page import figures_of, page, plots_of, seat_rows, svg, write_page
 from palestra_markets.report.plot import Plot, Series
 from palestra_markets.trading.schedules import equilibrium
 
@@ -178,3 +178,9 @@ def test_bars_of_something_else_than_numbers_are_named(tmp_path: Path) -> None:
     record.steps[0].rewards = {0: {"pot": {}}}
     with pytest.raises(InvalidOption, match="cannot be drawn, since a value in it is none"):
         write_page([record], tmp_path / "page.html")
+
+
+def test_a_seat_without_a_return_has_no_mean() -> None:
+    (record,) = palestra.play("games/KuhnPoker-v0", agents=["random", "first"])
+    record.returns = (1.5,)
+    assert [row[1:] for row in seat_rows([record])] == [("random", "1.5"), ("first", "")]

@@ -131,14 +131,12 @@ def measure_rows(records: Sequence[EpisodeRecord]) -> Sequence[tuple[str, ...]]:
 def seat_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
     """Player, agent and mean return of every seat."""
     first = records[0]
-    return [
-        (
-            name,
-            printable(first.agents[seat]) if seat < len(first.agents) else "",
-            f"{fmean(record.returns[seat] for record in records):.4g}",
-        )
-        for seat, name in enumerate(first.players)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for seat, name in enumerate(first.players):
+        agent = printable(first.agents[seat]) if seat < len(first.agents) else ""
+        paid = [record.returns[seat] for record in records if seat < len(record.returns)]
+        rows.append((name, agent, f"{fmean(paid):.4g}" if paid else ""))
+    return rows
 
 
 def svg(plot: Plot) -> str:
