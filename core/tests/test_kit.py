@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -388,6 +389,23 @@ def test_a_split_that_cannot_be_made_is_found() -> None:
 def test_an_unknown_check_names_the_others() -> None:
     with pytest.raises(palestra.UnknownName, match="masks_agree"):
         check("games/TicTacToe-v0", only=["mask_agrees"])
+
+
+@pytest.mark.parametrize("place", ["other bytes", "a pipe", "a folder", "a device without end"])
+def test_a_golden_transcript_that_cannot_be_read_is_named(tmp_path: Path, place: str) -> None:
+    spec = next(s for s in palestra.specs() if s.id == "games/TicTacToe-v0")
+    subject, path = Subject(spec, golden=tmp_path), tmp_path / "TicTacToe-v0.txt"
+    if place == "other bytes":
+        path.write_bytes(b"\xff\xfe")
+    elif place == "a pipe":
+        os.mkfifo(path)
+    elif place == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    verdict = run_check(subject, "matches_golden_transcript")
+    assert verdict.status == "failed"
+    assert f"{path} cannot be read" in verdict.detail
 
 
 def test_a_golden_transcript_is_written_once_and_compared(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,10 +12,11 @@ from xml.etree import ElementTree
 import numpy as np
 import palestra
 import pytest
-from palestra import InvalidOption, MissingExtra
+from msgspec.structs import replace
+from palestra import InvalidOption, MissingExtra, PalestraError
 from palestra.cli import main
 from palestra_markets.report.declared import PLOTS
-from palestra_markets.report.page import page, plots_of, svg, write_page
+from palestra_markets.report.page import figures_of, page, plots_of, seat_rows, svg, write_page
 from palestra_markets.report.plot import Plot, Series
 from palestra_markets.trading.schedules import equilibrium
 
@@ -101,7 +103,7 @@ def test_names_are_escaped_and_the_page_needs_no_network() -> None:
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     assert f'http-equiv="Content-Security-Policy" content="{policy}"' in text
     assert "cost-ratio" in text
-    assert page([record]) == text
+    assert figures_of(record, 0) == text
 
 
 def test_other_games_get_returns_alone(tmp_path: Path) -> None:
@@ -157,3 +159,28 @@ def test_records_of_several_environments_are_no_run(tmp_path: Path) -> None:
     records += palestra.play("games/LiarsDice-v0", agents="random", num_players=5)
     with pytest.raises(InvalidOption, match="KuhnPoker-v0 of 2 players', 'games/LiarsDice-v0 of 5"):
         write_page(records, tmp_path / "page.html")
+
+
+@pytest.mark.filterwarnings("ignore:No artists with labels")
+@pytest.mark.parametrize("odd", [{}, [], "x", None, {"a": [[]]}, 1e308], ids=str)
+@pytest.mark.parametrize("env", sorted(PLOTS))
+def test_a_record_of_other_facts_is_drawn_or_named(env: str, odd: Any, tmp_path: Path) -> None:
+    (record,) = palestra.play(env, agents="random", seed=3, max_episode_steps=6)
+    for step in record.steps:
+        step.facts = dict.fromkeys(step.facts, odd)
+        step.events = [replace(one, data=dict.fromkeys(one.data, odd)) for one in step.events]
+    with suppress(PalestraError):  # any other error would be a traceback
+        assert figures_of(record, 0)
+
+
+def test_bars_of_something_else_than_numbers_are_named(tmp_path: Path) -> None:
+    (record,) = palestra.play("games/KuhnPoker-v0", agents="random")
+    record.steps[0].rewards = {0: {"pot": {}}}
+    with pytest.raises(InvalidOption, match="cannot be drawn, since a value in it is none"):
+        write_page([record], tmp_path / "page.html")
+
+
+def test_a_seat_without_a_return_has_no_mean() -> None:
+    (record,) = palestra.play("games/KuhnPoker-v0", agents=["random", "first"])
+    record.returns = (1.5,)
+    assert [row[1:] for row in seat_rows([record])] == [("random", "1.5"), ("first", "")]

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from palestra.files import read_file
 from palestra.kernel.episode import Episode
+from palestra.kernel.errors import cause, show
 from palestra.kernel.rng import Rng
-from palestra.testing.subject import Skipped, Subject, require
+from palestra.testing.subject import Failed, Skipped, Subject, require
 
 MAX_TURNS = 30
 
@@ -108,15 +110,24 @@ def matches_golden_transcript(subject: Subject) -> None:
     path = golden_path(subject)
     command = f"palestra check {subject.spec.id} --golden {path.parent}"
     require(path.exists(), f"{path} is missing; write it with: {command}")
-    kept = path.read_text(encoding="utf-8").splitlines()
+    kept = _kept(path, command)
     now = play_through(subject).splitlines()
     for number, (old, new) in enumerate(zip(kept, now, strict=False), 1):
         require(
             old == new,
-            f"{path.name}, line {number}: kept {old!r}, now {new!r}; if the change is meant, "
-            f"raise the version in the id and write it again with: {command} --rewrite",
+            f"{path.name}, line {number}: kept {show(old)}, now {show(new)}; if the change is "
+            f"meant, raise the version in the id and write it again with: {command} --rewrite",
         )
     require(len(kept) == len(now), f"{path.name} has {len(kept)} lines, the game now {len(now)}")
+
+
+def _kept(path: Path, command: str) -> list[str]:
+    """The lines of a transcript that was kept."""
+    try:
+        return read_file(path).decode("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        why = cause(error)
+    raise Failed(f"{path} cannot be read: {why}; write it again with: {command} --rewrite")
 
 
 def write_golden(subject: Subject, *, rewrite: bool = False) -> tuple[Path, bool]:

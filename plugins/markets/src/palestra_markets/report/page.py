@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
-from palestra import EpisodeRecord, InvalidOption, MissingExtra, printable
-from palestra.files import write_text
+from palestra import EpisodeRecord, InvalidOption, MissingExtra, PalestraError, printable
+from palestra.files import UNREADABLE, write_text
 from palestra.html import render_page
-from palestra.kernel.errors import show
+from palestra.kernel.errors import cause, show
 from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
@@ -62,8 +62,25 @@ def page(records: Sequence[EpisodeRecord], episode: int = 0) -> str:
         seats=seat_rows(records),
         episode=episode,
         seed=record.seed,
-        figures=[Markup(svg(plot)) for plot in plots_of(record)],
+        figures=figures_of(record, episode),
     )
+
+
+def figures_of(record: EpisodeRecord, episode: int) -> list[Markup]:
+    """The plots of a record as SVG.
+
+    Raises `InvalidOption` if its rewards or facts are none that its game writes, and `MissingExtra`
+    where matplotlib is not installed.
+    """
+    try:
+        return [Markup(svg(plot)) for plot in plots_of(record)]
+    except PalestraError:
+        raise
+    except (*UNREADABLE, ArithmeticError) as error:
+        raise InvalidOption(
+            f"episode {episode} cannot be drawn, since a value in it is none that its game writes "
+            f"({cause(error)}); look for it with palestra replay FILE --verify"
+        ) from error
 
 
 def cut(text: str, most: int = 400) -> str:
@@ -114,14 +131,12 @@ def measure_rows(records: Sequence[EpisodeRecord]) -> Sequence[tuple[str, ...]]:
 def seat_rows(records: Sequence[EpisodeRecord]) -> list[tuple[str, ...]]:
     """Player, agent and mean return of every seat."""
     first = records[0]
-    return [
-        (
-            name,
-            printable(first.agents[seat]) if seat < len(first.agents) else "",
-            f"{fmean(record.returns[seat] for record in records):.4g}",
-        )
-        for seat, name in enumerate(first.players)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for seat, name in enumerate(first.players):
+        agent = printable(first.agents[seat]) if seat < len(first.agents) else ""
+        paid = [record.returns[seat] for record in records if seat < len(record.returns)]
+        rows.append((name, agent, f"{fmean(paid):.4g}" if paid else ""))
+    return rows
 
 
 def svg(plot: Plot) -> str:
