@@ -70,6 +70,18 @@ class TokenBatch:
         )
 
 
+def share_of_streams(
+    batch: TokenBatch, chosen: torch.Tensor, rank: int, count: int
+) -> torch.Tensor:
+    """The streams that one of some processes reads; the processes read about as many tokens."""
+    if count == 1:
+        return chosen
+    part = batch.rows(chosen)
+    first, same = part.distinct()
+    order = part.sizes()[first].argsort(stable=True)
+    return chosen[torch.isin(same, order[rank::count])]
+
+
 def micro_batches(
     batch: TokenBatch, chosen: torch.Tensor, most: int | None
 ) -> Iterator[torch.Tensor]:
@@ -78,8 +90,8 @@ def micro_batches(
     Streams of like length go together, so that little is padded, and streams that are read once
     stay together. One that is longer than `most` is alone.
     """
-    if most is None:
-        yield chosen
+    if most is None or not len(chosen):
+        yield from [chosen] if len(chosen) else []
         return
     part = batch.rows(chosen)
     first, same = part.distinct()

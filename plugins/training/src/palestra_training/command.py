@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,16 +45,21 @@ def train_command(
     from transformers.utils.logging import disable_progress_bar
 
     from palestra_training.plan import read_plan
+    from palestra_training.processes import open_processes
     from palestra_training.trainer import Trainer
 
     disable_progress_bar()
-    console = Console()
-
     chosen = read_plan(plan, **read_options(change or []))
     title = f"palestra train-llm {plan.name}: {chosen.env}"
-    loggers = [open_logger(text, out.name) for text in log or []]
-    with sole_writer(out), watched(watch, watch_port, title, console) as page:
+    with ExitStack() as opened:
+        processes = opened.enter_context(open_processes())
+        leads = processes.leads  # the others neither write nor print
+        console = Console(quiet=not leads)
+        if leads:
+            opened.enter_context(sole_writer(out))
+        page = opened.enter_context(watched(watch and leads, watch_port, title, console))
         pages = [] if page is None else [page]
+        loggers = [open_logger(text, out.name) for text in (log or []) * leads]
         scores: dict[str, Standing] = {}
 
         def tell(line: Round) -> None:
@@ -63,13 +69,20 @@ def train_command(
                 return
             title, value, low, high = headline(line)
             scores[line.opponent] = Standing(line.opponent, value, low, high)
-            for opened in pages:
-                opened.stand(f"{title.capitalize()} against", list(scores.values()))
+            for one in pages:
+                one.stand(f"{title.capitalize()} against", list(scores.values()))
             console.print(
                 f"round {line.round}  {line.seconds:.0f} s  {describe(line)}", highlight=False
             )
 
-        trainer = Trainer(chosen, out, resume=resume, other_versions=other_versions, hooks=pages)
+        trainer = Trainer(
+            chosen,
+            out,
+            resume=resume,
+            other_versions=other_versions,
+            hooks=pages,
+            processes=processes,
+        )
         try:
             trainer.run(tell)
         except KeyboardInterrupt:
@@ -78,7 +91,7 @@ def train_command(
         finally:
             for logger in loggers:
                 logger.close()
-    console.print(f"model   {out / 'model'}", soft_wrap=True, highlight=False)
+        console.print(f"model   {out / 'model'}", soft_wrap=True, highlight=False)
 
 
 def headline(line: Round) -> tuple[str, float, float, float]:

@@ -21,6 +21,7 @@ from palestra_training.learner import Engine, Learner
 from palestra_training.plan import TrainPlan
 from palestra_training.play import play_groups, seat_learner
 from palestra_training.pool import Pool, points_of
+from palestra_training.processes import ALONE, Processes
 
 STREAM, CHOICE = 9, 10
 MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
@@ -43,7 +44,9 @@ class Rollouts:
         learners: Sequence[Learner],
         engines: Sequence[Engine],
         listeners: Listeners | None = None,
+        processes: Processes = ALONE,
     ) -> None:
+        self.processes = processes
         self.plan, self.learners, self.listeners = plan, learners, listeners
         self.engines = engines
         self.spec, self.game = table
@@ -191,7 +194,24 @@ class Rollouts:
         seeds: Sequence[int],
         earlier: Sequence[int],
     ) -> list[EpisodeRecord]:
-        """The rollouts of a round, as long as its horizon, and after hints if there are any."""
+        """The rollouts of a round, of which every process plays a share of the groups."""
+        share = self.processes.share
+        own = self._play_share(number, share(line_ups), share(seeds), share(earlier))
+        held = [learner.held for learner in self.learners]
+        found = self.processes.gather((own, held))
+        for _, theirs in found if self.processes.count > 1 else []:
+            for mine, known in zip(held, theirs, strict=True):
+                mine.update(known)
+        return [record for records, _ in found for record in records]
+
+    def _play_share(
+        self,
+        number: int,
+        line_ups: Sequence[Sequence[Agent]],
+        seeds: Sequence[int],
+        earlier: Sequence[int],
+    ) -> list[EpisodeRecord]:
+        """Rollouts as long as the round's horizon, and after hints if there are any."""
         plan = replace(self.plan, max_episode_steps=horizon_at(self.plan, number))
         games = self.game, self.spec, plan, line_ups, seeds
         if not plan.hints.agent:

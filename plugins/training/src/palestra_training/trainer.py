@@ -40,6 +40,7 @@ from palestra_training.plan import TrainPlan, checked_plan
 from palestra_training.play import open_env
 from palestra_training.policies import first_model, lessons_of, make_policies
 from palestra_training.pool import Pool
+from palestra_training.processes import ALONE, Processes, refuse_for_several
 from palestra_training.rollouts import Rollouts
 from palestra_training.solving import Decision, decisions, exploitability_of
 from palestra_training.stopping import memory_explained
@@ -58,23 +59,28 @@ class Trainer:
         resume: bool = False,
         other_versions: bool = False,
         hooks: Iterable[object] = (),
+        processes: Processes = ALONE,
     ) -> None:
         self.plan = plan = checked_plan(plan)
+        refuse_for_several(plan, processes)
+        self.processes = processes
         self.out = Path(out)
         self.spec, self.game = open_env(plan)
         self._other_versions = other_versions
-        admit(plan, self.out, resume=resume)
+        processes.led(lambda: admit(plan, self.out, resume=resume))
         self.credit = open_credit(plan.credit)
         self.round, self.curve, self._seconds = 0, list[Round](), 0.0
         saved = self.out / STATE if resume else None
-        fresh = saved is None or not saved.exists()
+        fresh = processes.led(lambda: saved is None or not saved.exists())
         lessons = lessons_of(plan) if fresh else []
-        folder = first_model(plan, self.out, lessons, fresh=fresh)
+        folder = processes.led(lambda: first_model(plan, self.out, lessons, fresh=fresh))
         self.learners = make_policies(plan, self.game.num_players, folder)
         engines = open_engines(plan, self.learners, folder, self.out)
-        self.play = Rollouts(plan, (self.spec, self.game), self.learners, engines, Listeners(hooks))
-        self.updates = [Update(plan, learner) for learner in self.learners]
-        write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+        table, listeners = (self.spec, self.game), Listeners(hooks)
+        self.play = Rollouts(plan, table, self.learners, engines, listeners, processes)
+        self.updates = [Update(plan, learner, processes) for learner in self.learners]
+        if processes.leads:
+            write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
         if fresh:
             self._begin(lessons)
         else:
@@ -103,11 +109,15 @@ class Trainer:
 
     def _save_models(self) -> None:
         """Write each policy in a form that agents read: `model`, or `model-0`, `model-1`, …"""
+        if not self.processes.leads:
+            return
         for seat, learner in enumerate(self.learners):
             learner.save(self.out / (MODEL if len(self.learners) == 1 else f"{MODEL}-{seat}"))
 
     def _save(self) -> None:
         """Save everything that the next round depends on in one file, written atomically."""
+        if not self.processes.leads:
+            return
         state = {
             "round": self.round,
             "seconds": self._seconds,
@@ -137,9 +147,8 @@ class Trainer:
         check_versions(self.out, state.software, now, accept=self._other_versions)
         with blaming(file):
             self._restore(state)
-        write_curve(
-            self.curve, self.out / CURVE
-        )  # which a killed process may have left a checkpoint behind
+        if self.processes.leads:  # a killed process may have left the curve a checkpoint behind
+            write_curve(self.curve, self.out / CURVE)
 
     def _restore(self, state: State) -> None:
         for learner, weights, version in zip(
@@ -191,7 +200,8 @@ class Trainer:
                 self.play.remember(self.round)
             if due:
                 self._save_models()
-                draw_curve(self.curve, self.out / PICTURE)
+                if self.processes.leads:
+                    draw_curve(self.curve, self.out / PICTURE)
             if due or self.round % self.plan.save_every == 0:
                 self._save()
         return self.curve
@@ -247,9 +257,14 @@ class Trainer:
     def evaluate(self) -> list[dict[str, Any]]:
         """Play without learning on held-out seeds; see `evaluation.evaluate`."""
         heat = self.plan.evaluation.temperature
-        found = evaluate(self.plan, self.play.agents(self.play.engines, heat, keep=False))
-        apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
-        return [{**one, "exploitability": apart} for one in found]
+        agents = self.play.agents(self.play.engines, heat, keep=False)
+
+        def judged() -> list[dict[str, Any]]:
+            found = evaluate(self.plan, agents)
+            apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
+            return [{**one, "exploitability": apart} for one in found]
+
+        return self.processes.led(judged)
 
     @cached_property
     def _decisions(self) -> list[Decision]:

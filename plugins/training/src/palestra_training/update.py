@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import torch
 
-from palestra_training.batch import TokenBatch, micro_batches
+from palestra_training.batch import TokenBatch, micro_batches, share_of_streams
 from palestra_training.checkpoint import Weights
 from palestra_training.learner import Learner
 from palestra_training.losses import StepSize, chosen_logprobs, policy_loss, truncated_weights
 from palestra_training.plan import TrainPlan
+from palestra_training.processes import ALONE, Processes
 from palestra_training.stopping import LARGEST_WEIGHT, check_quantity
 
 
@@ -47,6 +48,9 @@ class Step(NamedTuple):
         return cls(sum(loss), sum(entropy), max(ratio), sum(read), sum(padded))
 
 
+NOTHING = Step(0.0, 0.0, 1.0, 0, 0)
+
+
 class Sampled(NamedTuple):
     """Log-probabilities of a round's tokens before its first step, (streams, length - 1).
 
@@ -68,8 +72,8 @@ class Sampled(NamedTuple):
 class Update:
     """Learns with one policy by AdamW; reference: its initial weights, if `beta` needs them."""
 
-    def __init__(self, plan: TrainPlan, learner: Learner) -> None:
-        self.plan, self.learner = plan, learner
+    def __init__(self, plan: TrainPlan, learner: Learner, processes: Processes = ALONE) -> None:
+        self.plan, self.learner, self.processes = plan, learner, processes
         self.reference: Weights | None = None
         self.optimiser = torch.optim.AdamW(
             learner.trained().values(), lr=plan.learning_rate, betas=(0.9, 0.95), weight_decay=0
@@ -113,22 +117,30 @@ class Update:
     ) -> Step:
         """One gradient step on some streams.
 
-        The gradients of its micro-batches are added up. Raises `TrainingStopped` where loss, ratio,
-        gradient or a weight leaves all bounds.
+        The gradients of its micro-batches are added up, over all processes. Raises
+        `TrainingStopped` where loss, ratio, gradient or a weight leaves all bounds.
         """
         size = StepSize(len(chosen), int(batch.sampled[chosen].sum()))
         usual = len(chosen) / len(batch) * float(batch.sampled.sum())
         self.optimiser.zero_grad()
-        parts = []
-        for rows in micro_batches(batch, chosen, self.plan.micro_batch_tokens):
+        parts = [NOTHING]
+        for rows in self._passes(batch, chosen):
             part = batch.rows(rows)
             old = sampled.rows(rows, part.ids.shape[1] - 1)
-            parts.append(self._accumulate(part, old, size, usual=usual, where=where))
+            parts.append(self._accumulate(part, old, size, usual=usual))
+        step = Step.of([part for each in self.processes.gather(parts) for part in each])
+        check_quantity("largest probability ratio", step.ratio, where)
+        check_quantity("loss", step.loss, where)
         self._descend(where)
-        return Step.of(parts)
+        return step
+
+    def _passes(self, batch: TokenBatch, chosen: torch.Tensor) -> Iterator[torch.Tensor]:
+        """The streams of each forward pass of this process over some streams."""
+        own = share_of_streams(batch, chosen, self.processes.rank, self.processes.count)
+        return micro_batches(batch, own, self.plan.micro_batch_tokens)
 
     def _accumulate(
-        self, part: TokenBatch, sampled: Sampled, size: StepSize, *, usual: float, where: str
+        self, part: TokenBatch, sampled: Sampled, size: StepSize, *, usual: float
     ) -> Step:
         """Add the gradient of one forward pass to the step's."""
         found, entropy = logprobs_of(self.learner, part, self.plan.temperature)
@@ -139,8 +151,6 @@ class Update:
         loss = loss - self.plan.entropy * spread
         apart = torch.where(marks, found.detach() - part.logprobs[:, 1:], 0.0).abs()
         ratio = float(apart.max().exp())
-        check_quantity("largest probability ratio", ratio, where)
-        check_quantity("loss", float(loss.detach()), where)
         loss.backward()  # type: ignore[no-untyped-call]
         return Step(float(loss.detach()), float(spread.detach()), ratio, *part.reading())
 
@@ -167,6 +177,7 @@ class Update:
     def _descend(self, where: str) -> None:
         """One step of the optimiser along the gradient that was added up."""
         learned = list(self.learner.trained().values())
+        self.processes.add_up(_gradients(learned))
         norm = torch.nn.utils.clip_grad_norm_(learned, self.plan.grad_norm)
         check_quantity("norm of the gradient", float(norm), where)
         self.optimiser.step()
@@ -188,10 +199,19 @@ class Update:
         every = torch.arange(len(batch), device=batch.ids.device)
         with torch.no_grad():
             for chosen in torch.split(every, self.plan.minibatch):
-                for rows in micro_batches(batch, chosen, self.plan.micro_batch_tokens):
+                for rows in self._passes(batch, chosen):
                     here = logprobs_of(learner, batch.rows(rows), self.plan.temperature)[0]
                     found[rows, : here.shape[1]] = here
+        self.processes.add_up([found])
         return found
+
+
+def _gradients(learned: Sequence[torch.nn.Parameter]) -> Iterator[torch.Tensor]:
+    """The gradient of each weight; 0 where this process had no stream to read."""
+    for weight in learned:
+        if weight.grad is None:
+            weight.grad = torch.zeros_like(weight)
+        yield weight.grad
 
 
 def logprobs_of(
