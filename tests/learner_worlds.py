@@ -11,56 +11,6 @@ from palestra import ArrayGame, ArrayState, Out, Shape
 from palestra.rules import all_act, finish, randint
 
 
-class StageState(ArrayState):
-    stage: Annotated[int, np.int8]  # 0 at first, then 1 for game 2A and 2 for game 2B
-
-
-@dataclass(frozen=True)
-class TwoStep(ArrayGame[StageState]):
-    """The two-step game of Rashid et al. 2018: the first player's first action picks a matrix.
-
-    In 2A everything pays 7; 2B pays 0 1 1 8. Each player is paid half.
-    """
-
-    rules_text = "Two steps."
-    order = "simultaneous"
-    payoffs = "general"
-    num_players = 2
-    num_actions = 2
-    observation_shape = (3,)
-    deterministic = True
-
-    @property
-    def payoff_bounds(self) -> tuple[float, float]:
-        return (0.0, 4.0)
-
-    def describe(self, state: StageState, seat: int) -> str:
-        return f"stage {state.stage}"
-
-    @staticmethod
-    def init_state(config: Any, state: StageState) -> None:
-        all_act(state)
-
-    @staticmethod
-    def apply_actions(config: Any, state: StageState, actions: Any, out: Out) -> None:
-        if state.stage == 0:
-            state.stage = 1 + actions[0]
-            return
-        both = actions[0] + actions[1]
-        paid = 3.5 if state.stage == 1 else (0.0 if both == 0 else 0.5 if both == 1 else 4.0)
-        for seat in range(2):
-            out.rewards[seat, 0] = paid
-        finish(state)
-
-    @staticmethod
-    def write_legal_mask(config: Any, state: StageState, seat: int, mask: Any) -> None:
-        mask[:] = 1
-
-    @staticmethod
-    def write_observation(config: Any, state: StageState, seat: int, obs: Any) -> None:
-        obs[state.stage] = 1
-
-
 class BitsState(ArrayState):
     bits: Annotated[NDArray[np.int8], Shape(2)]  # what each player sees
     said: Annotated[int, np.int8]  # 1 more than what player 0 said; 0 before
@@ -114,56 +64,6 @@ class Bits(ArrayGame[BitsState]):
         obs[state.bits[seat]] = 1
         if state.said > 0 and seat == 1:
             obs[1 + state.said] = 1
-
-
-CLIMBING = ((11, -30, 0), (-30, 7, 6), (0, 0, 5))  # Claus and Boutilier 1998
-
-
-class ClimbState(ArrayState):
-    stage: Annotated[int, np.int8]
-
-
-@dataclass(frozen=True)
-class Climb(ArrayGame[ClimbState]):
-    """First everybody is paid 1 for action 2, whatever the others do; then the climbing game."""
-
-    rules_text = "Climb."
-    order = "simultaneous"
-    payoffs = "general"
-    num_players = 2
-    num_actions = 3
-    observation_shape = (2,)
-    deterministic = True
-
-    @property
-    def payoff_bounds(self) -> tuple[float, float]:
-        return (-15.0, 6.5)
-
-    def describe(self, state: ClimbState, seat: int) -> str:
-        return f"stage {state.stage}"
-
-    @staticmethod
-    def init_state(config: Any, state: ClimbState) -> None:
-        all_act(state)
-
-    @staticmethod
-    def apply_actions(config: Any, state: ClimbState, actions: Any, out: Out) -> None:
-        for seat in range(2):
-            if state.stage == 0:
-                out.rewards[seat, 0] = 1.0 if actions[seat] == 2 else 0.0
-            else:
-                out.rewards[seat, 0] = CLIMBING[actions[0]][actions[1]] / 2
-        if state.stage == 1:
-            finish(state)
-        state.stage = 1
-
-    @staticmethod
-    def write_legal_mask(config: Any, state: ClimbState, seat: int, mask: Any) -> None:
-        mask[:] = 1
-
-    @staticmethod
-    def write_observation(config: Any, state: ClimbState, seat: int, obs: Any) -> None:
-        obs[state.stage] = 1
 
 
 class RecallState(ArrayState):

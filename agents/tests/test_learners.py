@@ -11,7 +11,7 @@ import numpy as np
 import palestra
 import pytest
 import torch
-from learner_worlds import CLIMBING, Bits, Climb, Recall, TwoStep
+from learner_worlds import Bits, Recall
 from palestra import Episode, InvalidOption, Turn, make_agent
 from palestra.cli import main
 from palestra.records.record import write_records
@@ -26,6 +26,7 @@ from palestra_agents.learners.values import Mixer, ValueLearner
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
 from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.ppo.training import one_thread
+from stages import CLIMBING, Climb, TwoStep
 
 COMMAND = ["train", "grid/Foraging-v0", "--steps", "200", "--reports", "2"]
 COMMAND += ["--set", "num_envs=4"]

@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import palestra
 import pytest
 from adapter_worlds import Free, last
+from conventions import ARMS, GAME, Reader, pair, understood
 from optimiser_worlds import doors
 from palestra import Episode, Turn
-from palestra.agents.models import Model, Reply, Request, Score
+from palestra.agents.models import Request
 from palestra_adapters.learning.deduce import (
     Deduce,
     Policy,
@@ -29,63 +30,14 @@ from palestra_adapters.memory.agent_pro import AgentPro
 
 # instructRL
 
-LETTERS, COLOURS = "abc", ("red", "blue", "green")
-SIGNALS = {"attributes": 1, "values": 3, "symbols": 3, "length": 1, "rounds": 1}
-
-
-class Reader(Model):
-    """Takes the letter of the alphabet for the place of the colour, with the odds 9 to 1."""
-
-    abilities: ClassVar[Any] = frozenset({"score", "raw"})
-    name = "reader"
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-
-    def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        self.requests += requests
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: Request) -> Reply:
-        text = last(request)
-        said = re.search(r"message is: (\w)", text)
-        meant = re.search(r"object is: (\w+)", text)
-        wanted = COLOURS[LETTERS.index(said[1])] if said else LETTERS[COLOURS.index(meant[1])]  # type: ignore[index]
-        scores = [Score(log(0.9 if m.strip() == wanted else 0.05), 1) for m in request.score]
-        return Reply("", scores=tuple(scores), model=self.name)
-
-
-def pair(seed: int, instruction: str, episodes: int = 200, **more: Any) -> list[InstructedAgent]:
-    """A speaker and a listener who have learnt together."""
-    agents = [
-        InstructedAgent(
-            model=Reader(), instruction=instruction, rate=0.3, seed=2 * seed + i, **more
-        )
-        for i in range(2)
-    ]
-    palestra.play(
-        "games/Referential-v0", agents=agents, **SIGNALS, episodes=episodes, seed=seed, live=1
-    )
-    return agents
-
-
-def understood(speaker: InstructedAgent, listener: InstructedAgent) -> float:
-    """How often two who no longer learn or explore understand each other."""
-    for one in (speaker, listener):
-        one.learn, one.explore = False, 0.0
-    records = palestra.play(
-        "games/Referential-v0", agents=[speaker, listener], **SIGNALS, episodes=40, live=1
-    )
-    return sum(record.returns[0] for record in records) / len(records)
-
 
 @pytest.mark.slow
 def test_instructed_learners_reach_the_named_convention_and_others_one_of_their_own() -> None:
     """The paper's say/select result: with anybody of the same instruction, as with oneself."""
-    told = [pair(seed, "Use the alphabet: a is red, b is blue, c is green.") for seed in (0, 1)]
+    told = [pair(seed, ARMS["one instruction"]) for seed in (0, 1)]
     assert understood(told[0][0], told[0][1]) == 1.0
     assert understood(told[0][0], told[1][1]) == 1.0
-    alone = [pair(seed, "", explore=0.2, weight=0.0) for seed in range(3)]
+    alone = [pair(seed, ARMS["no instruction"]) for seed in range(3)]
     own = [understood(*agents) for agents in alone]
     cross = [understood(alone[i][0], alone[j][1]) for i in range(3) for j in range(3) if i != j]
     assert min(own) > 0.6
@@ -107,7 +59,7 @@ def test_values_follow_the_textbook_and_the_prior_breaks_ties() -> None:
 
 def test_each_position_is_asked_about_once_and_nothing_is_impossible() -> None:
     agent = InstructedAgent(model=Free("a"), instruction="say a", seed=0, explore=0.0, doubt=0.1)
-    palestra.play("games/Referential-v0", agents=[agent, "first"], **SIGNALS, episodes=9, live=1)
+    palestra.play("games/Referential-v0", agents=[agent, "first"], **GAME, episodes=9, live=1)
     model = agent.models[0]
     assert isinstance(model, Free)
     assert len(model.requests) == len(agent.priors) <= 3
