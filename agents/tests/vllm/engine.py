@@ -47,7 +47,7 @@ def test_a_constrained_model_never_makes_an_illegal_move(
 ) -> None:
     # uncompiled: vLLM brings a numba of its own, for which all games would be compiled once more
     # to play four moves; the conformance kit compares compiled rules with these
-    monkeypatch.setattr("palestra.engine.array_simulator.compiles_by_default", lambda: False)
+    monkeypatch.setattr("palestra.engine.compiled.compiles_by_default", lambda: False)
     specs = list(palestra.specs())
     turns: Counter[str] = Counter()
     rounds = 0

@@ -102,11 +102,17 @@ def test_seats_play_by_adapters_and_one_trained_further_is_read_anew(
     seat = f"llm:vllm:{folder},{options}"
     agents = [seat, f"{seat},adapter={tuned}"]
 
-    def said() -> list[tuple[int, ...]]:
+    def said() -> list[list[tuple[int, ...]]]:
+        """What the model of each seat said at its first turn, refused answers included."""
         (record,) = palestra.play("games/KuhnPoker-v0", agents=agents, invalid="random", seed=1)
-        return [turn.tokens.reply for turn in record.turns[:2]]
+        return [
+            [answer.tokens.reply for answer in (*turn.refused, turn) if answer.tokens]
+            for turn in record.turns[:2]
+        ]
 
     bare, first = said()
+    assert bare
+    assert first
     assert bare != first
     assert said() == [bare, first]
     make_adapter(folder, tuned, seed=2)
