@@ -212,7 +212,7 @@ def played(agent: Any, split: str, seeds: int) -> float:
     return paid
 
 
-class Unanswered(FilteringHelper):
+class NoHabits(FilteringHelper):
     """Takes a sign for one of a need even where it is part of the usual order."""
 
     def choose_in_day(self, notes: Notes) -> str:
@@ -227,7 +227,7 @@ class Unanswered(FilteringHelper):
 
 
 @pytest.mark.parametrize("split", ["large", "held-out-large"])
-@pytest.mark.parametrize("shortcut", [MatchingHelper, PairedHelper, SilentHelper, Unanswered])
+@pytest.mark.parametrize("shortcut", [MatchingHelper, PairedHelper, SilentHelper, NoHabits])
 def test_no_shortcut_earns_nine_tenths_of_the_reference(split: str, shortcut: Any) -> None:
     assert played(shortcut(), split, 30) < 0.9 * played(FilteringHelper(), split, 30)
 

@@ -49,6 +49,7 @@ from palestra_tasks.clinic.days import (
     USED,
     WORKS,
     Day,
+    Glimpse,
     draw_day,
     go_on,
     imagine_day,
@@ -335,7 +336,7 @@ class Proactive(TaskGame[WatchState]):
     def notes(self, state: WatchState, seat: int) -> tuple[str, ...]:
         if state.day is not None:
             return tuple(
-                f"Event {number}. {state.day.event(one)}{_answer(past)}"
+                f"Event {number}. {state.day.event(one)}{_answer(one, past)}"
                 for number, (one, past) in enumerate(zip_longest(state.day.seen, state.past), 1)
             )
         return (f"Event {len(state.past) + 1}: the person {state.event}.",)
@@ -420,12 +421,11 @@ class Proactive(TaskGame[WatchState]):
         return copy
 
 
-def _answer(past: Past | None) -> str:
+def _answer(glimpse: Glimpse, past: Past | None) -> str:
     """What was offered after an event, and the answer."""
-    if past is None or past.action == Offer(SILENT):
+    if past is None or not (glimpse.accepted or glimpse.disturbed):
         return ""
-    accepted = "accepted" in past.reply.split(". ")[0]
-    return f" (offered '{past.action.help}': {ANSWERS[accepted]})"  # type: ignore[attr-defined]
+    return f" (offered '{past.action.help}': {ANSWERS[glimpse.accepted]})"  # type: ignore[attr-defined]
 
 
 def _settled_day(day: Day) -> Final:
