@@ -18,6 +18,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},
     "tasks/Hospital-v0": {"num_players": 4, "textbook": False, "course": "whole"},
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 2, "length": 6, "depth": "deep"},
+    "tasks/Proactive-v0": {"day": "small", "turns": 8, "noise": 30},
     "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
     "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
     "tasks/EnvGen-v0": {"practice": 8, "turns": 2, "original": "heist"},

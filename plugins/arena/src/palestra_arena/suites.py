@@ -85,7 +85,7 @@ SCIENCE = (
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),
     Environment("tasks/Counselling-v0", players=1, options={"seeker": "large", "length": 32}),
-    Environment("tasks/Proactive-v0"),
+    Environment("tasks/Proactive-v0", options={"day": "large", "turns": 40}),
     Environment("tasks/Incident-v0", players=1, options={"system": "large", "turns": 24}),
 )
 

@@ -32,7 +32,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/NeuralSA-v0": ("annealing-greedy", "annealing-learned"),
     "tasks/OptiMUS-v0": ("optimus-relaxer", "optimus-modeller"),
     "tasks/PlanWorld-v0": ("first", "planworld-planner"),
-    "tasks/Proactive-v0": ("proactive-silent", "proactive-matching"),
+    "tasks/Proactive-v0": ("proactive-paired", "proactive-filtering"),
     "tasks/Reranking-v0": ("rerank-retriever", "rerank-needed"),
     "tasks/VehicleRouting-v0": ("routing-nearest", "routing-savings"),
 }

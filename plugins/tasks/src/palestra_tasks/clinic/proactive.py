@@ -8,12 +8,14 @@ over.
 After Lu, Yang, Qian et al., "Proactive Agent: Shifting LLM Agents from Reactive Responses to Active
 Assistance", 2024: predictions of a task or of none at each event, judged by whether the user
 accepts; recall, precision, accuracy, false-alarm rate and F1. An offer that is accepted is a true
-positive, one that is rejected a false alarm; silence while a need is there is a miss, and otherwise
-correct. Events and needs are drawn from templates with a hidden chain, ours. A right decision pays
-1 / events. This is a study of agents: nobody is watched.
+positive, one that is rejected a false alarm. With `day` the person does several pieces of work by
+turns, needs follow only from several events, and F1 over needs is paid (see `days`). Without it,
+one event tells its need, which is a demonstration: silence while a need is there is a miss, and
+otherwise correct, and a right decision pays 1 / events. Events and needs are drawn from templates
+with a hidden chain, ours. This is a study of agents: nobody is watched.
 
 Checked: silence has recall 0 and no false alarm; an agent that is told the needs has an F1 of 1;
-measures against scikit-learn's.
+measures against scikit-learn's; what follows from events, by enumeration.
 
 Left out: events recorded from people, and the trained model that accepts or rejects offers.
 """
@@ -21,24 +23,39 @@ Left out: events recorded from people, and the trained model that accepts or rej
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
     Rng,
-    ScriptedAgent,
     TextAction,
-    Turn,
-    agent,
     environment,
     metric,
 )
 from palestra.kernel.rng import check_seed
+from palestra.paragraphs import paragraphs
 
-from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, solo
+from palestra_tasks.clinic import days
+from palestra_tasks.clinic.days import (
+    KINDS,
+    NEEDS,
+    OWN,
+    SIZES,
+    USED,
+    WORKS,
+    Day,
+    Glimpse,
+    draw_day,
+    go_on,
+    imagine_day,
+    offer_help,
+)
+from palestra_tasks.desk import Final, Past, Reply, TaskGame, TaskState, solo
 
 # By domain and need: what is offered, and events that come with it. The need "" is none.
 SCENES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -118,7 +135,9 @@ SCENES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 SILENT = "nothing"
+ANSWERS = {True: "accepted", False: "rejected"}
 ARISES, PASSES, MISLEADING = 25, 15, 12  # percent
+MOST_EVENTS = 200  # of a day: what is imagined takes time that grows with its square
 
 
 class Offer(TextAction, frozen=True):
@@ -143,12 +162,35 @@ class WatchState(TaskState):
     need: str  # of the person now; "" for none
     event: str  # the event that was seen last
     counts: tuple[int, int, int, int] = (0, 0, 0, 0)  # hits, false alarms, misses, silences
+    day: Day | None = None  # in place of the fields above
 
 
 def f1_of(counts: tuple[int, int, int, int]) -> float:
     """The harmonic mean of precision and recall; 0 without a hit."""
     hits, false, missed, _ = counts
     return 2 * hits / (2 * hits + false + missed) if hits else 0.0
+
+
+DAY_RULES = f"""
+    This is a simulation for the study of agents. You assist somebody whom you watch at work. They
+    ask for nothing; you see one event after another. They do several pieces of work by turns and
+    take breaks between. With a chance of {days.STAYS} % the next event is of the same work or
+    break as the last one, and otherwise of a work or a break, each as likely.
+
+    Each piece of work has a usual order of events, which begins with its first event and goes on
+    from where it was left. While
+    something is needed in it, signs of that need come instead. Before each event of a work, a need
+    arises in it in {days.ARISES} % of cases if nothing is needed there, each need as likely as the
+    others; a need that is there passes by itself in {days.PASSES} %. Signs that come in an order
+    may begin anywhere in it. Some events come by chance, whatever is needed, and change nothing. A
+    sign may be part of the usual order or come with several needs.
+
+    After each event offer help, as in Offer(help='KIND'), or stay silent with
+    Offer(help='nothing'). They accept what is needed in the work of that event, and then need
+    nothing there. Any other offer disturbs them and is rejected, also one that comes in a break or
+    is for other work. You are paid F1 at the end: twice the offers accepted, divided by twice the
+    offers accepted + the offers rejected + the needs that passed or are there at the end.
+"""
 
 
 @environment(
@@ -163,6 +205,11 @@ def f1_of(counts: tuple[int, int, int, int]) -> float:
         "coding": {"domain": "coding"},
         "writing": {"domain": "writing"},
         "daily-life": {"domain": "daily life"},
+        **{
+            f"{held}{size}": {"day": size, "ways": ways, "turns": 40}
+            for held, ways in (("", "sets"), ("held-out-", "orders"))
+            for size in SIZES
+        },
     },
 )
 @dataclass(frozen=True)
@@ -173,6 +220,11 @@ class Proactive(TaskGame[WatchState]):
     observation is a float32 vector: for the last event, one number for each event of the domain in
     order, 1 for the one seen; then whether the last offer was accepted (1), rejected (-1) or not
     made, and the share of events left. A right decision pays 1 / events.
+
+    With `day`, actions are silence and the kinds of help of all six works in order. The vector
+    begins with each piece of work: its number, its usual order, the signs of its needs and all its
+    signs (divided by the number of kinds; -1 where there is none). Then come the work of the last
+    event, or a break, and its kind, 1 for the one seen. F1 is paid at the end.
     """
 
     domain: Annotated[
@@ -182,6 +234,17 @@ class Proactive(TaskGame[WatchState]):
     noise: Annotated[
         int, Meta(ge=0, le=100, description="chance in percent that an event misleads")
     ] = MISLEADING
+    day: Annotated[
+        Literal["none", "small", "medium", "large"],
+        Meta(
+            description="pieces of work in a day, in place of `domain`: 2 (small), 3 or 4; none: "
+            "an event tells its need, a demonstration"
+        ),
+    ] = "none"
+    ways: Annotated[
+        Literal["sets", "orders"],
+        Meta(description="signs of a need in a day; orders: in an order that tells it, held out"),
+    ] = "sets"
 
     rules_text = """
         This is a simulation for the study of agents. You assist somebody whom you watch at work.
@@ -194,14 +257,37 @@ class Proactive(TaskGame[WatchState]):
         You are paid the share of your decisions that are right.
     """
     deterministic = False
-    pays_score = False
-    reward_terms = ("right",)
+    reward_terms = ("right", "score")
     action_types = (Offer,)
     feature_bounds = (-1.0, 1.0)
+
+    def validate(self) -> None:
+        if self.day == "none" and self.ways != "sets":
+            raise InvalidOption(
+                f"ways={self.ways!r} is for a day; set day to small, medium or large"
+            )
+        if self.day != "none" and self.domain != "coding":
+            raise InvalidOption(
+                f"domain={self.domain!r} is not for a day, which has works of its own; "
+                "leave domain out"
+            )
+        if self.day != "none" and self.turns > MOST_EVENTS:
+            raise InvalidOption(
+                f"turns={self.turns} is too long for a day; set turns to {MOST_EVENTS} at most"
+            )
+
+    def rules_for(self, seat: int) -> str:
+        return super().rules_for(seat) if self.day == "none" else paragraphs(DAY_RULES)
+
+    @property
+    def pays_score(self) -> bool:  # type: ignore[override]
+        return self.day != "none"
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of help, without silence."""
+        if self.day != "none":
+            return tuple(help for _, helps in WORKS.values() for help in helps)
         return tuple(need for need in SCENES[self.domain] if need)
 
     @property
@@ -215,11 +301,17 @@ class Proactive(TaskGame[WatchState]):
 
     @property
     def num_features(self) -> int:
+        if self.day != "none":
+            works, harmless = SIZES[self.day]
+            return works * (1 + OWN + harmless + 3 * NEEDS + USED) + works + 1 + KINDS + 2
         return len(self.events) + 2
 
     def initial_state(self, seed: int | None = None) -> WatchState:
         rng = Rng.seeded(check_seed(seed))
         state = WatchState(rng=rng, domain=self.domain, need="", event="")
+        if self.day != "none":
+            state.day = draw_day(self.day, self.ways, self.noise, rng)
+            return state
         self._go_on(state)
         return state
 
@@ -236,15 +328,26 @@ class Proactive(TaskGame[WatchState]):
         state.event = rng.choice(SCENES[self.domain][shown])
 
     def statement(self, state: WatchState, seat: int) -> str:
+        if state.day is not None:
+            shares = f"Of the events of a work, {self.noise} % come by chance."
+            return "\n".join([*map(str, state.day.ways), shares])
         return f"Help that you may offer: {', '.join(self.kinds)}."
 
     def notes(self, state: WatchState, seat: int) -> tuple[str, ...]:
+        if state.day is not None:
+            return tuple(
+                f"Event {number}. {state.day.event(one)}{_answer(one, past)}"
+                for number, (one, past) in enumerate(zip_longest(state.day.seen, state.past), 1)
+            )
         return (f"Event {len(state.past) + 1}: the person {state.event}.",)
 
     def options(self, state: WatchState, seat: int) -> tuple[Option, ...]:
-        return (Option(Offer, {"help": OneOf((SILENT, *self.kinds))}),)
+        kinds = self.kinds if state.day is None else state.day.helps
+        return (Option(Offer, {"help": OneOf((SILENT, *kinds))}),)
 
     def respond(self, state: WatchState, seat: int, action: Any) -> Reply:
+        if state.day is not None:
+            return self._respond_in_day(state, state.day, action.help)
         need, silent = state.need, action.help == SILENT
         accepted = action.help == need
         outcome = (0 if accepted else 1) if not silent else (2 if need else 3)
@@ -261,7 +364,21 @@ class Proactive(TaskGame[WatchState]):
         shown = {key: facts[key] for key in ("offer", "accepted")}
         return Reply(text, shown, {"right": 1 / self.turns} if right else {})
 
+    def _respond_in_day(self, state: WatchState, day: Day, help: str) -> Reply:
+        """Answer an offer or silence, and show the next event."""
+        silent, accepted = help == SILENT, False
+        if not silent:
+            day, accepted = offer_help(day, help)
+        text = "You stay silent." if silent else f"Your offer is {ANSWERS[accepted]}."
+        if len(state.past) + 1 < self.turns:
+            day = go_on(day, state.rng)
+            text += f" Then {day.event(day.seen[-1])}."
+        state.day = day
+        return Reply(text, {"offer": "" if silent else help, "accepted": accepted})
+
     def settle(self, state: WatchState) -> Final:
+        if state.day is not None:
+            return _settled_day(state.day)
         hits, false, missed, silences = state.counts
         total = sum(state.counts)
         facts: dict[str, Any] = {
@@ -275,6 +392,9 @@ class Proactive(TaskGame[WatchState]):
         return solo((hits + silences) / total, reason, **facts)
 
     def features(self, state: WatchState, seat: int) -> list[float]:
+        if state.day is not None:
+            left = 1 - len(state.past) / self.turns
+            return [*_day_features(state.day), _last_answer(state), left]
         last = 0.0
         if state.past and state.past[-1].action != Offer(SILENT):
             last = 1.0 if "accepted" in state.past[-1].reply else -1.0
@@ -282,43 +402,64 @@ class Proactive(TaskGame[WatchState]):
         return [*seen, last, 1 - len(state.past) / self.turns]
 
     def record_facts(self, state: WatchState) -> dict[str, Any]:
-        return {"need": state.need, "progress": len(state.past) / self.turns}
+        need = state.need if state.day is None else state.day.need
+        return {"need": need, "progress": len(state.past) / self.turns}
 
     def determinize(self, state: WatchState, seat: int, rng: Rng) -> WatchState:
-        """Draw the need from its chances given the last event alone, and future chance anew."""
+        """Draw what is needed from its chances given what was seen, and future chance anew.
+
+        Without a day these are the chances given the last event alone.
+        """
         copy = self.copy_for(state, seat)
         copy.rng = Rng.seeded(rng.word())
+        if copy.day is not None:
+            self.refuse_the_end(state)
+            copy.day = imagine_day(copy.day, rng)
+            return copy
         likely = [need for need, events in SCENES[self.domain].items() if state.event in events]
         copy.need = rng.choice(("", *self.kinds)) if rng.below(100) < 20 else likely[0]
         return copy
 
 
-@agent("proactive-matching", kind="scripted")
-class MatchingHelper(ScriptedAgent[Proactive]):
-    """Offers what fits the last event, which now and then misleads."""
-
-    def choose(self, turn: Turn[Proactive]) -> Offer:
-        event = turn.game.events[int(turn.observation[:-2].argmax())]
-        for need, events in SCENES[turn.game.domain].items():
-            if event in events:
-                return Offer(need or SILENT)
-        return Offer(SILENT)
+def _answer(glimpse: Glimpse, past: Past | None) -> str:
+    """What was offered after an event, and the answer."""
+    if past is None or not (glimpse.accepted or glimpse.disturbed):
+        return ""
+    return f" (offered '{past.action.help}': {ANSWERS[glimpse.accepted]})"  # type: ignore[attr-defined]
 
 
-@agent("proactive-silent", kind="scripted")
-class SilentHelper(ScriptedAgent[Proactive]):
-    """Never offers anything."""
+def _settled_day(day: Day) -> Final:
+    """The end of a day, which is worth F1 over needs."""
+    hits, false, missed = day.counts
+    facts: dict[str, Any] = {
+        "counts": [hits, false, missed],
+        "recall": hits / (hits + missed) if hits + missed else None,
+        "precision": hits / (hits + false) if hits + false else None,
+        "false_alarms": false / len(day.seen),
+        "f1": f1_of((hits, false, missed, 0)) if hits + false + missed else 1.0,
+    }
+    reason = f"{hits} accepted, {false} rejected, {missed} needs without help."
+    return solo(facts["f1"], reason, **facts)
 
-    def choose(self, turn: Turn[Proactive]) -> Offer:
-        return Offer(SILENT)
+
+def _day_features(day: Day) -> list[float]:
+    """The ways of a person and the last event as numbers."""
+    found: list[float] = []
+    for way in day.ways:
+        needs = [kind for need in way.needs for kind in (*need, -KINDS)[:3]]
+        found.append(list(WORKS).index(way.work) / len(WORKS))
+        found += [kind / KINDS for kind in (*way.usual, *needs, *way.signs)]
+    last = day.seen[-1]
+    found += [float(last.work == work) for work in range(-1, len(day.ways))]
+    return [*found, *(float(last.kind == kind) for kind in range(KINDS))]
 
 
-@agent("proactive-eager", kind="scripted")
-class EagerHelper(ScriptedAgent[Proactive]):
-    """Always offers something, whatever happens."""
-
-    def choose(self, turn: Turn[Proactive]) -> Offer:
-        return Offer(self.rng.choice(turn.game.kinds))
+def _last_answer(state: WatchState) -> float:
+    """1 if the last offer was accepted, -1 if it was rejected, 0 after silence."""
+    if state.day is None or not state.past:
+        return 0.0
+    answered = state.day.seen[len(state.past) - 1]
+    return float(answered.accepted) - float(answered.disturbed)
 
 
 def _verdict(record: EpisodeRecord) -> dict[str, Any]:
@@ -336,5 +477,5 @@ def f1(record: EpisodeRecord) -> float | None:
     "proactive-false-alarms", measures=("tasks/Proactive-v0",), bounds=(0.0, 1.0), better="lower"
 )
 def false_alarms(record: EpisodeRecord) -> float | None:
-    """The share of events without a fitting need at which something was offered."""
+    """The share of events without a fitting need, in a day of all, with a rejected offer."""
     return _verdict(record).get("false_alarms")
