@@ -219,11 +219,17 @@ def items(plan: Plan) -> range:
     return range(len(plan.table["items"]))
 
 
+def without(plan: Plan, kind: str) -> Plan:
+    return replace(plan, parts=tuple(part for part in plan.parts if part.kind != kind))
+
+
 def with_part(kind: str, count: int) -> Iterable[Plan]:
-    """Drawn plans that have a kind of condition, and few enough choices to list them all."""
+    """Plans in which a condition changes the optimum, with few enough choices to list them all."""
     plans = (drawn(seed, 2, "rare" if kind in RARE else "common") for seed in itertools.count())
     having = (plan for plan in plans if kind in {part.kind for part in plan.parts})
-    return itertools.islice((p for p in having if count_of_choices(p) <= LISTED), count)
+    listed = (plan for plan in having if count_of_choices(plan) <= LISTED)
+    changed = (plan for plan in listed if differ(value(plan), value(without(plan, kind))))
+    return itertools.islice(changed, count)
 
 
 @pytest.mark.parametrize("kind", [*COMMON, *RARE])
@@ -305,9 +311,8 @@ def test_a_condition_left_out_changes_the_optimum_more_often_than_not() -> None:
         plan = drawn(seed, 4, "rare" if seed % 2 else "common")
         true = value(plan)
         for part in plan.parts:
-            without = replace(plan, parts=tuple(one for one in plan.parts if one != part))
             there[part.kind] += 1
-            matters[part.kind] += differ(value(without), true)
+            matters[part.kind] += differ(value(without(plan, part.kind)), true)
     assert set(there) == set(WORDS["parts"])
     assert sum(matters.values()) > 0.5 * sum(there.values())
     assert [kind for kind in there if matters[kind] < 0.1 * there[kind]] == []
@@ -322,6 +327,14 @@ def test_who_reads_every_sentence_finds_the_optimum(split: str, form: str) -> No
     options = {**SPLITS[split], "form": form, "distractors": 5}
     records = palestra.play(ID, agents="optimus-modeller", episodes=5, **options)
     assert [record.returns[0] for record in records] == [1.0] * 5
+
+
+@pytest.mark.parametrize("size", [1, 6])
+def test_the_smallest_and_the_largest_problems_can_be_modelled(size: int) -> None:
+    for parts in ("common", "rare"):
+        options = {"story": "composed", "size": size, "parts": parts}
+        records = palestra.play(ID, agents="optimus-modeller", episodes=3, **options)
+        assert [record.returns[0] for record in records] == [1.0] * 3
 
 
 @pytest.mark.parametrize("agent", ["optimus-relaxer", "optimus-hasty"])
