@@ -12,7 +12,11 @@ Optimization Modeling with (MI)LP Solvers and Large Language Models", 2024, wher
 long and the model is kept as a table of clauses that are edited one by one (`form="clauses"`,
 `distractors`). As there, accuracy is whether the optimum is right. The stories are ours.
 
-Checked: each story's optimum against another library's solver; see the tests.
+Eight stories are a demonstration. With `story="composed"` a problem is composed: of a table and of
+conditions that only sentences tell, of 12 common and 6 rare kinds; see `plans.py`.
+
+Checked: each optimum against another library's solver, composed ones against lists of all choices;
+see the tests.
 
 Left out: the authors' data sets; the team of agents that share the work, which is up to the player.
 """
@@ -27,12 +31,18 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import Integer, Meta, Option, Rng, Text, TextAction, environment
+from palestra import Integer, InvalidOption, Meta, Option, Rng, Text, TextAction, environment
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
 from palestra.scene import Part, Table
 
+from palestra_tasks.algorithms.plans import (
+    Plan,
+    draw_plan,
+    model_of,
+    sentences,
+)
 from palestra_tasks.algorithms.stories import STORIES, Data, Story
 from palestra_tasks.combinatorial.linear import Linear, Solution
 from palestra_tasks.desk import (
@@ -53,10 +63,15 @@ MOST = 400  # variables, and constraints, of a model; the stories' own have up t
 MOST_TERMS = 2000  # coefficients of a model; the stories' own have up to 474
 NODES, SECONDS = 2000, 10.0  # of the solver
 TOLERANCE = 1e-4  # relative, between optima
-RELATIONS = ("<=", ">=", "==")
 STORY_NAMES = Literal[
     "blending", "cutting", "depots", "diet", "inventory", "production", "staff", "transport"
 ]
+CLAUSES = ("variables", "constraints", "objective")  # of a composed problem
+SAMPLES = (
+    "variable('x0', 0, 9)\n",
+    "constraint({'x0': 2}, '<=', 7)\n",
+    "objective('max', {'x0': 1})\n",
+)
 DISTRACTORS = (
     "The board has met twice this year and was pleased with the minutes.",
     "Last year's figures were compiled by another office and are of no use here.",
@@ -188,9 +203,20 @@ def story_data(name: str, size: int, seed: int) -> Data:
 
 
 @lru_cache(maxsize=1024)
+def composed_plan(parts: str, size: int, seed: int) -> Plan:
+    return draw_plan(Rng.seeded(seed, 7), size, parts)
+
+
+@lru_cache(maxsize=1024)
 def true_optimum(name: str, size: int, seed: int) -> float:
     """The optimum of the story's own model, solved by HiGHS when an episode ends."""
     return STORIES[name].model(story_data(name, size, seed)).solve(nodes=20_000).value
+
+
+@lru_cache(maxsize=1024)
+def composed_optimum(parts: str, size: int, seed: int) -> float:
+    """The optimum of a composed problem, solved by HiGHS when an episode ends."""
+    return model_of(composed_plan(parts, size, seed)).solve(nodes=20_000).value
 
 
 @dataclass(slots=True, kw_only=True)
@@ -218,6 +244,11 @@ class ModelState(TaskState):
         "easy": {"size": 2, "telling": "first"},
         "augmented": {"size": 2, "telling": "other"},
         "long": {"size": 4, "form": "clauses", "distractors": 6},
+        **{
+            f"{held_out}{name}": {"story": "composed", "size": size, "parts": parts}
+            for held_out, parts in (("", "common"), ("held-out-", "rare"))
+            for name, size in (("small", 2), ("medium", 3), ("large", 4))
+        },
     },
 )
 @dataclass(frozen=True)
@@ -228,9 +259,17 @@ class OptiMUS(TaskGame[ModelState]):
     """
 
     story: Annotated[
-        STORY_NAMES | Literal["any"], Meta(description="the problem; any: drawn from the seed")
+        STORY_NAMES | Literal["any", "composed"],
+        Meta(
+            description="the problem; any: one of the eight stories, drawn from the seed, a "
+            "demonstration; composed: a table and conditions that only sentences tell"
+        ),
     ] = "any"
     size: Annotated[int, Meta(ge=1, le=6, description="how many things a problem has")] = 3
+    parts: Annotated[
+        Literal["common", "rare"],
+        Meta(description="kinds of conditions of a composed problem; rare: two of them are rare"),
+    ] = "common"
     form: Annotated[
         Literal["whole", "clauses"],
         Meta(description="whole: each turn is a whole program; clauses: one clause is edited"),
@@ -270,29 +309,51 @@ class OptiMUS(TaskGame[ModelState]):
 
     def validate(self) -> None:
         require_sandbox()
+        if self.parts != "common" and self.story != "composed":
+            raise InvalidOption(
+                f"parts={self.parts!r} is for composed problems; set story to composed"
+            )
 
     def initial_state(self, seed: int | None = None) -> ModelState:
         rng = Rng.seeded(check_seed(seed))
         drawn = rng.choice(sorted(STORIES))
-        name = drawn if self.story == "any" else self.story
+        name: str = drawn if self.story == "any" else self.story
         telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
-        clauses = ("",) * len(STORIES[name].clauses) if self.form == "clauses" else ()
+        clauses = ("",) * len(self.clause_names(name)) if self.form == "clauses" else ()
         return ModelState(rng=rng, story=name, seed=rng.word(), telling=telling, clauses=clauses)
 
+    def clause_names(self, story: str) -> tuple[str, ...]:
+        return CLAUSES if story == "composed" else STORIES[story].clauses
+
     def data(self, state: ModelState) -> Data:
+        if self.story == "composed":
+            return self.plan(state).table
         return story_data(state.story, self.size, state.seed)
+
+    def plan(self, state: ModelState) -> Plan:
+        """The composed problem of a state."""
+        return composed_plan(self.parts, self.size, state.seed)
+
+    def optimum(self, state: ModelState) -> float:
+        if self.story == "composed":
+            return composed_optimum(self.parts, self.size, state.seed)
+        return true_optimum(state.story, self.size, state.seed)
 
     def tell(self, state: ModelState) -> str:
         """The story in words, with sentences that do not matter."""
-        data = self.data(state)
-        sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
-        told = STORIES[state.story].tellings[state.telling].format(**data, **sizes)
-        sentences, rng = re.split(r"(?<=[.?]) ", told), Rng.seeded(state.seed, 9)
+        lines, rng = re.split(r"(?<=[.?]) ", self._story(state)), Rng.seeded(state.seed, 9)
         others = list(DISTRACTORS)
         rng.shuffle(others)
         for sentence in others[: self.distractors]:
-            sentences.insert(rng.below(len(sentences)), sentence)
-        return " ".join(sentences)
+            lines.insert(rng.below(len(lines)), sentence)
+        return " ".join(lines)
+
+    def _story(self, state: ModelState) -> str:
+        if self.story == "composed":
+            return " ".join(sentences(self.plan(state), state.telling))
+        data = self.data(state)
+        sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
+        return STORIES[state.story].tellings[state.telling].format(**data, **sizes)
 
     def statement(self, state: ModelState, seat: int) -> str:
         return f"{self.tell(state)}\ndata = {json.dumps(self.data(state))}"
@@ -300,20 +361,20 @@ class OptiMUS(TaskGame[ModelState]):
     def notes(self, state: ModelState, seat: int) -> tuple[str, ...]:
         lines = []
         if self.form == "clauses":
-            for number, name in enumerate(STORIES[state.story].clauses):
+            for number, name in enumerate(self.clause_names(state.story)):
                 code = state.clauses[number].strip() or "(nothing yet)"
                 lines.append(f"Clause {number}, {name}:\n{code}")
         lines.append(str(state.last) if state.last else "Nothing has been solved yet.")
         return tuple(lines)
 
     def options(self, state: ModelState, seat: int) -> tuple[Option, ...]:
-        story = STORIES[state.story]
+        parts = SAMPLES if self.story == "composed" else STORIES[state.story].solution
         if self.form == "whole":
-            samples = ("".join(story.solution), *story.solution, "variable(1)\n")
+            samples = ("".join(parts), *parts, "variable(1)\n")
             return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
         fields: dict[str, Domain] = {
             "number": Integer(0, len(state.clauses) - 1),
-            "code": Text(LONGEST_PROGRAM, story.solution),
+            "code": Text(LONGEST_PROGRAM, parts),
         }
         return (Option(Clause, fields), Option(Solve), FINISH)
 
@@ -334,7 +395,7 @@ class OptiMUS(TaskGame[ModelState]):
         return Reply(str(state.last), {"status": status}, kind="solver")
 
     def settle(self, state: ModelState) -> Final:
-        true = true_optimum(state.story, self.size, state.seed)
+        true = self.optimum(state)
         last = state.last
         if last is None and any(state.clauses):
             last = attempt(json.dumps(self.data(state)), state.clauses)
@@ -350,13 +411,19 @@ class OptiMUS(TaskGame[ModelState]):
             return ()
         rows = tuple(
             (str(n), name, "written" if state.clauses[n] else "-")
-            for n, name in enumerate(STORIES[state.story].clauses)
+            for n, name in enumerate(self.clause_names(state.story))
         )
         return (Table(("clause", "what", "state"), rows),)
 
 
+def shown(position: str) -> tuple[str, Data]:
+    """The words and the data of the problem that a position shows."""
+    words, rest = position.split("\ndata = ", 1)
+    return words, json.loads(rest.split("\n", 1)[0])
+
+
 def story_of(position: str) -> Story:
     """The story whose data a position shows."""
-    data = json.loads(position.split("\ndata = ", 1)[1].split("\n", 1)[0])
+    _, data = shown(position)
     (story,) = [s for s in STORIES.values() if s.draw(Rng(1), 2).keys() == data.keys()]
     return story
