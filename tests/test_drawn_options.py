@@ -50,6 +50,7 @@ FOUND = (  # drawn once, and what a seat imagined told what was hidden from it
     ("markets/Composer-v0", {"low": 0.1, "high": 0.1}),
     ("markets/Magentic-v0", {"search": "cheapest", "results": 7, "latency": 8}),
     ("markets/Magentic-v0", {"trade": "contractors", "customers": 1}),
+    ("web/AppWorld-v0", {"distill": "text", "changes": True, "kind": "pay-debts"}),
     ("web/ToolWorld-v0", {"rows": 9, "user": "reveals", "discover": True, "outages": "error"}),
     ("web/ToolWorld-v0", {"task": "write", "goals": 2}),
 )

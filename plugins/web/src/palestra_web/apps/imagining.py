@@ -164,6 +164,7 @@ class _Imagined:
         for table in set(tables) - self.opened:
             rows = getattr(apps, table)
             rows[:] = [row for row in rows if self._possible(table, row.id, last)]
+        apps.last = apps.last if last is None else last  # a number that is known stays known
 
     def _possible(self, table: str, number: int, last: int | None) -> bool:
         return f"no {table}/{number}" not in self.opened and (last is None or number <= last)
