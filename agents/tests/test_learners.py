@@ -26,7 +26,9 @@ from palestra_agents.learners.values import Mixer, ValueLearner
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
 from palestra_agents.ppo.trainer import Settings, Trainer
 from palestra_agents.ppo.training import one_thread
-from stages import CLIMBING, Climb, TwoStep
+from stages import CLIMBING, Climb
+from switching import climb
+from values import two_step
 
 COMMAND = ["train", "grid/Foraging-v0", "--steps", "200", "--reports", "2"]
 COMMAND += ["--set", "num_envs=4"]
@@ -42,41 +44,14 @@ def single_thread() -> Iterator[None]:
 # Values
 
 
-def two_step(algo: str) -> tuple[ValueLearner, torch.Tensor]:
-    """A learner of the two-step game under full exploration, and its team values (3, 2, 2)."""
-    settings: dict[str, Any] = {
-        "num_envs": 8,
-        "batch_size": 64,
-        "memory": 400,
-        "hidden": 32,
-        "mixing": 8,
-        "explore_end": 1.0,
-        "learning_rate": 8e-3,
-        "warm_up": 64,
-        "target_every": 25,
-    }
-    learner = ValueLearner(TwoStep(), algo=algo, compiled=False, **settings)  # type: ignore[arg-type]
-    for _ in range(250):
-        learner.update()
-    states = torch.eye(3).unsqueeze(1).expand(3, 2, 3)
-    with torch.no_grad():
-        values = learner.values(states, torch.ones(3, 2, 2, dtype=torch.bool))
-        rows = [
-            learner.team(torch.stack([values[:, 0, a], values[:, 1, b]], 1), states, learner.mixer)
-            for a in (0, 1)
-            for b in (0, 1)
-        ]
-    return learner, torch.stack(rows, 1).reshape(3, 2, 2)
-
-
 @pytest.mark.slow
 def test_qmix_represents_the_two_step_game_and_vdn_does_not() -> None:
     """Table 1 of Rashid et al. 2018: QMIX reaches 8, VDN prefers the certain 7."""
-    qmix = two_step("qmix")[1]
+    qmix = two_step("qmix", 0)
     assert torch.allclose(qmix[1], torch.full((2, 2), 7.0), atol=0.2)
     assert torch.allclose(qmix[2], torch.tensor([[0.0, 1.0], [1.0, 8.0]]), atol=0.3)
     assert qmix[0].max(1).values[1] > 7.7 > qmix[0].max(1).values[0]
-    vdn = two_step("vdn")[1]
+    vdn = two_step("vdn", 0)
     assert torch.allclose(vdn[2], torch.tensor([[-1.87, 2.31], [2.33, 6.51]]), atol=0.7)
     assert vdn[0].max(1).values[0] > vdn[0].max(1).values[1]
 
@@ -257,18 +232,6 @@ def test_a_sub_policy_is_played_for_whole_episodes_and_learns_from_its_own_steps
 
 
 # MANSA
-
-
-def climb(seed: int, steps: int = 400, **settings: Any) -> tuple[float, float, Switching]:
-    """The greedy team's return in the last episodes, the share of calls, and the learner."""
-    learner = Switching(
-        Climb(), compiled=False, num_envs=8, seed=seed, explore_end=0.0, gamma=1.0, **settings
-    )
-    for step in range(steps):
-        learner.update(step / steps)
-    learner.called = learner.decided = 0
-    returns = [row.sum() for _ in range(10) for row in learner.update(1.0)]
-    return float(np.mean(returns)), learner.calls_share, learner
 
 
 @pytest.mark.exhaustive

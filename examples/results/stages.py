@@ -18,17 +18,34 @@ class StageState(ArrayState):
     stage: Annotated[int, np.int8]
 
 
-@dataclass(frozen=True)
-class TwoStep(ArrayGame[StageState]):
-    """Rashid et al. 2018: the first player's first action picks a matrix, of 7s or 0 1 1 8."""
+class Staged(ArrayGame[StageState]):
+    """What the games share: both act in every stage, all actions are legal, the stage is seen."""
 
-    rules_text = "The first player picks a matrix; then both pick a row and a column of it."
     order = "simultaneous"
     payoffs = "general"
     num_players = 2
+    deterministic = True
+
+    @staticmethod
+    def init_state(config: Any, state: StageState) -> None:
+        all_act(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: StageState, seat: int, mask: Any) -> None:
+        mask[:] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: StageState, seat: int, obs: Any) -> None:
+        obs[state.stage] = 1
+
+
+@dataclass(frozen=True)
+class TwoStep(Staged):
+    """Rashid et al. 2018: the first player's first action picks a matrix, of 7s or 0 1 1 8."""
+
+    rules_text = "The first player picks a matrix; then both pick a row and a column of it."
     num_actions = 2
     observation_shape = (3,)
-    deterministic = True
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -36,10 +53,6 @@ class TwoStep(ArrayGame[StageState]):
 
     def describe(self, state: StageState, seat: int) -> str:
         return ("Pick a matrix.", "All cells pay 7.", "The cells pay 0, 1, 1 and 8.")[state.stage]
-
-    @staticmethod
-    def init_state(config: Any, state: StageState) -> None:
-        all_act(state)
 
     @staticmethod
     def apply_actions(config: Any, state: StageState, actions: Any, out: Out) -> None:
@@ -52,26 +65,14 @@ class TwoStep(ArrayGame[StageState]):
             out.rewards[seat, 0] = paid / 2
         finish(state)
 
-    @staticmethod
-    def write_legal_mask(config: Any, state: StageState, seat: int, mask: Any) -> None:
-        mask[:] = 1
-
-    @staticmethod
-    def write_observation(config: Any, state: StageState, seat: int, obs: Any) -> None:
-        obs[state.stage] = 1
-
 
 @dataclass(frozen=True)
-class Climb(ArrayGame[StageState]):
+class Climb(Staged):
     """First everybody is paid 1 for action 2, whatever the other does; then the climbing game."""
 
     rules_text = "First take action 2. Then pick a row and a column of the climbing game."
-    order = "simultaneous"
-    payoffs = "general"
-    num_players = 2
     num_actions = 3
     observation_shape = (2,)
-    deterministic = True
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
@@ -79,10 +80,6 @@ class Climb(ArrayGame[StageState]):
 
     def describe(self, state: StageState, seat: int) -> str:
         return ("Action 2 pays 1.", "Pick a row or a column.")[state.stage]
-
-    @staticmethod
-    def init_state(config: Any, state: StageState) -> None:
-        all_act(state)
 
     @staticmethod
     def apply_actions(config: Any, state: StageState, actions: Any, out: Out) -> None:
@@ -94,11 +91,3 @@ class Climb(ArrayGame[StageState]):
         if state.stage == 1:
             finish(state)
         state.stage = 1
-
-    @staticmethod
-    def write_legal_mask(config: Any, state: StageState, seat: int, mask: Any) -> None:
-        mask[:] = 1
-
-    @staticmethod
-    def write_observation(config: Any, state: StageState, seat: int, obs: Any) -> None:
-        obs[state.stage] = 1

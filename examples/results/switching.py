@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from palestra_agents.learners.switching import Switching
 from shown import runs, show, spread
 from stages import Climb
@@ -18,16 +19,16 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 
 
-def climbed(seed: int, arm: dict[str, Any]) -> tuple[float, float]:
-    """What the team earns at the end of training, and in what share of states it calls."""
+def climb(seed: int, updates: int = UPDATES, **arm: Any) -> tuple[float, float, Switching]:
+    """What the team earns after training, in what share of states it calls, and the learner."""
     learner = Switching(
         Climb(), compiled=False, num_envs=8, seed=seed, explore_end=0.0, gamma=1.0, **arm
     )
-    for step in range(UPDATES):
-        learner.update(step / UPDATES)
+    for step in range(updates):
+        learner.update(step / updates)
     learner.called = learner.decided = 0
     returns = [row.sum() for _ in range(10) for row in learner.update(1.0)]
-    return float(sum(returns) / len(returns)), learner.calls_share
+    return float(np.mean(returns)), learner.calls_share, learner
 
 
 def main() -> None:
@@ -35,8 +36,7 @@ def main() -> None:
     seeds = runs(__doc__, seeds=10)
     rows = []
     for name, arm in ARMS.items():
-        found = [climbed(seed, arm) for seed in seeds]
-        earned, called = zip(*found, strict=True)
+        earned, called, _ = zip(*(climb(seed, **arm) for seed in seeds), strict=True)
         rows.append([name, spread(earned, 1), spread(called, 2)])
     show(["climbing game, best 13", "return", "share of states with a call"], rows)
 

@@ -17,8 +17,8 @@ PAPER: dict[Algo, tuple[float, ...]] = {
 UPDATES = 250
 
 
-def team_values(algo: Algo, seed: int) -> list[float]:
-    """The values of the four joint actions in the matrix of 0 1 1 8, after full exploration."""
+def two_step(algo: Algo, seed: int) -> torch.Tensor:
+    """What a learner, under full exploration, holds joint actions for worth: (stages, 2, 2)."""
     learner = ValueLearner(
         TwoStep(),
         algo=algo,
@@ -40,7 +40,8 @@ def team_values(algo: Algo, seed: int) -> list[float]:
     with torch.no_grad():
         own = learner.values(states, torch.ones(3, 2, 2, dtype=torch.bool))
         pairs = [torch.stack([own[:, 0, a], own[:, 1, b]], 1) for a in (0, 1) for b in (0, 1)]
-        return [float(learner.team(pair, states, learner.mixer)[2]) for pair in pairs]
+        teams = [learner.team(pair, states, learner.mixer) for pair in pairs]
+    return torch.stack(teams, 1).reshape(3, 2, 2)
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
     seeds = runs(__doc__)
     rows: list[list[object]] = [["the game pays", *(f"{paid:.2f}" for paid in PAPER["qmix"])]]
     for algo, paper in PAPER.items():
-        found = [team_values(algo, seed) for seed in seeds]
+        found = [two_step(algo, seed)[2].flatten().tolist() for seed in seeds]
         if algo == "vdn":
             rows.append([f"{algo}, paper", *paper])
         rows.append([f"{algo}, here", *(spread(cell, 2) for cell in zip(*found, strict=True))])

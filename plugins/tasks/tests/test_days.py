@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
@@ -30,7 +31,6 @@ from palestra_tasks.clinic.proactive import Offer, Proactive
 from palestra_tasks.clinic.watchers import (
     FilteringHelper,
     MatchingHelper,
-    Notes,
     PairedHelper,
     SilentHelper,
     read_notes,
@@ -215,13 +215,13 @@ def played(agent: Any, split: str, seeds: int) -> float:
 class NoHabits(FilteringHelper):
     """Takes a sign for one of a need even where it is part of the usual order."""
 
-    def choose_in_day(self, notes: Notes) -> str:
+    def choose_in_day(self, notes: Day) -> str:
         plain = tuple(
             Way(w.work, tuple(k for k in w.usual if k < 3), w.needs, w.ordered, w.signs)
             for w in notes.ways
         )
         try:
-            return super().choose_in_day(Notes(plain, notes.noise, notes.seen))
+            return super().choose_in_day(replace(notes, ways=plain))
         except ZeroDivisionError:  # no course of such a person shows what was seen
             return "nothing"
 

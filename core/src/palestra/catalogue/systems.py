@@ -7,14 +7,15 @@ out:". A package lists the rest, commands and systems that are not here, in `sys
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any, Final
 
+import msgspec
+
 from palestra.catalogue.about import about
 from palestra.catalogue.read import folder_of
+from palestra.files import UNREADABLE, read_toml
 from palestra.kernel import hooks
 from palestra.kernel.errors import PluginError
 from palestra.kernel.registry import registry
@@ -22,11 +23,9 @@ from palestra.kernel.registry import registry
 FILE: Final = "systems.toml"
 KINDS: Final = ("environments", "agents", "rewards")
 DATED = re.compile(r"^.{0,120}?\(\d{4}[a-z]?\)[,:.]?\s+|,?\s*\(?\b\d{4}\)?$")  # who, when: a title
-FIELDS: Final = {"paper", "known_as", "here", "left_out", "absent", "nearest"}
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A published system.
 
     paper: its title, with authors where a declaration names them.
@@ -34,7 +33,6 @@ class System:
     left_out: what of it is not here. absent: why nothing of it is here; `here` then is empty.
     nearest: what comes nearest to a system that is absent.
     known_as: a name that people use and that is not in the title.
-    entry_points: the code of what it is here, "module:name".
     """
 
     paper: str
@@ -43,12 +41,19 @@ class System:
     absent: str = ""
     nearest: tuple[str, ...] = ()
     known_as: str = ""
-    entry_points: tuple[str, ...] = field(default=(), repr=False)
 
     def explained(self) -> System:
         """The system with what its modules say that they leave out; imports them."""
-        said = [self.left_out, *map(left_out, self.entry_points)]
-        return replace(self, left_out=" ".join(dict.fromkeys(filter(None, said))))
+        said = dict.fromkeys([self.left_out, *map(left_out, declared_code(self.here))])
+        return msgspec.structs.replace(self, left_out=" ".join(filter(None, said)))
+
+
+def declared_code(here: Iterable[str]) -> Iterator[str]:
+    """The entry points of the environments, agents and rewards among what a system is here."""
+    for named in here:
+        kind, _, name = named.partition(" ")
+        if f"{kind}s" in KINDS:
+            yield getattr(registry(), f"{kind}s")[name].entry_point
 
 
 def left_out(entry_point: str) -> str:
@@ -67,7 +72,7 @@ def declared() -> Iterator[System]:
     for kind in KINDS:
         for name, spec in sorted(getattr(registry(), kind).items()):
             for paper in filter(None, map(str.strip, spec.paper.split(";"))):
-                yield System(paper, (f"{kind[:-1]} {name}",), entry_points=(spec.entry_point,))
+                yield System(paper, (f"{kind[:-1]} {name}",))
 
 
 def listed() -> Iterator[System]:
@@ -77,20 +82,20 @@ def listed() -> Iterator[System]:
         if not path.exists():
             continue
         try:
-            rows = tomllib.loads(path.read_text("utf-8")).get("system", [])
-            yield from map(_system, rows)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, ValueError) as error:
+            yield from map(_system, read_toml(path).get("system", []))
+        except (OSError, *UNREADABLE) as error:
             raise PluginError(f"{path} cannot be read: {error}") from error
 
 
 def _system(row: dict[str, Any]) -> System:
-    if unknown := sorted(row.keys() - FIELDS):
-        raise ValueError(f"{unknown} is none of {sorted(FIELDS)}, in {row}")
-    said = [name for name in ("here", "absent", "known_as") if row.get(name)]
-    if not row.get("paper") or not said or {"here", "absent"} <= set(said):
+    try:
+        system = msgspec.convert(row, System)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{error}, in {row}") from error
+    said = system.here or system.absent or system.known_as
+    if not system.paper or not said or (system.here and system.absent):
         raise ValueError(f"a system has a paper, and here, absent or known_as: {row}")
-    lists: dict[str, Any] = {name: tuple(row[name]) for name in ("here", "nearest") if name in row}
-    return System(**(row | lists))
+    return system
 
 
 def systems(search: str = "") -> list[System]:
@@ -115,7 +120,6 @@ def _joined(one: System, other: System) -> System:
         one.absent or other.absent,
         (*one.nearest, *other.nearest),
         one.known_as or other.known_as,
-        tuple(dict.fromkeys((*one.entry_points, *other.entry_points))),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from palestra.catalogue.systems import System, systems
@@ -39,8 +39,7 @@ def systems_command(
         return
     found = [one.explained() if text else one for one in systems(text)]
     if as_json:
-        kept = [{k: v for k, v in asdict(one).items() if k != "entry_points"} for one in found]
-        typer.echo(json.dumps(kept, indent=2))
+        typer.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     elif not found:
         typer.echo(f"No system has {text!r} in its title, authors or names.", err=True)
     else:

@@ -80,12 +80,8 @@ class StepSize(NamedTuple):
         if average == "dapo":
             return 1.0
         if average in ("bnpo", "reinforce"):
-            return self.share_of_tokens(sampled)
+            return int(sampled.sum()) / max(1, self.tokens)
         return len(sampled) / max(1, self.streams)
-
-    def share_of_tokens(self, sampled: torch.Tensor) -> float:
-        """The share of the step's sampled tokens that a part has."""
-        return int(sampled.sum()) / max(1, self.tokens)
 
 
 def policy_loss(

@@ -104,26 +104,24 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     learner plays all seats. policies: "shared", or "seat" for one in each seat, with weights (or an
     adapter, with lora) of its own. ahead: 1 plays a round's episodes while the round before is
     being learned from, with older weights, which the ratios of the loss correct for. groups,
-    group_size: starts per round, and rollouts of each. dynamic_sampling:
-    groups whose rollouts are all paid alike are replaced by further starts, until a round has
-    played so many times `groups`; 1 for no replacement. credit: estimators, as in `palestra credit
-    --by`. average, clip, clip_high, beta: see `losses.policy_loss`; the reference is the initial
-    policy.
-    engine: who generates the learner's replies: "transformers", with the trained model itself, or
-    "vllm" in this process, which takes the weights after each update; vllm: its options, under its
-    own names. tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss
-    where the engine's probabilities differ from the trainer's; none for no correction. decay: let
-    the learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient
-    step. micro_batch_tokens: most tokens of one forward pass, padding included; the gradients of a
-    step's passes are added up. gradient_checkpointing: compute activations again in the backward
-    pass instead of keeping them. save_every: rounds between checkpoints.
-    precision: of matrix products, and of the frozen weights under adapters; bfloat16 takes half the
-    time where the processor has it. Learned weights and the optimiser's moments are always float32,
-    whatever the model's folder has. refused: the advantage of a refused answer if the game
-    continued. mode: "choice" holds replies to the legal moves, in play and in learning alike.
-    horizon: the most steps of an episode from a round on, as in [[0, 5], [30, 10]], which grow;
-    evaluation plays whole episodes. tasks: the starts to learn from. hints: an expert who leads
-    some rollouts a part of the way.
+    group_size: starts per round, and rollouts of each. dynamic_sampling: groups whose rollouts are
+    all paid alike are replaced by further starts, until a round has played so many times `groups`;
+    1 for no replacement. credit: estimators, as in `palestra credit --by`. average, clip,
+    clip_high, beta: see `losses.policy_loss`; the reference is the initial policy. engine: who
+    generates the learner's replies: "transformers", with the trained model itself, or "vllm" in
+    this process, which takes the weights after each update; vllm: its options, under its own names.
+    tis_cap: the bound of truncated importance sampling (TIS), which corrects the loss where the
+    engine's probabilities differ from the trainer's; none for no correction. decay: let the
+    learning rate fall evenly to 0 by the last round. minibatch: distinct streams per gradient step.
+    micro_batch_tokens: most tokens of one forward pass, padding included; the gradients of a step's
+    passes are added up. gradient_checkpointing: compute activations again in the backward pass
+    instead of keeping them. save_every: rounds between checkpoints. precision: of matrix products,
+    and of the frozen weights under adapters; bfloat16 takes half the time where the processor has
+    it. Learned weights and the optimiser's moments are always float32, whatever the model's folder
+    has. refused: the advantage of a refused answer if the game continued. mode: "choice" holds
+    replies to the legal moves, in play and in learning alike. horizon: the most steps of an episode
+    from a round on, as in [[0, 5], [30, 10]], which grow; evaluation plays whole episodes. tasks:
+    the starts to learn from. hints: an expert who leads some rollouts a part of the way.
     """
 
     env: str

@@ -178,12 +178,12 @@ DAY_RULES = f"""
     break as the last one, and otherwise of a work or a break, each as likely.
 
     Each piece of work has a usual order of events, which begins with its first event and goes on
-    from where it was left. While
-    something is needed in it, signs of that need come instead. Before each event of a work, a need
-    arises in it in {days.ARISES} % of cases if nothing is needed there, each need as likely as the
-    others; a need that is there passes by itself in {days.PASSES} %. Signs that come in an order
-    may begin anywhere in it. Some events come by chance, whatever is needed, and change nothing. A
-    sign may be part of the usual order or come with several needs.
+    from where it was left. While something is needed in it, signs of that need come instead. Before
+    each event of a work, a need arises in it in {days.ARISES} % of cases if nothing is needed
+    there, each need as likely as the others; a need that is there passes by itself in
+    {days.PASSES} %. Signs that come in an order may begin anywhere in it. Some events come by
+    chance, whatever is needed, and change nothing. A sign may be part of the usual order or come
+    with several needs.
 
     After each event offer help, as in Offer(help='KIND'), or stay silent with
     Offer(help='nothing'). They accept what is needed in the work of that event, and then need

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from palestra_tasks.clinic.days import (
     OWN,
     SIGNS,
     WORKS,
+    Day,
     Glimpse,
     Way,
     belief,
@@ -22,27 +22,14 @@ from palestra_tasks.clinic.days import (
 from palestra_tasks.clinic.proactive import SCENES, SILENT, Offer, Proactive
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """What the position says of a day: the ways of the person, and what was seen."""
-
-    ways: tuple[Way, ...]
-    noise: int
-    seen: tuple[Glimpse, ...]
-
-    @property
-    def helps(self) -> tuple[str, ...]:
-        """Every kind of help."""
-        return tuple(help for way in self.ways for help in way.helps)
-
-
-def read_notes(position: str) -> Notes:
-    """The notes that a position in words holds."""
+def read_notes(position: str) -> Day:
+    """What a position in words says of a day: all but where its work stands."""
     found = re.findall(r"^([^\n:]+): usually (.*); and again\.\n((?:  .*\n)+)", position, re.M)
     ways = tuple(_read_way(work, usual.split("; "), needs) for work, usual, needs in found)
     (noise,) = re.findall(r"(\d+) % come by chance", position)
     events = re.findall(r"^Event \d+\. (.*?)\.?(?: \(offered '(.*)': (\w+)\))?$", position, re.M)
-    return Notes(ways, int(noise), tuple(_read_event(ways, *event) for event in events))
+    seen = tuple(_read_event(ways, *event) for event in events)
+    return Day(ways, int(noise), standings=(), seen=seen)
 
 
 def _read_way(work: str, usual: list[str], needs: str) -> Way:
@@ -82,7 +69,7 @@ class MatchingHelper(ScriptedAgent[Proactive]):
                 return Offer(need or SILENT)
         return Offer(SILENT)
 
-    def choose_in_day(self, notes: Notes) -> str:
+    def choose_in_day(self, notes: Day) -> str:
         """The help of the first need with the last sign, unless the usual order has it too."""
         last = notes.seen[-1]
         if last.work == BREAK:
@@ -96,7 +83,7 @@ class MatchingHelper(ScriptedAgent[Proactive]):
 class PairedHelper(MatchingHelper):
     """As `proactive-matching`; in a day offers what fits the last two events of the work."""
 
-    def choose_in_day(self, notes: Notes) -> str:
+    def choose_in_day(self, notes: Day) -> str:
         last = notes.seen[-1]
         recent = [one.kind for one in notes.seen if one.work == last.work][-2:]
         if last.work == BREAK or len(recent) < 2 or min(recent) < OWN:
@@ -119,7 +106,7 @@ class FilteringHelper(MatchingHelper):
 
     enough: ClassVar[float] = 0.55  # best of 0.35 to 0.75 on days of other seeds than are reported
 
-    def choose_in_day(self, notes: Notes) -> str:
+    def choose_in_day(self, notes: Day) -> str:
         last = notes.seen[-1]
         if last.work == BREAK:
             return SILENT
