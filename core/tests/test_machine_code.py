@@ -103,7 +103,8 @@ def first_step(cache: Path, limit: int = 0) -> str:
         [sys.executable, "-c", FIRST_STEP, str(limit)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PALESTRA_CACHE": str(cache)},
+        # Python would leave half of the bytecode of what is imported here for the first time
+        env={**os.environ, "PALESTRA_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"},
         check=False,
     )
     return done.stdout + done.stderr
@@ -136,5 +137,5 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path) -> None:
 def test_where_the_disk_is_full_rules_are_compiled_and_not_kept(tmp_path: Path) -> None:
     """A limit on the length of files has writes fail as a full disk does; drivers still fit."""
     assert first_step(tmp_path, limit=20_000) == "[0, 0, 0, 0, 1, 0, 0, 0, 0]\n"
-    assert not machine_code(tmp_path)
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".py"}
     assert not list(tmp_path.rglob("*.tmp.*"))

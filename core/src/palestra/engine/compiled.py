@@ -373,13 +373,14 @@ def lane_functions(game: ArrayGame) -> dict[str, FunctionType]:
 
 
 def load_template(name: str, path: Path, names: dict[str, Any]) -> ModuleType:
-    """A module made from a template file, with `names` among its globals."""
-    found = importlib.util.spec_from_file_location(name, path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    vars(module).update(names)
-    found.loader.exec_module(module)
+    """A module made from a template file, with `names` among its globals.
+
+    Python's own loader would keep bytecode beside the file, where a full disk can leave half of it,
+    and every later run would fail.
+    """
+    module = ModuleType(name)
+    vars(module).update(names, __file__=str(path))
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))
     return module
 
 
