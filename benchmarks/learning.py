@@ -17,7 +17,8 @@ from typing import Any
 import matplotlib
 import palestra
 import torch
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 from palestra_agents.ppo.training import wins_against_random
 from timing import machine, versions
 

@@ -21,7 +21,8 @@ from palestra_agents.checkpoints import read_checkpoint_file
 from palestra_agents.lane_moves import LaneMoves
 from palestra_agents.learners.training import FILE, STATE, begin_team, read_learner
 from palestra_agents.ppo.checkpoint import CHECKPOINT, read_checkpoint
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 
 CHANGES = Path(__file__).with_name("changed_checkpoints.py")
 SMALL = Settings(num_envs=4, horizon=6, hidden=8, minibatches=2, epochs=1)

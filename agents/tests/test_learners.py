@@ -24,7 +24,8 @@ from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.training import CURVE, FILE, STATE, make_learner, read_learner
 from palestra_agents.learners.values import Mixer, ValueLearner
 from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 from palestra_agents.ppo.training import one_thread
 from stages import CLIMBING, Climb
 from switching import climb

@@ -8,7 +8,8 @@ import palestra
 import pytest
 import torch
 from palestra_agents.ppo.checkpoint import CHECKPOINT
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 
 
 def test_playing_with_other_versions_is_warned_of(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import torch
 from palestra import InvalidOption
 from palestra.cli import main
 from palestra_agents.ppo.checkpoint import CHECKPOINT, read_checkpoint
+from palestra_agents.ppo.policy import Settings, read_policy
+from palestra_agents.ppo.teacher import Teacher, distance
 from palestra_agents.ppo.trainer import (
     Rollout,
-    Settings,
     Trainer,
     advantages_of,
 )
@@ -295,6 +296,7 @@ def test_what_it_says_to_play_can_be_played(
         (["games/TicTacToe-v0", "--set", "lr=1"], "no setting 'lr'"),
         (["games/TicTacToe-v0", "--set", "gamma=2"], "gamma must be a number from 0 to 1, not 2"),
         (["text/Commons-v0"], "not an array game"),
+        (["games/TicTacToe-v0", "--set", "teacher=x"], "no trained policy at x"),
         (["games/TicTacToe-v0", "--resume", "--out", "nowhere"], "no trained policy"),
         (
             ["games/TicTacToe-v0", "--resume", "--set", "gamma=0.9", "--out", "x"],
@@ -355,3 +357,71 @@ def test_the_command_takes_step_shapers(tmp_path: Path, capsys: pytest.CaptureFi
         main([*typed[:4], "--resume", "--steps", "32", "--rewards", "env"])
     assert stop.value.code == 2
     assert "holds a run with rewards=" in capsys.readouterr().err
+
+
+def test_a_teacher_is_as_far_as_its_cross_entropy_and_only_while_it_has_weight(
+    tmp_path: Path,
+) -> None:
+    """The gradient of a cross-entropy by the logits is the learner's chances less the teacher's."""
+    teacher = Trainer("games/KuhnPoker-v0", {}, SMALL)
+    teacher.update()
+    teacher.save(tmp_path)
+    settings = Settings(
+        num_envs=8, hidden=8, teacher=str(tmp_path), teacher_weight=3.0, teacher_share=0.4
+    )
+    found = Teacher(teacher.game, settings)
+    assert [found.weight(progress) for progress in (0.0, 0.2, 0.4, 1.0)] == [3.0, 1.5, 0.0, 0.0]
+
+    seen, masks, _ = (part.flatten(0, 1) for part in teacher.views())
+    chances = found.chances(seen, masks)
+    assert torch.equal(chances, teacher.network(seen, masks)[0].exp())
+    logits = torch.randn(chances.shape, requires_grad=True)
+    logprobs = logits.masked_fill(masks == 0, -1e9).log_softmax(-1)
+    distance(chances, logprobs).backward()
+    assert logits.grad is not None
+    assert torch.allclose(logits.grad, (logprobs.exp() - chances) / len(seen), atol=1e-6)
+
+
+def agreement(learner: Trainer, teacher: Path) -> float:
+    """The mean distance in nats of a learner from a teacher, less the teacher's own entropy."""
+    policy = read_policy(teacher)
+    seen, masks, acting = (part.flatten(0, 1) for part in learner.views())
+    own = seen.flatten(1)[:, : policy.game.observation_space(0).shape[0]]
+    with torch.no_grad():
+        wanted = policy.network(own[acting], masks[acting])[0]
+        told = learner.network(seen[acting], masks[acting])[0]
+    return float(distance(wanted.exp(), told) - distance(wanted.exp(), wanted))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("central", [False, True])
+def test_a_policy_learns_its_teachers_moves_before_it_is_paid(
+    tmp_path: Path, central: bool
+) -> None:
+    env, options = "grid/Foraging-v0", {"num_players": 3}
+    teacher = Trainer(env, options, SMALL)
+    for _ in range(4):
+        teacher.update()
+    teacher.save(tmp_path)
+    far = {}
+    for weight in (0.0, 5.0):
+        settings = Settings(
+            num_envs=16,
+            horizon=16,
+            hidden=32,
+            seed=5,
+            central=central,
+            teacher=str(tmp_path),
+            teacher_weight=weight,
+        )
+        learner = Trainer(env, options, settings)
+        for _ in range(4):
+            learner.update()
+        far[weight] = agreement(learner, tmp_path)
+    assert far[5.0] < far[0.0] / 2
+
+
+def test_a_teacher_of_another_game_is_refused(tmp_path: Path) -> None:
+    Trainer("games/KuhnPoker-v0", {}, SMALL).save(tmp_path)
+    with pytest.raises(InvalidOption, match="was trained on games/KuhnPoker-v0"):
+        Trainer("games/TicTacToe-v0", {}, Settings(teacher=str(tmp_path)))

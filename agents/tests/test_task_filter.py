@@ -13,7 +13,8 @@ import torch
 from palestra import InvalidOption
 from palestra.cli import main
 from palestra.task_filter import TaskFilter, filter_tasks, random_policy
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 from palestra_agents.ppo.training import one_thread
 
 SIDE, TIME, GRAB, HOLD = 8, 12, 5, 2

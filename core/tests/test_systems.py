@@ -90,7 +90,7 @@ def test_the_command_prints_what_is_here_and_what_is_left_out() -> None:
     shown = said("systems", "cultural evolution of cooperation").stdout
     assert "here      environment games/DonorGame-v0" in shown
     assert "left out  " in shown
-    (one,) = json.loads(said("systems", "kickstarting", "--json").stdout)
+    (one,) = json.loads(said("systems", "alita", "--json").stdout)
     assert one["absent"]
     assert one["nearest"]
     assert not one["here"]

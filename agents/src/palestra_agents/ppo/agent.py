@@ -9,15 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, agent
 from palestra.kernel.rng import check_seed
-from palestra.records.versions import versions_for, warn_of_versions
 
 try:
     import torch
 
-    from palestra_agents.checkpoints import blaming, load_weights, require_finite
-    from palestra_agents.ppo.checkpoint import path_in, read_checkpoint
-    from palestra_agents.ppo.trainer import Settings, array_game, network_for
-    from palestra_agents.settings import read_settings
+    from palestra_agents.checkpoints import require_finite
+    from palestra_agents.ppo.policy import read_policy
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
@@ -49,16 +46,10 @@ class PPOAgent(Agent):
     ) -> None:
         if not target:
             raise InvalidOption("name the folder of a trained policy, as in ppo:runs/foraging")
-        saved, path = read_checkpoint(Path(target)), path_in(Path(target))
-        with blaming(path):
-            rules = array_game(saved.env, saved.options)
-        warn_of_versions(target, saved.versions, versions_for(rules, PPOAgent))
-        self._env, self._greedy = saved.env, greedy
-        space: Any = rules.observation_space(0)
+        policy = read_policy(Path(target))
+        self._env, self._greedy, self._network = policy.env, greedy, policy.network
+        space: Any = policy.game.observation_space(0)
         self._space = space
-        with blaming(path):
-            self._network = network_for(rules, read_settings(Settings, saved.settings, "ppo"))
-            load_weights(self._network, saved.network)
         self._seed = check_seed(seed)
 
     def reseed(self, seed: int) -> None:

@@ -11,11 +11,11 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
-from palestra import ArrayGame, InvalidOption, Meta, game, make
+from palestra import InvalidOption, make
 from palestra.engine.batch import Batch
 from palestra.files import write_bytes
 from palestra.records.versions import check_versions, versions_for, versions_of_names
@@ -33,55 +33,12 @@ from palestra_agents.checkpoints import (
 )
 from palestra_agents.lane_moves import LaneMoves
 from palestra_agents.ppo.checkpoint import CHECKPOINT, FORMAT, Saved, path_in, read_checkpoint
-from palestra_agents.ppo.network import CentralPolicyValue, PolicyValue, central_views
-from palestra_agents.settings import (
-    Checked,
-    Clip,
-    Discount,
-    Entropy,
-    Epochs,
-    GAELambda,
-    Hidden,
-    Horizon,
-    Lanes,
-    LearningRate,
-    Seed,
-    ValueWeight,
-    read_settings,
-)
+from palestra_agents.ppo.network import central_views
+from palestra_agents.ppo.policy import Settings, array_game, network_for
+from palestra_agents.ppo.teacher import Teacher, distance
+from palestra_agents.settings import read_settings
 
 SEEDS = 2**62  # of tasks
-
-
-@dataclass(frozen=True)
-class Settings(Checked):
-    """`horizon` steps of `num_envs` lanes make one update of `epochs` passes over `minibatches`.
-
-    In two-player zero-sum games one seat plays at random in a share `random_rivals` of the lanes,
-    so that the policy also learns to answer moves that it would never play itself. With `central`
-    a value is that of everybody's observations and the seat's number: MAPPO (Yu et al., "The
-    Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022).
-    """
-
-    num_envs: Lanes = 256
-    horizon: Horizon = 32
-    epochs: Epochs = 4
-    minibatches: Annotated[int, Meta(ge=1, description="parts of the data of an epoch")] = 8
-    learning_rate: LearningRate = 1e-3
-    gamma: Discount = 0.99
-    gae_lambda: GAELambda = 0.95
-    clip: Clip = 0.2
-    entropy: Entropy = 0.01
-    value_weight: ValueWeight = 0.5
-    max_gradient: Annotated[
-        float, Meta(gt=0, description="norm to which a larger gradient is cut")
-    ] = 0.5
-    hidden: Hidden = 128
-    random_rivals: Annotated[
-        float, Meta(ge=0, le=1, description="share of lanes with a seat that plays at random")
-    ] = 0.25
-    central: Annotated[bool, Meta(description="whether a value sees all observations")] = False
-    seed: Seed = 0
 
 
 @dataclass
@@ -118,6 +75,7 @@ class Trainer:
         self.returns: list[float] = []  # of seats, in the last update with finished episodes
         torch.manual_seed(settings.seed)
         self.network = network_for(rules, settings)
+        self.teacher = Teacher(rules, settings) if settings.teacher else None
         rate = settings.learning_rate
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate, eps=1e-5)
         self.batch: Batch = make(
@@ -186,7 +144,8 @@ class Trainer:
             self.choose_tasks(self.tasks)
         rollout = self.collect()
         advantages, targets = advantages_of(rollout, self.last_values(), self.settings)
-        losses = self.learn(rollout, advantages, targets)
+        teaching = self.teacher.weight(progress) if self.teacher else 0.0
+        losses = self.learn(rollout, advantages, targets, teaching)
         self.steps += rollout.acting.shape[0] * rollout.acting.shape[1]
         self.updates += 1
         return losses
@@ -250,12 +209,19 @@ class Trainer:
 
     # Learning
 
-    def learn(self, rollout: Rollout, advantages: Tensor, targets: Tensor) -> dict[str, float]:
-        """Clipped policy steps on the decisions of acting seats."""
+    def learn(
+        self, rollout: Rollout, advantages: Tensor, targets: Tensor, teaching: float = 0.0
+    ) -> dict[str, float]:
+        """Clipped policy steps on the decisions of acting seats.
+
+        teaching: the weight of the distance to the teacher.
+        """
         settings, chosen = self.settings, rollout.acting.flatten().nonzero().squeeze(-1)
         flat = {f.name: getattr(rollout, f.name).flatten(0, 2)[chosen] for f in fields(Rollout)[:6]}
         gains, goals = advantages.flatten()[chosen], targets.flatten()[chosen]
         gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        if self.teacher and teaching:
+            flat["taught"] = self.teacher.chances(flat["observations"], flat["masks"])
         size = max(1, len(chosen) // settings.minibatches)
         kept: list[list[float]] = []
         for _ in range(settings.epochs):
@@ -270,6 +236,8 @@ class Trainer:
                 value = (values - goals[part]).square().mean()
                 entropy = -(logprobs.exp() * logprobs.clamp(min=-50)).sum(1).mean()
                 loss = policy + settings.value_weight * value - settings.entropy * entropy
+                if "taught" in flat:
+                    loss = loss + teaching * distance(flat["taught"][part], logprobs)
                 self.optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.network.parameters(), settings.max_gradient)
@@ -348,23 +316,6 @@ class Trainer:
             raise InvalidOption("kept tasks and the filter of tasks go together")
         load_generator(torch.default_generator, saved.torch_rng, "torch_rng")
         self.last_values()  # fails for weights so large that nothing finite comes of them
-
-
-def array_game(env: str, options: Mapping[str, Any]) -> ArrayGame[Any]:
-    """The game of an id; raises `InvalidOption` for one of another kind."""
-    rules = game(env, **options)
-    if not isinstance(rules, ArrayGame):
-        raise InvalidOption(f"{env} is not an array game; PPO trains on those")
-    return rules
-
-
-def network_for(rules: ArrayGame[Any], settings: Settings) -> PolicyValue:
-    """The network of a game and settings."""
-    space: Any = rules.observation_space(0)
-    actions = int(rules.num_actions)
-    if settings.central:
-        return CentralPolicyValue(space, actions, settings.hidden, rules.num_players)
-    return PolicyValue(space, actions, settings.hidden)
 
 
 def advantages_of(

@@ -30,7 +30,8 @@ from rich.progress import Progress
 
 from palestra_agents.ppo.checkpoint import CHECKPOINT, COLUMNS
 from palestra_agents.ppo.network import PolicyValue
-from palestra_agents.ppo.trainer import Settings, Trainer
+from palestra_agents.ppo.policy import Settings
+from palestra_agents.ppo.trainer import Trainer
 from palestra_agents.settings import require_fields, require_same
 
 CURVE = "curve.csv"
