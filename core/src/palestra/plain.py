@@ -39,23 +39,39 @@ def plain_data(value: Any) -> Any:
     What is no data stays as it is.
     """
     kind = type(value)
-    if value is None or kind in _PLAIN:
+    if kind in PLAIN:
         return value
+    if kind in _COPIES:
+        return _COPIES[kind](value)
     for plain, copied in _COPIES.items():
         if issubclass(kind, plain):
             return copied(value)
     return plain_data(dict(value)) if isinstance(value, Mapping) else value
 
 
-_PLAIN = frozenset({str, int, float, bool})
+def _copied(value: dict[Any, Any]) -> dict[Any, Any]:
+    return {
+        key if type(key) in PLAIN else plain_data(key): one
+        if type(one) in PLAIN
+        else plain_data(one)
+        for key, one in dict.items(value)
+    }
+
+
+def _copied_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    parts = tuple.__iter__(value)
+    return tuple([one if type(one) in PLAIN else plain_data(one) for one in parts])
+
+
+PLAIN = frozenset({str, int, float, bool, type(None)})
 _COPIES: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
     int: int.__index__,
     float: float.__float__,
     np.generic: np.generic.item,
-    dict: lambda value: {plain_data(key): plain_data(one) for key, one in dict.items(value)},
+    dict: _copied,
     list: lambda value: [plain_data(one) for one in list.__iter__(value)],
-    tuple: lambda value: tuple([plain_data(one) for one in tuple.__iter__(value)]),
+    tuple: _copied_tuple,
 }
 
 

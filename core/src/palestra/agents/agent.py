@@ -26,7 +26,7 @@ from palestra.kernel.errors import InvalidOption, OutOfTurn, PalestraError, show
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
-from palestra.plain import plain_data
+from palestra.plain import PLAIN, plain_data
 from palestra.scene import Scene
 
 T = TypeVar("T")
@@ -308,17 +308,18 @@ def plain_decision(decision: Decision) -> Decision:
     The action stays as it is: the episode makes it plain when it checks it.
     """
     given = msgspec.structs.asdict(decision)
-    kept: dict[str, Any] = {name: given[name] for name in Decision.__struct_fields__}
-    earlier = kept.pop("earlier")
-    for name, kind in (("usage", Usage), ("tokens", Tokens)):
-        if issubclass(type(kept[name]), kind):
-            kept[name] = _plain(kept[name], kind)
-    kept["earlier"] = tuple(_plain(one, Tokens) for one in earlier)
-    return Decision(kept.pop("action"), **{name: plain_data(one) for name, one in kept.items()})
+    parts = [given[name] for name in Decision.__struct_fields__]
+    return Decision(parts[0], *[p if type(p) in PLAIN else _plain_part(p) for p in parts[1:]])
 
 
-def _plain(given: Any, kind: type[T]) -> T:
-    return kind(*plain_data(msgspec.structs.astuple(given))[:6])
+def _plain_part(value: Any) -> Any:
+    kind = type(value)
+    for own in (Usage, Tokens):
+        if issubclass(kind, own):
+            return own(*plain_data(msgspec.structs.astuple(value))[:6])
+    if issubclass(kind, tuple):  # of tokens
+        return tuple([_plain_part(one) for one in tuple.__iter__(value)])
+    return plain_data(value)
 
 
 def decision_problem(decision: Any) -> str:
