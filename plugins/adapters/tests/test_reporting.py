@@ -14,6 +14,7 @@ from palestra_adapters.omit import Omit
 from palestra_adapters.routers.modes import MODES, ROUTE, Modes
 from palestra_adapters.search.agents import BestOfN
 from palestra_adapters.snap import Snap
+from palestra_adapters.teams.aime import Aime
 from palestra_adapters.teams.delegate import Delegate
 from palestra_adapters.teams.topologies import Topologies
 
@@ -125,7 +126,7 @@ def test_a_planner_reads_reports_and_nothing_that_a_worker_was_shown() -> None:
     assert "I stand at the third place." in read
     assert "at p1," not in read
     assert "at p2," not in read
-    assert record.turns[0].thought == "plan.\ngo to the third place"
+    assert record.turns[0].thought == "plan.\nSubtask: go to the third place"
 
 
 def test_a_worker_that_may_move_no_more_is_asked_for_its_report() -> None:
@@ -141,6 +142,37 @@ def test_a_worker_that_may_move_no_more_is_asked_for_its_report() -> None:
     assert whose == [None, 0, None, 1, None, 2]
     assert any('The worker reports: "I am done."' in last(request) for request in model.requests)
     assert sum(turn.usage.calls for turn in record.turns) == len(model.requests)
+
+
+def test_actors_are_made_for_parts_and_write_on_a_board_that_all_read() -> None:
+    planner: list[Request] = []
+    actors: list[Request] = []
+
+    def answer(request: Request) -> str:
+        if "In this part of a task" in request.messages[0].content:
+            actors.append(request)
+            if len(actors) == 2:
+                return f"Progress: the second place is empty\n{onward(last(request))}"
+            return "Report: I am there." if len(actors) == 3 else onward(last(request))
+        planner.append(request)
+        mark = ("now", "open") if len(planner) == 1 else ("done", "now")
+        board = f"Board:\n[{mark[0]}] go to the third place\n[{mark[1]}] go on\n"
+        who = ("a guide, who knows the way", "a runner", "nothing")[min(len(planner), 3) - 1]
+        return f"Thought: plan.\n{board}Actor: {who}\n{onward(last(request))}"
+
+    record = walk(Aime(model=Free(answer), moves=4))
+    whose = [turn.facts.get("worker") for turn in record.turns]
+    assert whose == [None, 0, 0, None, 1, 1]
+    guide, runner = actors[0].messages[0].content, actors[-1].messages[0].content
+    assert '"a guide, who knows the way"' in guide
+    assert '"[now] go to the third place"\n"[open] go on"' in guide
+    assert '"a runner"' in runner
+    assert '"[now] go on"' in runner
+    assert "guide" not in runner
+    told = last(planner[1])
+    assert '"Progress: the second place is empty"' in told
+    assert 'The actor reports: "I am there."' in told
+    assert "at p1," not in "".join(m.content for r in planner for m in r.messages)
 
 
 # Searches, teams, prompts

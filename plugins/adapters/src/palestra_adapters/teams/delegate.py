@@ -7,7 +7,7 @@ that its own context stays short. The wording is this package's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from palestra import Decision, Meta, Turn, agent
@@ -35,8 +35,12 @@ NOW = "You may make no more moves. Report what you found out."
 
 @dataclass(slots=True)
 class DelegationState:
-    """State of an episode: number of workers so far, the current one's context and moves."""
+    """State of an episode: number of workers so far, the current one's context and moves.
 
+    board: what planner and workers keep before them; `delegate` has none.
+    """
+
+    board: list[str] = field(default_factory=list)
     workers: int = 0
     talk: Conversation | None = None  # None while the planner is at work
     moves: int = 0
@@ -50,6 +54,8 @@ class Delegate(Adapter):
     Turns of workers have the fact `worker`, a number from 0; `palestra_rewards.nested` turns them
     into episodes whose parent is the planner's episode.
     """
+
+    form = PLAN  # of the planner's replies
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class Delegate(Adapter):
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
         thought, said = split_thought(reply)
         talk.answer(said)
+        self.note(case, said)
         before, reports, report = said.partition(REPORT)
         if reports or done:
             case.report, case.talk = (report if reports else before).strip(), None
@@ -89,25 +96,35 @@ class Delegate(Adapter):
         return decision
 
     def _plan(self, turn: Turn, case: DelegationState, advice: str) -> Thinking[Decision]:
-        talk = self.talk(turn, advice, answer=PLAN)
-        news = f"The worker reports: {quote(case.report)}\n" if case.report else ""
+        talk = self.talk(turn, advice, answer=self.form)
+        news = self.news(case)
         refused = f"That was refused: {turn.error}\n" if turn.error else ""
         talk.ask(f"{refused}{news}{turn.position}")
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
         apart, said = split_thought(reply)
         thought, move = read_steps(said)
-        thought, _, subtask = thought.partition(SUBTASK)
-        move = game_text(turn, move)
+        move, work = game_text(turn, move), self.hand_out(case, thought)
         talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
         case.report = ""
-        if subtask.strip():
-            form = WORK.format(subtask=quote(subtask.strip()))
-            case.talk = Conversation(self.style, turn.game.rules_for(turn.seat), answer=form)
+        if work:
+            case.talk = Conversation(self.style, turn.game.rules_for(turn.seat), answer=work)
             case.workers, case.moves = case.workers + 1, 1
         decision = self.decide(turn, reply)
         decision.text = move
-        decision.thought = "\n".join(filter(None, (apart, thought.strip(), subtask.strip())))
+        decision.thought = "\n".join(filter(None, (apart, thought)))
         return decision
+
+    def news(self, case: DelegationState) -> str:
+        """What the planner is told of the worker that has just reported."""
+        return f"The worker reports: {quote(case.report)}\n" if case.report else ""
+
+    def hand_out(self, case: DelegationState, planned: str) -> str:
+        """The orders of the next worker, from what the planner wrote before its move; or none."""
+        subtask = planned.partition(SUBTASK)[2].strip()
+        return WORK.format(subtask=quote(subtask)) if subtask else ""
+
+    def note(self, case: DelegationState, said: str) -> None:
+        """Take down what a worker says besides its move."""
 
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)
