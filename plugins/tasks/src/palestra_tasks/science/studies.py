@@ -38,8 +38,8 @@ POOLS["all"] = POOLS["common"] + POOLS["rare"]
 PERIODS = 12  # of a panel
 NO_DIRECT = 6  # one study in so many has no step from x to y
 CURVE = 1.0  # times the third power of the score, in y
-SPREAD = 0.4  # of what is selected, in its standard deviations
-DRAWN = 3  # times as many rows are drawn as are kept of a selection
+SPREAD = 0.5  # of what is selected, in its standard deviations
+DRAWN = 2.5  # times as many rows are drawn as are kept of a selection
 UNKNOWN = "nobody recorded it"
 ROOT = "it depends on nothing else here"
 SELECTED = "only rows in which it came out near its mean are in the data"
@@ -262,9 +262,10 @@ def read_causes(text: str) -> Causes:
 # Data
 
 
-def _words(seed: int, stream: int, count: int) -> NDArray[np.int64]:
-    """Uniform words of 32 bits, by the generator of all states, many at once."""
-    pairs = threefry(seed, stream, np.arange(count // 2 + 1), 0)  # type: ignore[arg-type]
+def _words(seed: int, stream: int, count: int) -> NDArray[np.uint32]:
+    """Uniform words, by the generator of all states, many at once."""
+    places = np.arange(count // 2 + 1, dtype=np.uint32)
+    pairs = threefry(seed, stream, places, 0)  # type: ignore[arg-type]
     return np.concatenate(pairs)[:count]
 
 
@@ -272,14 +273,16 @@ def _noise(seed: int, count: int) -> Array:
     """Sums of the four bytes of words, with mean 0 and variance 1: nearly normal."""
     words = _words(seed, 94, count)
     halves = (words & 0x00FF00FF) + (words >> 8 & 0x00FF00FF)
-    return np.asarray(((halves & 0xFFFF) + (halves >> 16) - 510) / math.sqrt((2**16 - 1) / 3))
+    sums = (halves & 0xFFFF) + (halves >> 16)
+    return np.asarray((sums - 510.0) / math.sqrt((2**16 - 1) / 3))
 
 
 @lru_cache(maxsize=256)
 def draw_data(study: Study, rows: int, seed: int) -> Data:
     """The data of a study; nobody changes them."""
     causes = study.causes
-    count = DRAWN * rows if causes.selected else rows // PERIODS * PERIODS if causes.panel else rows
+    count = rows // PERIODS * PERIODS if causes.panel else rows
+    count = int(DRAWN * rows) if causes.selected else count
     unit, period = np.divmod(np.arange(count), PERIODS)
     weights = _weights(causes, Rng.seeded(seed, 93))
     # in one call, which is faster; one that is constant has use for the first numbers of its row
