@@ -10,6 +10,7 @@ from palestra.testing import agent_conformance, conformance
 VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
+    "tasks/Econometrics-v0": {"study": "composed", "size": "medium", "rows": 300, "turns": 6},
     "tasks/DataRoom-v0": {"level": "hard", "turns": 9},
     "tasks/Errands-v0": {"kind": "edit", "rows": 15},
     "tasks/MLWorkspace-v0": {"data": "classes", "turns": 6},

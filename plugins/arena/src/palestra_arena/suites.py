@@ -79,7 +79,16 @@ TASKS = (
 SCIENCE = (
     Environment("tasks/BoxingGym-v0", players=1),
     Environment("tasks/BoxingGym-v0", players=2),
-    Environment("tasks/Econometrics-v0"),
+    Environment(
+        "tasks/Econometrics-v0",
+        options={
+            "study": "composed",
+            "size": "large",
+            "designs": "common",
+            "rows": 480,
+            "turns": 14,
+        },
+    ),
     Environment("tasks/MLWorkspace-v0"),
 )
 CLINIC = (

@@ -21,7 +21,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/DataRoom-v0": ("dataroom-hasty", "dataroom-analyst"),
     "tasks/DataTeacher-v0": ("teacher-uniform", "teacher-weakest"),
     "tasks/DeepSearch-v0": ("search-register", "search-follower"),
-    "tasks/Econometrics-v0": ("econometrics-naive", "econometrics-reader"),
+    "tasks/Econometrics-v0": ("econometrics-controlling", "econometrics-reader"),
     "tasks/EnvGen-v0": ("envgen-original", "envgen-adaptive"),
     "tasks/Errands-v0": ("errands-hasty", "errands-careful"),
     "tasks/FastCode-v0": ("first", "fastcode-expert"),

@@ -1,7 +1,8 @@
-"""Estimators of an effect by least squares: controls, an instrument, fixed effects, others."""
+"""Estimators of an effect by least squares, and five studies told in words, a demonstration."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,69 +15,103 @@ from palestra_tasks.draws import normal
 
 Array = NDArray[np.float64]
 Table = Mapping[str, Array]
+TINY = 1e-9
 BANDWIDTH = 0.5  # of the local linear regression at a cutoff, on each side
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A coefficient and its classical standard error."""
+    """A coefficient, its classical standard error, and the F of the first stage; 0 without one."""
 
     value: float
     error: float
+    strength: float = 0.0
 
 
-def least_squares(y: Array, columns: Array, at: int) -> Estimate:
-    """Ordinary least squares; the estimate of column `at`."""
-    found, *_ = np.linalg.lstsq(columns, y, rcond=None)
+def regress(
+    y: Array, columns: Array, instrument: Array | None = None, *, absorbed: int = 1
+) -> Estimate:
+    """The coefficient of the first of `columns`, by least squares or two-stage least squares.
+
+    All have their means taken out; `absorbed` is how many means these were. The instrument is for
+    the first column. Raises ValueError where columns depend on each other or rows are too few.
+    """
+    free = len(y) - columns.shape[1] - absorbed
+    if free < 1:
+        raise ValueError(f"{len(y)} rows are too few for it")
+    known = columns
+    if instrument is not None:
+        known = np.column_stack([instrument, columns[:, 1:]])
+    inverse = _inverse(known.T @ known)
+    fitted, strength = columns, 0.0
+    if instrument is not None:
+        first = inverse @ (known.T @ columns[:, 0])
+        rest = columns[:, 0] - known @ first
+        noise = float(rest @ rest) / free
+        strength = float(first[0]) ** 2 / max(noise * float(inverse[0, 0]), TINY)
+        fitted = np.column_stack([known @ first, columns[:, 1:]])
+        inverse = _inverse(fitted.T @ fitted)
+    found = inverse @ (fitted.T @ y)
     rest = y - columns @ found
-    variance = float(rest @ rest) / (len(y) - columns.shape[1])
-    spread = variance * np.linalg.inv(columns.T @ columns)
-    return Estimate(float(found[at]), float(np.sqrt(spread[at, at])))
+    variance = float(rest @ rest) / free * float(inverse[0, 0])
+    return Estimate(float(found[0]), math.sqrt(variance), strength)
 
 
-def _ones(table: Table) -> Array:
-    return np.ones_like(table["y"])
+def _inverse(moments: Array) -> Array:
+    """The inverse of second moments; ValueError if one column is a sum of others."""
+    scale = np.sqrt(np.diag(moments))
+    if float(scale.min()) < TINY:
+        raise ValueError("a column does not vary where the rest is held fixed")
+    alike = moments / np.outer(scale, scale)
+    if float(np.linalg.eigvalsh(alike)[0]) < TINY:
+        raise ValueError("a column is a sum of others")
+    return np.asarray(np.linalg.inv(alike) / np.outer(scale, scale))
+
+
+def centred(*columns: Array) -> Array:
+    """Columns side by side, less their means."""
+    found = np.column_stack(columns)
+    return np.asarray(found - found.mean(0))
+
+
+def less_means(columns: Array, of: NDArray[np.int64]) -> Array:
+    """Columns less the means of the group in which a row is; groups are numbered from 0."""
+    counts = np.bincount(of)
+    means = [np.bincount(of, column) / counts for column in columns.T]
+    return np.asarray(columns - np.stack(means, 1)[of])
+
+
+def _centred_regress(y: Array, *columns: Array) -> Estimate:
+    return regress(y - y.mean(), centred(*columns))
 
 
 def plain(table: Table) -> Estimate:
     """y on x."""
-    return least_squares(table["y"], np.stack([_ones(table), table["x"]], 1), 1)
+    return _centred_regress(table["y"], table["x"])
 
 
 def control_for(table: Table) -> Estimate:
     """y on x and w."""
-    columns = np.stack([_ones(table), table["x"], table["w"]], 1)
-    return least_squares(table["y"], columns, 1)
+    return _centred_regress(table["y"], table["x"], table["w"])
 
 
 def two_stage(table: Table) -> Estimate:
     """Two-stage least squares: y on x, with z as the instrument for x."""
-    first = np.stack([_ones(table), table["z"]], 1)
-    columns = np.stack([_ones(table), table["x"]], 1)
-    fitted = first @ np.linalg.lstsq(first, columns, rcond=None)[0]
-    found = np.linalg.lstsq(fitted, table["y"], rcond=None)[0]
-    rest = table["y"] - columns @ found
-    variance = float(rest @ rest) / (len(rest) - 2)
-    spread = variance * np.linalg.inv(fitted.T @ fitted)
-    return Estimate(float(found[1]), float(np.sqrt(spread[1, 1])))
+    y, x, z = centred(table["y"], table["x"], table["z"]).T
+    return regress(y, x[:, None], z)
 
 
 def within(table: Table) -> Estimate:
     """y on x with an intercept for every unit: both are taken from the means of their units."""
     units, of = np.unique(table["unit"], return_inverse=True)
-    counts = np.bincount(of)
-    x, y = (table[name] - (np.bincount(of, table[name]) / counts)[of] for name in ("x", "y"))
-    value = float(x @ y) / float(x @ x)
-    rest = y - value * x
-    variance = float(rest @ rest) / (len(y) - 1 - len(units))
-    return Estimate(value, float(np.sqrt(variance / float(x @ x))))
+    y, x = less_means(np.column_stack([table["y"], table["x"]]), of).T
+    return regress(y, x[:, None], absorbed=len(units))
 
 
 def differences(table: Table) -> Estimate:
     """Difference in differences: the treated group's change beyond that of the others."""
     treated, after = table["group"], table["period"]
-    columns = np.stack([_ones(table), treated, after, treated * after], 1)
-    return least_squares(table["y"], columns, 3)
+    return _centred_regress(table["y"], treated * after, treated, after)
 
 
 def cutoff(table: Table) -> Estimate:
@@ -84,8 +119,7 @@ def cutoff(table: Table) -> Estimate:
     near = np.abs(table["score"]) <= BANDWIDTH
     y, score = table["y"][near], table["score"][near]
     above = (score >= 0).astype(np.float64)
-    columns = np.stack([np.ones_like(y), above, score, above * score], 1)
-    return least_squares(y, columns, 1)
+    return _centred_regress(y, above, score, above * score)
 
 
 METHODS: Mapping[str, tuple[tuple[str, ...], Callable[[Table], Estimate]]] = {
