@@ -283,48 +283,53 @@ values = new
 """
 
 
+# Name, words, what the slow program adds for a place j, the better program, its technique
+ORDER_FOLDS = (
+    ("count", "the number of {places} that {value}", "found += 1", _order_count, "sorting"),
+    (
+        "nearest",
+        "the distance to the nearest of the {places} that {value}, or 0",
+        "found = min(found or abs(i - j), abs(i - j))",
+        _order_nearest,
+        "stack",
+    ),
+    (
+        "sum",
+        "the sum of the values at {places} that {value}",
+        "found += values[j]",
+        _order_sum,
+        "tree",
+    ),
+    (
+        "next",
+        "the {next} value at {places} that {value}, or 0",
+        "{next_add}",
+        _order_next,
+        "sorting",
+    ),
+)
+NEXT = {
+    "smaller": ("largest", "found = max(found, values[j])"),
+    "larger": ("smallest", "found = min(found or values[j], values[j])"),
+}
+
+
 def _ordered(side: str, order: str) -> tuple[Step, ...]:
-    sign = ORDERS[order]
-    holds, places = f"values[j] {sign} values[i]", f"{side} places"
-    best = "max(found, values[j])" if sign == "<" else "min(found or values[j], values[j])"
-    gap = "found = min(found or abs(i - j), abs(i - j))"
-    value = f"hold a {order} value"
-    closest = "largest" if sign == "<" else "smallest"
-    rows = (
-        ("count", f"the number of {places} that {value}", "found += 1", _order_count, "sorting"),
-        (
-            "nearest",
-            f"the distance to the nearest of the {places} that {value}, or 0",
-            gap,
-            _order_nearest,
-            "stack",
-        ),
-        (
-            "sum",
-            f"the sum of the values at {places} that {value}",
-            "found += values[j]",
-            _order_sum,
-            "tree",
-        ),
-        (
-            "next",
-            f"the {closest} value at {places} that {value}, or 0",
-            f"found = {best}",
-            _order_next,
-            "sorting",
-        ),
-    )
+    sign, (closest, add_next) = ORDERS[order], NEXT[order]
+    words = {"places": f"{side} places", "value": f"hold a {order} value", "next": closest}
     return tuple(
         Step(
             name=f"{side}-{order}-{name}",
             kind="scan",
-            says=f"Give each place {says}.",
-            slow=_slow_scan(PLACES[side], holds, add),
+            says=f"Give each place {says.format(**words)}.",
+            slow=_slow_scan(
+                PLACES[side], f"values[j] {sign} values[i]", add.format(next_add=add_next)
+            ),
             better=_turned(side, code(sign)),
             technique=technique,
             rare=name == "next",
         )
-        for name, says, add, code, technique in rows
+        for name, says, add, code, technique in ORDER_FOLDS
     )
 
 
@@ -536,17 +541,32 @@ for i in range(len(values)):
 """
 
 
-# Name, words, what a stretch begins with, how it grows, its condition, the term of a place of
-# which sums are taken, key of a sum; rare
+@dataclass(frozen=True, slots=True)
+class SumCondition:
+    """A condition on the sum of a term of each value; it holds where the key of the sum is 0."""
+
+    name: str
+    says: str
+    term: str  # of a value v
+    key: str  # of the sum, `total`
+    rare: bool = False
+
+
 SUM_CONDITIONS = (
-    ("divisible", "whose sum is a multiple of $k", "v", "total % $k", False),
-    ("odd-even", "with as many odd as even values", "v % 2 * 2 - 1", "total", False),
-    ("odd-multiple", "whose number of odd values is a multiple of $k", "v % 2", "total % $k", True),
+    SumCondition("divisible", "whose sum is a multiple of $k", "v", "total % $k"),
+    SumCondition("odd-even", "with as many odd as even values", "v % 2 * 2 - 1", "total"),
+    SumCondition(
+        "odd-multiple",
+        "whose number of odd values is a multiple of $k",
+        "v % 2",
+        "total % $k",
+        True,
+    ),
 )
 
 
-def _stretch_sum(condition: tuple[str, str, str, str, bool], combination: Combination) -> Step:
-    name, says, term, key, rare = condition
+def _stretch_sum(condition: SumCondition, combination: Combination) -> Step:
+    term, key = condition.term, condition.key
     grow = f"v = values[j]\ntotal += {term}"
     slow = _slow_stretches("total = 0", grow, f"if {key} == 0:\n    {combination.add}")
     better = f"""
@@ -559,91 +579,97 @@ for j, v in enumerate(values, 1):
     {combination.keep}
 """
     return Step(
-        name=f"stretch-{name}-{combination.name}",
+        name=f"stretch-{condition.name}-{combination.name}",
         kind="total",
-        says=f"The result is {combination.says} of neighbours {says}.",
+        says=f"The result is {combination.says} of neighbours {condition.says}.",
         slow=slow,
         better=better,
         technique="hashing",
-        rare=rare or combination.rare,
+        rare=condition.rare or combination.rare,
     )
 
 
-# Name, words, what the slow program begins a stretch with, how it grows, its condition; what the
-# better one begins with and how it moves `left` for a place j with value v; rare
-SLIDING = (
-    (
-        "different",
-        "without a value twice",
-        ("seen, again = set(), False", "again = again or values[j] in seen\nseen.add(values[j])"),
-        "not again",
-        ("last = {}", "left = max(left, last.get(v, -1) + 1)\nlast[v] = j"),
-        False,
-    ),
-    (
-        "light",
-        "with a sum of at most n",
-        ("total = 0", "total += values[j]"),
-        "total <= len(values)",
-        (
-            "total = 0",
-            "total += v\nwhile total > len(values):\n    total -= values[left]\n    left += 1",
-        ),
-        False,
-    ),
-    (
-        "level",
-        "whose largest and smallest value differ by at most a quarter of n, rounded down",
-        (
-            "low = high = values[i]",
-            "low, high = min(low, values[j]), max(high, values[j])",
-        ),
-        "high - low <= len(values) // 4",
-        (
-            "low, high = deque(), deque()",
-            "while low and values[low[-1]] >= v:\n    low.pop()\nlow.append(j)\n"
-            "while high and values[high[-1]] <= v:\n    high.pop()\nhigh.append(j)\n"
-            "while values[high[0]] - values[low[0]] > len(values) // 4:\n    left += 1\n"
-            "    if low[0] < left:\n        low.popleft()\n"
-            "    if high[0] < left:\n        high.popleft()",
-        ),
-        False,
-    ),
-    (
-        "few",
-        "with at most $k different values",
-        ("seen = set()", "seen.add(values[j])"),
-        "len(seen) <= $k",
-        (
-            "many = Counter()",
-            "many[v] += 1\nwhile len(many) > $k:\n    many[values[left]] -= 1\n"
-            "    if not many[values[left]]:\n        del many[values[left]]\n    left += 1",
-        ),
-        True,
-    ),
-)  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """A condition that holds for each part of a stretch for which it holds.
+
+    So the first place of the longest such stretch that ends at j, `left`, only moves to the right.
+    """
+
+    name: str
+    says: str
+    begin: str  # of a stretch, in the slow program
+    grow: str  # by a place j
+    holds: str
+    start: str  # of the better program
+    move: str  # of left, for a place j with the value v
+    rare: bool = False
 
 
-def _stretch_sliding(
-    condition: tuple[str, str, tuple[str, str], str, tuple[str, str], bool],
-    combination: Combination,
-) -> Step:
-    name, says, (begin, grow), holds, (start, move), rare = condition
+NARROWINGS = (
+    Narrowing(
+        name="different",
+        says="without a value twice",
+        begin="seen, again = set(), False",
+        grow="again = again or values[j] in seen\nseen.add(values[j])",
+        holds="not again",
+        start="last = {}",
+        move="left = max(left, last.get(v, -1) + 1)\nlast[v] = j",
+    ),
+    Narrowing(
+        name="light",
+        says="with a sum of at most n",
+        begin="total = 0",
+        grow="total += values[j]",
+        holds="total <= len(values)",
+        start="total = 0",
+        move="total += v\nwhile total > len(values):\n    total -= values[left]\n    left += 1",
+    ),
+    Narrowing(
+        name="level",
+        says="whose largest and smallest value differ by at most a quarter of n, rounded down",
+        begin="low = high = values[i]",
+        grow="low, high = min(low, values[j]), max(high, values[j])",
+        holds="high - low <= len(values) // 4",
+        start="low, high = deque(), deque()",
+        move="while low and values[low[-1]] >= v:\n    low.pop()\nlow.append(j)\n"
+        "while high and values[high[-1]] <= v:\n    high.pop()\nhigh.append(j)\n"
+        "while values[high[0]] - values[low[0]] > len(values) // 4:\n    left += 1\n"
+        "    if low[0] < left:\n        low.popleft()\n"
+        "    if high[0] < left:\n        high.popleft()",
+    ),
+    Narrowing(
+        name="few",
+        says="with at most $k different values",
+        begin="seen = set()",
+        grow="seen.add(values[j])",
+        holds="len(seen) <= $k",
+        start="many = Counter()",
+        move="many[v] += 1\nwhile len(many) > $k:\n    many[values[left]] -= 1\n"
+        "    if not many[values[left]]:\n        del many[values[left]]\n    left += 1",
+        rare=True,
+    ),
+)
+
+
+def _stretch_narrowing(condition: Narrowing, combination: Combination) -> Step:
     better = f"""
 answer, left = 0, 0
-{start}
+{condition.start}
 for j, v in enumerate(values):
-    {_indented(move, 1)}
+    {_indented(condition.move, 1)}
     {combination.fold}
 """
     return Step(
-        name=f"stretch-{name}-{combination.name}",
+        name=f"stretch-{condition.name}-{combination.name}",
         kind="total",
-        says=f"The result is {combination.says} of neighbours {says}.",
-        slow=_slow_stretches(begin, grow, f"if {holds}:\n    {combination.add}"),
+        says=f"The result is {combination.says} of neighbours {condition.says}.",
+        slow=_slow_stretches(
+            condition.begin, condition.grow, f"if {condition.holds}:\n    {combination.add}"
+        ),
         better=better,
         technique="pointers",
-        rare=rare or combination.rare,
+        rare=condition.rare or combination.rare,
     )
 
 
@@ -771,7 +797,7 @@ for i, v in enumerate(values):
 
 TOTALS = (
     *(_stretch_sum(one, two) for one, two in product(SUM_CONDITIONS, COMBINATIONS)),
-    *(_stretch_sliding(one, two) for one, two in product(SLIDING, COMBINATIONS)),
+    *(_stretch_narrowing(one, two) for one, two in product(NARROWINGS, COMBINATIONS)),
     *map(_stretch_extreme, EXTREMES),
     *map(_chosen_longest, RISING),
     *map(_chosen_sum, RISING),
