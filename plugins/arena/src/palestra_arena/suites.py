@@ -59,7 +59,7 @@ WEB = (
 TASKS = (
     Environment("tasks/COBench-v0"),
     Environment("tasks/OptiMUS-v0", options={"story": "composed", "size": 4}),
-    Environment("tasks/FastCode-v0"),
+    Environment("tasks/FastCode-v0", options={"kernel": "composed", "scans": 3, "size": 120}),
     Environment("tasks/FrontierEng-v0"),
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),

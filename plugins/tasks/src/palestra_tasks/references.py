@@ -24,7 +24,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/Econometrics-v0": ("econometrics-controlling", "econometrics-reader"),
     "tasks/EnvGen-v0": ("envgen-original", "envgen-adaptive"),
     "tasks/Errands-v0": ("errands-hasty", "errands-careful"),
-    "tasks/FastCode-v0": ("first", "fastcode-expert"),
+    "tasks/FastCode-v0": ("fastcode-textbook", "fastcode-expert"),
     "tasks/FrontierEng-v0": ("first", "design-climber"),
     "tasks/Hospital-v0": ("hospital-records", "hospital-bayes"),
     "tasks/Incident-v0": ("incident-hasty", "incident-runbook"),

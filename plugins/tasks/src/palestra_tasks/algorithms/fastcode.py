@@ -8,10 +8,14 @@ there are several.
 
 A line that leaves much work to a built-in function is one line, and a program counts its lines in
 its own process. So two things outside of it bound what is paid. A program has to return the right
-value for an argument that is some thousand times as large within two seconds of processor time,
-which the kernel measures: the best programs known take a quarter of a second there, those that do
-as much work as the slow one four seconds to minutes. And no speed-up counts for more than that of
-the best program known.
+value for an argument that is hundreds or thousands of times as large within two seconds of
+processor time, which the kernel measures: the best programs known take a quarter of a second there,
+composed ones up to three quarters, those that do as much work as the slow one four seconds to
+minutes. And no speed-up counts for more than that of the best program known.
+
+The eight named functions are a demonstration. With `kernel="composed"` functions are composed of
+steps (`steps.py`): filters, maps, scans of a list and a total, where each scan and the total has a
+slow program and a better one. Scans and totals of the pool `rare` are held out of `common`.
 
 With two seats a coder writes the programs and a judge of performance answers each of them. The
 judge alone reads how many lines it executes by the size of its argument, and how fast they grow;
@@ -26,7 +30,8 @@ The metric `expert-share` is the measure of "GSO: Challenging Software Optimizat
 Evaluating SWE-Agents", 2025: the share of functions on which a program reaches 95 % of an expert's
 speed-up.
 
-Checked: the better program of every kernel is correct and faster, also on the large argument;
+Checked: the better program of every kernel is correct and faster, also on the large argument; the
+results of scans and totals by numpy, scipy and plain enumeration;
 programs that leave the same work to built-in functions fail there; a wrong program is never paid;
 the growth that a judge reads against the order that textbooks give for an algorithm.
 
@@ -39,7 +44,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from palestra import (
     InvalidOption,
@@ -59,6 +64,13 @@ from palestra.quoting import disarm
 from palestra.sandbox import Limits
 from palestra.scene import Bar, Bars, Part
 
+from palestra_tasks.algorithms.composing import (
+    Pool,
+    draw_name,
+    kernel_of,
+    program,
+    read_name,
+)
 from palestra_tasks.algorithms.kernels import KERNELS
 from palestra_tasks.desk import (
     FINISH,
@@ -92,6 +104,7 @@ COMPARED = 3  # arguments on which a program must return what the slow one does
 MOST_LESSONS = 8  # that are kept: the latest
 NEAR = 0.95  # of an expert's speed-up, from where on a program counts as fast as theirs
 CODER, JUDGE = range(2)
+COMPOSED = {"kernel": "composed"}
 
 
 class Keep(TextAction, frozen=True):
@@ -110,7 +123,7 @@ class Advise(TextAction, frozen=True):
 @lru_cache(maxsize=512)
 def argument_of(name: str, size: int, seed: int, number: int) -> Any:
     """An argument of a kernel; nobody changes it."""
-    return KERNELS[name].draw(Rng.seeded(seed, number + 1), size)
+    return kernel_of(name).draw(Rng.seeded(seed, number + 1), size)
 
 
 def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
@@ -118,7 +131,7 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
     for number in range(count):
         # small arguments too, where slips at the ends show
         argument = argument_of(name, max(16, size >> number), seed, number)
-        wanted = run(KERNELS[name].slow, "solve", argument, limits=LIMITS)
+        wanted = run(kernel_of(name).slow, "solve", argument, limits=LIMITS)
         found = run(code, "solve", argument, limits=LIMITS)
         if found.error:
             return found.error
@@ -130,8 +143,8 @@ def difference(code: str, name: str, size: int, seed: int, count: int) -> str:
 @lru_cache(maxsize=256)
 def is_quick(code: str, name: str, seed: int) -> bool:
     """Whether a program returns the right value of a large argument in its time."""
-    argument = KERNELS[name].large(Rng.seeded(seed, 0))
-    wanted = run(KERNELS[name].better, "solve", argument, limits=LARGE)
+    argument = kernel_of(name).large(Rng.seeded(seed, 0))
+    wanted = run(kernel_of(name).better, "solve", argument, limits=LARGE)
     found = run(code, "solve", argument, limits=LARGE)
     return not found.error and found.value == wanted.value
 
@@ -193,10 +206,14 @@ class SpeedState(TaskState):
         "Evaluating SWE-Agents (2025)"
     ),
     splits={
-        "small": {"size": 24},
-        "large": {"size": 80},
-        "lessons": {"functions": 4, "turns": 32},
-        "coder-and-judge": {"num_players": 2, "turns": 12},
+        "small": {**COMPOSED, "scans": 1, "size": 60},
+        "medium": {**COMPOSED, "scans": 2, "size": 90},
+        "large": {**COMPOSED, "scans": 3, "size": 120},
+        "held-out-small": {**COMPOSED, "scans": 1, "size": 60, "pool": "rare"},
+        "held-out-medium": {**COMPOSED, "scans": 2, "size": 90, "pool": "rare"},
+        "held-out-large": {**COMPOSED, "scans": 3, "size": 120, "pool": "rare"},
+        "lessons": {**COMPOSED, "size": 90, "functions": 4, "turns": 32},
+        "coder-and-judge": {**COMPOSED, "size": 90, "num_players": 2, "turns": 12},
     },
 )
 @dataclass(frozen=True)
@@ -211,8 +228,21 @@ class FastCode(Talking, TaskGame[SpeedState]):
         int, Meta(ge=1, le=2, description="1: a coder; 2: and a judge of performance")
     ] = 1
     kernel: Annotated[
-        NAMES | Literal["any"], Meta(description="the function; any: drawn from the seed")
+        NAMES | Literal["any", "composed"],
+        Meta(
+            description="the function; any: one of the eight, drawn from the seed; composed: "
+            "composed of steps"
+        ),
     ] = "any"
+    scans: Annotated[
+        int, Meta(ge=1, le=3, description="scans of a composed function, before its total")
+    ] = 2
+    pool: Annotated[
+        Pool,
+        Meta(
+            description="the scans and totals of a composed function; 'rare' has none of 'common'"
+        ),
+    ] = "common"
     functions: Annotated[
         int, Meta(ge=1, le=8, description="functions one after another, with lessons kept")
     ] = 1
@@ -230,7 +260,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         the number of lines executed, so that it is the same on every machine: a loop over n things
         costs at least n lines. Built-in functions do not make a program fast that does as much work
         as the slow one: it also has to end within two seconds of processor time on an argument that
-        is some thousand times as large.
+        is hundreds or thousands of times as large.
 
         You read whether the program is right and how much faster it is. Finish() ends the work. You
         are paid 1 - 1 / speed-up of your best right program, measured on other arguments, and at
@@ -267,22 +297,36 @@ class FastCode(Talking, TaskGame[SpeedState]):
 
     def validate(self) -> None:
         require_sandbox()
-        if self.functions > 1 and self.kernel != "any":
+        if self.functions > 1 and self.kernel in KERNELS:
             raise InvalidOption(
                 f"functions={self.functions} draws several functions, but kernel={self.kernel!r} "
-                "is one; use kernel='any' or functions=1"
+                "is one; use kernel='any', kernel='composed' or functions=1"
+            )
+        if self.kernel != "composed" and (self.scans, self.pool) != (2, "common"):
+            raise InvalidOption(
+                f"scans={self.scans} and pool={self.pool!r} say how functions are composed, which "
+                f"kernel={self.kernel!r} does not do; add kernel='composed' or leave them out"
             )
 
     def initial_state(self, seed: int | None = None) -> SpeedState:
         rng = Rng.seeded(check_seed(seed))
-        drawn = rng.choice(sorted(KERNELS))
-        name = drawn if self.kernel == "any" else self.kernel
+        name = self._drawn(rng)
         state = SpeedState(rng=rng, kernel=name, seed=rng.word(), hidden=rng.word())
         state.coming = self._others(rng, [name])
         return state
 
+    def _drawn(self, rng: Rng) -> str:
+        """The name of the first function."""
+        if self.kernel == "composed":
+            return draw_name(rng, self.scans, self.pool)
+        drawn = rng.choice(sorted(KERNELS))
+        return drawn if self.kernel == "any" else self.kernel
+
     def _others(self, rng: Rng, known: list[str]) -> tuple[str, ...]:
         """Functions that come after those known, so that there are `functions` of them."""
+        if self.kernel == "composed":
+            left = range(self.functions - len(known))
+            return tuple(draw_name(rng, self.scans, self.pool) for _ in left)
         others = [name for name in sorted(KERNELS) if name not in known]
         if self.functions > len(known):
             rng.shuffle(others)
@@ -292,7 +336,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         return JUDGE if state.judged else CODER
 
     def statement(self, state: SpeedState, seat: int) -> str:
-        kernel = KERNELS[state.kernel]
+        kernel = kernel_of(state.kernel)
         return f"{kernel.task}\nThe slow program:\n```python\n{kernel.slow.strip()}\n```"
 
     def notes(self, state: SpeedState, seat: int) -> tuple[str, ...]:
@@ -303,7 +347,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         lines += [f"Lesson {n + 1}: {self.quoted(said)}" for n, said in enumerate(state.lessons)]
         if seat == JUDGE and state.judged:
             lines.append(f"The program to judge: {self.quoted(state.judged)}")
-            slow = KERNELS[state.kernel].slow
+            slow = kernel_of(state.kernel).slow
             lines.append(f"The slow program executes {self._told(state, slow)}.")
             lines.append(f"This program executes {self._told(state, state.judged)}.")
         return tuple(lines)
@@ -317,7 +361,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         return ", ".join(counts) + grows
 
     def options(self, state: SpeedState, seat: int) -> tuple[Option, ...]:
-        kernel = KERNELS[state.kernel]
+        kernel = kernel_of(state.kernel)
         if seat == JUDGE:
             words = {
                 "advice": Text(600, ("Count each value once.", "It is right.")),
@@ -335,7 +379,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         wrong = difference(code, name, self.size, seed, COMPARED)
         if wrong:
             return 0.0, f"Not right: {disarm(wrong)}"  # the judge reads it too
-        slow = lines_of(KERNELS[name].slow, name, self.size, seed)
+        slow = lines_of(kernel_of(name).slow, name, self.size, seed)
         ratio = slow / max(lines_of(code, name, self.size, seed), 1)
         if ratio > 1 and not is_quick(code, name, seed):
             return 0.0, (
@@ -346,7 +390,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
 
     def expert(self, name: str, seed: int) -> float:
         """The speed-up of the better program that is known for a function."""
-        kernel = KERNELS[name]
+        kernel = kernel_of(name)
         slow = lines_of(kernel.slow, name, self.size, seed)
         return slow / lines_of(kernel.better, name, self.size, seed)
 
@@ -382,7 +426,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
             return Reply("The work is over.", kind="finish")
         state.kernel, state.coming = state.coming[0], state.coming[1:]
         state.best, state.curve = (1.0, ""), ()
-        return Reply(f"The next function. {KERNELS[state.kernel].task}")
+        return Reply(f"The next function. {kernel_of(state.kernel).task}")
 
     def settle(self, state: SpeedState) -> Final:
         if not state.closed:
@@ -431,7 +475,41 @@ class Expert(ScriptedAgent[FastCode]):
         if turn.seat == JUDGE:
             return Advise("It is as fast as I know.", "")
         position = turn.position
-        kernel = next(k for k in KERNELS.values() if position.startswith(k.task))
         if "Best speed-up so far: 1.00." not in position:
             return Finish()
-        return Program(kernel.better)
+        for kernel in KERNELS.values():
+            if position.startswith(kernel.task):
+                return Program(kernel.better)
+        return Program(kernel_of(read_name(position)).better)
+
+
+class OneTrick(ScriptedAgent[FastCode]):
+    """Makes the steps of a composed function fast that a trick suits, and leaves the others.
+
+    It finishes a function after one program, and at once if it is one of the eight named ones.
+    """
+
+    tricks: ClassVar[tuple[str, ...]]
+
+    def choose(self, turn: Turn[FastCode]) -> Any:
+        if turn.seat == JUDGE:
+            return Advise("", "")
+        name = read_name(turn.position)
+        last = turn.transcript[-1].data if turn.transcript else {}
+        if not name or "right" in last or "said" in last:
+            return Finish()
+        return Program(program(name, lambda step: step.technique in self.tricks))
+
+
+@agent("fastcode-hashing", kind="scripted")
+class Hashing(OneTrick):
+    """Makes the steps fast that a dictionary makes fast."""
+
+    tricks = ("hashing",)
+
+
+@agent("fastcode-textbook", kind="scripted")
+class Textbook(OneTrick):
+    """Makes the steps fast that a dictionary, sorting or prefix sums make fast."""
+
+    tricks = ("hashing", "sorting", "sums")
