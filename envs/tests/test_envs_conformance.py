@@ -24,6 +24,7 @@ test_conformance = conformance(
             "scenario": "pasture",
             "newcomer": 2,
         },
+        "text/Transport-v0": {"num_players": 4, "rooms": 12, "things": 20, "containers": 4},
         "text/OrderKitchen-v0": {
             "num_players": 4,
             "planner": True,

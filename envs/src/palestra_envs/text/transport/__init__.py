@@ -1,0 +1,1 @@
+"""Things of a house that a team carries to one room."""
