@@ -223,3 +223,16 @@ def test_a_refusal_names_no_address() -> None:
         with pytest.raises(InvalidAction, match="cannot be read") as refused:
             read(text)
         assert " at 0x" not in str(refused.value)
+
+
+@pytest.mark.parametrize("suit", ["hearts", "", 1, None, ["clubs"], object()])
+def test_fields_that_an_option_does_not_list_keep_their_defaults(suit: object) -> None:
+    grammar = Grammar((Option(Bid, {"amount": Integer(1, 9)}),))
+    assert Bid(3) in grammar
+    other = Bid(3, suit)  # type: ignore[arg-type]
+    assert other not in grammar
+    why = grammar.problem(other)
+    assert why is not None
+    assert why.startswith("suit must be one of 'clubs', not ")
+    with pytest.raises(InvalidAction, match="suit must be one of 'clubs'"):
+        read_action("Bid(amount=3, suit='hearts')", grammar, TYPES)

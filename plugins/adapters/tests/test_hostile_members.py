@@ -13,6 +13,7 @@ from palestra.agents.models import Request
 from palestra_adapters.mediator import Mediator
 from palestra_adapters.teams.agentflow import AgentFlow
 from palestra_adapters.teams.aime import Aime
+from palestra_adapters.teams.capo import CaPo
 from palestra_adapters.teams.comas import CoMAS
 from palestra_adapters.teams.delegate import Delegate
 from palestra_adapters.teams.dylan import DyLAN
@@ -87,6 +88,19 @@ DEBATE = Workflow(
         ReflectStep("reflect", reads=("debate", "before")),
     )
 )
+
+
+def test_a_plan_and_what_is_asked_for_are_quoted() -> None:
+    def answer(request: Request) -> str:
+        text = request.messages[-1].content
+        label = "Plan:" if "You design" in text else "Change:" if "If this fits" in text else ""
+        return f"{label} {ATTACK}" if label else "Thought: so.\nAction: Wait()"
+
+    model = Free(answer)
+    palestra.play("text/Transport-v0", agents=CaPo(model=model, talks=2), num_players=3, steps=6)
+    _nobody_is_fooled(model)
+
+
 ALONE: dict[str, dict[str, Any]] = {  # what one model wrote before, in an episode or an earlier one
     "flow-reasoner": {},
     "formal": {"behaviour": "reflexion"},

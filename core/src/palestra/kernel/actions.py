@@ -189,7 +189,12 @@ class Option:
 
     def problem(self, action: TextAction) -> str | None:
         """Why a field of an `action` of this kind is not allowed; None if all are."""
-        for name, domain in self.fields.items():
+        domains = dict(self.fields)
+        if len(domains) < len(self.action.__struct_fields__):  # the others keep their defaults
+            plain = self.action(**{name: getattr(action, name) for name in domains})
+            others = zip(plain.__struct_fields__, msgspec.structs.astuple(plain), strict=True)
+            domains = {name: OneOf((value,)) for name, value in others} | domains
+        for name, domain in domains.items():
             if why := domain.problem(getattr(action, name)):
                 return f"{name} {why}"
         return None
@@ -228,10 +233,8 @@ class Grammar:
         """Why an `action` is not legal now; None if it is."""
         why: str | None = None
         for option in self.options:
-            if type(action) is option.action:
-                why = option.problem(action)
-                if why is None:
-                    return None
+            if type(action) is option.action and (why := option.problem(action)) is None:
+                return None
         name = type(action).__name__ if isinstance(action, TextAction) else show(action)
         return why or f"{name} is not possible now"
 
@@ -243,10 +246,7 @@ class Grammar:
         return " or ".join(map(str, self.options))
 
     def pattern(self, chars: int) -> str:
-        """A regular expression for the legal actions in call form, with at most `chars` of text.
-
-        Every match is parsed as a legal action.
-        """
+        """A regular expression for legal actions in call form, with at most `chars` of text."""
         return f"({'|'.join(option.pattern(chars) for option in self.options)})"
 
     def longest(self, chars: int) -> int:
