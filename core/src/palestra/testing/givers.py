@@ -178,17 +178,21 @@ def survives_any_reply(spec: AgentSpec, env: str) -> None:
 
 
 def keeps_every_token(spec: AgentSpec, env: str) -> None:
-    """With keep_tokens, all that a model read and wrote is on the record, and in its traces."""
+    """With keep_tokens, all exchanges with a model are on record, and those of turns in traces."""
     model = ScriptedModel(any_choice, tokens=True)
     agents = _agents(spec, env, model, keep_tokens=True)
     records = play(env, agents=agents, episodes=EPISODES, seed=4, invalid="retry:2")
-    turns = [turn for record in records for step in record.steps for turn in step.turns]
-    answers: list[Any] = [answer for turn in turns for answer in (*turn.refused, turn)]
-    kept = [tokens for answer in answers for tokens in exchanges(answer)]
+    steps = [step for record in records for step in record.steps]
+    turns: list[Any] = [
+        one for step in steps for turn in step.turns for one in (*turn.refused, turn)
+    ]
+    lost = [one for step in steps for answers in step.unplayed.values() for one in answers]
+    of_turns = [tokens for answer in turns for tokens in exchanges(answer)]
+    kept = of_turns + [tokens for answer in lost for tokens in exchanges(answer)]
     spoken = Counter(model.spoken)
     require(Counter(kept) == spoken, f"{len(kept)} of {len(model.spoken)} exchanges are on record")
     traced = sum(len(trace.turns) for record in records for trace in trace_seats(record))
-    require(traced == len(kept), f"{traced} of {len(kept)} exchanges on record are in traces")
+    require(traced == len(of_turns), f"{traced} of {len(of_turns)} exchanges of turns are traced")
 
 
 def _agents(spec: AgentSpec, env: str, model: Model | None = None, **options: Any) -> Any:
