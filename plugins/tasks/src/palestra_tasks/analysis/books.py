@@ -133,15 +133,18 @@ class Ledger:
         """The month in which a year ends."""
         return 12 * (year - YEARS[0]) + self.closing - 1
 
-    def amount_in(self, book: str, entry: Entry, year: int) -> float:
-        """What an entry is worth in a year; a balance always."""
+    def worth(self, book: str, entries: Iterable[Entry], year: int) -> list[tuple[Entry, float]]:
+        """Entries of a book with what they are worth in a year, if anything; balances always."""
         kind, last = BOOKS[book].kind, self.last_month(year)
         if kind == "balance":
-            return entry.amount
-        months = min(entry.ends, last) - max(entry.begins, last - 11) + 1
-        if months <= 0:
-            return 0.0
-        return entry.amount * (1 if kind == "flow" else 12 if self.whole_years else months)
+            return [(entry, entry.amount) for entry in entries]
+        found = []
+        for entry in entries:
+            months = min(entry.ends, last) - max(entry.begins, last - 11) + 1
+            if months > 0:
+                counted = 1 if kind == "flow" else 12 if self.whole_years else months
+                found.append((entry, entry.amount * counted))
+        return found
 
 
 def ledger(sheets: Mapping[str, Sheet], notes: Notes, skip: frozenset[str] = frozenset()) -> Ledger:

@@ -36,14 +36,11 @@ class Part:
 
     def entries(self, ledger: Ledger) -> list[tuple[Entry, float]]:
         """The entries with what they are worth in the year."""
-        columns, found = BOOKS[self.book].columns, []
-        places = [(columns.index(one.column), one.value, one.holds) for one in self.where]
-        for entry in ledger.books[self.book]:
-            if all((entry.tags[place] == value) == holds for place, value, holds in places):
-                amount = ledger.amount_in(self.book, entry, self.year)
-                if amount:
-                    found.append((entry, amount))
-        return found
+        columns, found = BOOKS[self.book].columns, ledger.books[self.book]
+        for one in self.where:
+            place = columns.index(one.column)
+            found = tuple(e for e in found if (e.tags[place] == one.value) == one.holds)
+        return ledger.worth(self.book, found, self.year)
 
     def total(self, ledger: Ledger) -> float:
         return sum(amount for _, amount in self.entries(ledger))
@@ -107,35 +104,32 @@ class Ask:
     def parts(self) -> tuple[Part, ...]:
         return tuple(part for term in self.terms for part in term.parts)
 
-    def divisor(self, ledger: Ledger) -> float:
-        """What the figure is divided by; 1 where it is not."""
-        if self.operation in ("share", "ratio", "days"):
-            return self.terms[1].total(ledger)
-        if self.operation == "growth":
-            return self.terms[0].year_before().total(ledger)
-        return self.terms[0].total(ledger) if self.operation in ("margin", "average") else 1.0
-
     def value(self, ledger: Ledger) -> float | None:
         """The figure, or None where it would be divided by less than a thousandth."""
-        divisor = self.divisor(ledger)
-        if divisor < 0.001:
-            return None
         first, *others = (term.total(ledger) for term in self.terms)
         second = others[0] if others else 0.0
+        if self.operation == "growth":
+            second = self.terms[0].year_before().total(ledger)
+        if self.divides_by(first, second) < 0.001:
+            return None
         if self.operation == "average":
             entries = self.parts[0].entries(ledger)
-            return sum(entry.number * amount for entry, amount in entries) / divisor
+            return sum(entry.number * amount for entry, amount in entries) / first
         if self.operation == "run-rate":
             return 12 * self.monthly(ledger)
-        return {
-            "total": first,
-            "growth": 100 * (first / divisor - 1),
-            "share": 100 * first / divisor,
-            "ratio": first / divisor,
-            "margin": 100 * (first - second) / divisor,
-            "days": 365 * first / divisor,
-            "value": self.multiple * first - second,
-        }[self.operation]
+        if self.operation in ("total", "value"):
+            return (self.multiple or 1) * first - second
+        if self.operation == "margin":
+            return 100 * (first - second) / first
+        if self.operation == "growth":
+            return 100 * (first / second - 1)
+        return {"share": 100, "ratio": 1, "days": 365}[self.operation] * first / second
+
+    def divides_by(self, first: float, second: float) -> float:
+        """What the figure is divided by; 1 where it is not."""
+        if self.operation in ("share", "ratio", "days", "growth"):
+            return second
+        return first if self.operation in ("margin", "average") else 1.0
 
     def monthly(self, ledger: Ledger) -> float:
         """The fees of the last month of the year."""

@@ -9,7 +9,7 @@ say, a seed for each. A room is drawn again until each step that its files ask f
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
@@ -371,26 +371,20 @@ class Room:
     @cached_property
     def values(self) -> tuple[float | None, ...]:
         """The figures that are asked for."""
-        return self.values_without()
+        return tuple(ask.value(self.ledger) for ask in self.plan.asks)
 
-    def values_without(self, *steps: str) -> tuple[float | None, ...]:
-        """The figures for who leaves steps out."""
-        book = ledger(self.sheets, self.notes, frozenset(steps)) if steps else self.ledger
-        return tuple(ask.value(book) for ask in self.plan.asks)
-
-    def changed_by(self, step: str) -> list[bool]:
+    def changed_by(self, step: str) -> Iterator[bool]:
         """For each figure, whether it is another one if a step is left out."""
-        others = self.values_without(step)
-        return [
-            one is None or other is None or not math.isclose(one, other, rel_tol=CHANGED)
-            for one, other in zip(self.values, others, strict=True)
-        ]
+        other = ledger(self.sheets, self.notes, frozenset([step]))
+        for ask, value in zip(self.plan.asks, self.values, strict=True):
+            wrong = ask.value(other)
+            yield value is None or wrong is None or not math.isclose(value, wrong, rel_tol=CHANGED)
 
     def fits(self) -> bool:
         """Whether every part has entries, every figure a value, and every step an effect."""
-        if any(value is None or not 0.05 < abs(value) < 1e6 for value in self.values):
-            return False
         if not all(part.entries(self.ledger) for ask in self.plan.asks for part in ask.parts):
+            return False
+        if any(value is None or not 0.05 < abs(value) < 1e6 for value in self.values):
             return False
         return all(any(self.changed_by(step)) for step in self.steps)
 
