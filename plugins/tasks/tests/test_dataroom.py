@@ -90,7 +90,7 @@ def test_a_memo_that_contradicts_the_model_loses_its_criterion() -> None:
         true = figures(draw_company(episode.state.seeds))
         for one in game.asked:
             episode.act({0: Enter("model", one.name, f"{true[one.name]:.4f}")})
-        for name in game.headlines if memo is not None else ():
+        for name in game.headlines(episode.state) if memo is not None else ():
             episode.act({0: Enter("memo", name, memo or f"{true[name]:.4f}")})
         episode.act({0: Finish()})
         return episode.returns[0]
@@ -160,7 +160,7 @@ def test_constant_answers_earn_about_nothing(level: str, files: int) -> None:
         for seed in range(12):
             episode = palestra.Episode(game, seed)
             for one in game.asked:
-                for where in ("model", "memo")[: 1 + (one.name in game.headlines)]:
+                for where in ("model", "memo")[: 1 + (one.name in game.headlines(episode.state))]:
                     episode.act({0: Enter(where, one.name, f"{constant[one.name]:.6f}")})
             episode.act({0: Finish()})
             paid.append(episode.returns[0])

@@ -63,7 +63,7 @@ TASKS = (
     Environment("tasks/FrontierEng-v0"),
     Environment("tasks/NeuralSA-v0"),
     Environment("tasks/VehicleRouting-v0"),
-    Environment("tasks/DataRoom-v0"),
+    Environment("tasks/DataRoom-v0", options={"company": "large", "traps": "common"}),
     Environment(
         "tasks/Errands-v0",
         options={"kind": "composed", "size": "large", "changes": "common", "rows": 15},

@@ -1,10 +1,22 @@
 """A data room: answer a senior's request from files of different kinds, in two deliverables.
 
-Four files describe an invented company: a table of income in millions, a balance sheet in
-thousands, market data as JSON, and notes in words that correct the tables. The analyst opens files,
-computes, and enters figures into a model and, those that the request calls headlines, into a memo
-as well. A rubric scores the work: each figure within half a percent has its weight, and each
-headline has one more criterion, that the memo agrees with a right figure of the model.
+Files describe an invented company. The analyst opens them, computes, and enters figures into a
+model and, those that the request calls headlines, into a memo as well. A rubric scores the work:
+each figure within half a percent has its weight, and each headline has one more criterion, that the
+memo agrees with a right figure of the model.
+
+With `company="small"`, `"medium"` or `"large"` a company has 2, 3 or 4 books (`books.py`), such as
+sales, contracts, loans and inventories, each in a file as CSV, JSON or sentences, and notes that
+correct and define what these say. Figures are composed of sums of their entries (`requests.py`).
+What has to be seen: amounts in thousands, an entry listed twice, other currencies, contracts of a
+part of a year, an entry restated, a partner that belongs to the group; and, with `traps="rare"`,
+which the splits for training never have, amounts in brackets, entries that are plans, entries
+booked late, a definition that leaves entries out, fiscal years. A room is drawn so that each of
+these changes a figure (`rooms.py`).
+
+A plain company is a demonstration: four files of one kind (a table of income in millions, a balance
+sheet in thousands, market data as JSON, and notes in words that correct the tables) and a fixed
+list of figures.
 
 After "BankerToolBench: Evaluating AI Agents in End-to-End Investment Banking Workflows", 2026,
 whose rubrics weigh criteria and look across deliverables for contradictions, and "DataCross: A
@@ -13,33 +25,34 @@ questions join sources of different forms in three tiers of difficulty. Companie
 nothing here is advice.
 
 Checked: every figure against pandas and NumPy on the files as they are written; the discounted
-value against the formula of a growing annuity and a textbook's dividend model.
+value against the formula of a growing annuity and a textbook's dividend model; each step that is
+left out against sums by hand.
 
-Left out: office documents, pictures of tables, market data of real firms, and a judge for prose.
+Left out: office documents, pictures of tables, market data of real firms, the papers' own tasks,
+and a judge for prose.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import math
 import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from string import ascii_uppercase
 from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
     Rng,
-    ScriptedAgent,
     Text,
     TextAction,
-    Turn,
-    agent,
     environment,
     metric,
 )
@@ -59,6 +72,7 @@ from palestra_tasks.analysis.company import (
     figures,
     write_files,
 )
+from palestra_tasks.analysis.rooms import NOTES, SIZES, Plan, Room, draw_room, imagine_room
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
 
 DELIVERABLES = ("model", "memo")
@@ -129,12 +143,59 @@ class RoomState(TaskState):
 
     name: str  # of the company
     seeds: tuple[int, ...]  # of each file
+    plan: Plan | None = None  # of a room that was drawn
     opened: tuple[str, ...] = ()
     entries: tuple[tuple[str, str, float], ...] = ()  # deliverable, figure, value
 
 
 def company_of(state: RoomState) -> Company:
     return draw_company(state.seeds)
+
+
+@lru_cache(maxsize=256)
+def room_of(plan: Plan, seeds: tuple[int, ...]) -> Room:
+    return Room(plan, seeds)
+
+
+@lru_cache(maxsize=256)
+def figures_of(plan: Plan) -> tuple[Figure, ...]:
+    """The figures that a plan asks for, named by letters; each part adds to the weight."""
+    files = {book.name: book.file for book in plan.books}
+    return tuple(
+        Figure(
+            name,
+            str(ask),
+            len(ask.parts),
+            (*dict.fromkeys(files[p.book] for p in ask.parts), NOTES),
+        )
+        for name, ask in zip(ascii_uppercase, plan.asks, strict=False)
+    )
+
+
+def file_names(state: RoomState) -> tuple[str, ...]:
+    """The files of the data room."""
+    return state.plan.files if state.plan else FILES
+
+
+def request_text(name: str, plan: Plan) -> str:
+    """What a senior asks for of a company that was drawn."""
+    files = "\n".join(f"- {book}" for book in plan.books)
+    asked = "\n".join(
+        f"{one.name}: {one.meaning} (weight {one.weight})" for one in figures_of(plan)
+    )
+    contracts = (
+        " A contract brings its monthly fee in every month from its first to its last."
+        if any(book.book.kind == "contract" for book in plan.books)
+        else ""
+    )
+    return (
+        f"Please prepare figures of {name}. Files:\n{files}\n"
+        f"- {NOTES}: corrects and defines what the other files say.\n"
+        "Figures are consolidated (entries whose partner is a company of the group do not count), "
+        "actual and not planned, and in EUR at the rates of the notes. An entry number is one "
+        f"entry, however often it is listed.{contracts}\n"
+        f"For the model, where square brackets hold amounts of entries:\n{asked}"
+    )
 
 
 @environment(
@@ -146,7 +207,11 @@ def company_of(state: RoomState) -> Company:
         "DataCross: A Unified Benchmark and Agent Framework for Cross-Modal Heterogeneous Data "
         "Analysis (2026)"
     ),
-    splits={name: {"level": name} for name in LEVELS},
+    splits={
+        f"{held}{size}": {"company": size, "traps": traps}
+        for held, traps in (("", "common"), ("held-out-", "rare"))
+        for size in SIZES
+    },
 )
 @dataclass(frozen=True)
 class DataRoom(TaskGame[RoomState]):
@@ -157,16 +222,34 @@ class DataRoom(TaskGame[RoomState]):
 
     level: Annotated[
         Literal["easy", "medium", "hard"],
-        Meta(description="figures that are asked for: 4 of one file, 8 and 12 of several"),
+        Meta(
+            description="figures that are asked for of a plain company: 4 of one file, 8 and 12 "
+            "of several"
+        ),
     ] = "medium"
+    company: Annotated[
+        Literal["plain", "small", "medium", "large"],
+        Meta(
+            description="plain: four files of one kind, a demonstration; otherwise 2, 3 or 4 books "
+            "and notes, of which 3, 4 or 5 figures are composed"
+        ),
+    ] = "plain"
+    traps: Annotated[
+        Literal["all", "common", "rare"],
+        Meta(
+            description="what an analyst has to see in a drawn company's files, and operations of "
+            "its figures; rare: those that are held out"
+        ),
+    ] = "all"
     turns: Turns = 60
 
     rules_text = """
-        You are an analyst. A senior asks for figures of a company, whose data room has four files.
-        Open(file='income.csv') shows one; the notes may correct the tables, and files may have
-        different units. Compute(expression='(3 + 4) / 2') is a calculator.
-        Enter(deliverable='model', figure='ebitda', value='120.5') enters a figure, and entering it
-        again replaces it. Finish() ends the work. The company is invented; this is no advice.
+        You are an analyst. A senior asks for figures of a company from the files of a data room.
+        Open(file='notes.txt') shows one; notes may correct and define what the others say, and
+        files may have different units. Compute(expression='(3 + 4) / 2') is a calculator.
+        Enter(deliverable='model', figure='ebitda', value='120.5') enters a figure by the name that
+        the request gives it, and entering it again replaces it. Finish() ends the work. The
+        company is invented; this is no advice.
 
         A rubric scores the work: a figure within half a percent has its weight. The request names
         headlines, which go into the memo too: for each there is one more criterion, that the
@@ -175,36 +258,72 @@ class DataRoom(TaskGame[RoomState]):
     """
     action_types = (Open, Compute, Enter, Finish)
 
-    @property
-    def asked(self) -> tuple[Figure, ...]:
-        """The figures of the level."""
-        return FIGURES[: LEVELS[self.level]]
+    def validate(self) -> None:
+        if self.company == "plain" and self.traps != "all":
+            raise InvalidOption(
+                f"traps={self.traps!r} is for a company that is drawn; set company to small, "
+                "medium or large, or leave traps out"
+            )
+        if self.company != "plain" and self.level != "medium":
+            raise InvalidOption(
+                f"level={self.level!r} is for company='plain'; leave it out, since the size of a "
+                "company sets how much is asked for"
+            )
 
     @property
-    def headlines(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.asked[-HEADLINES:])
+    def asked(self) -> tuple[Figure, ...]:
+        """The figures of the level, of a plain company."""
+        return FIGURES[: LEVELS[self.level]]
+
+    def wanted(self, state: RoomState) -> tuple[Figure, ...]:
+        """The figures that are asked for."""
+        return figures_of(state.plan) if state.plan else self.asked
+
+    def headlines(self, state: RoomState) -> tuple[str, ...]:
+        """The names of the figures that the memo states."""
+        return tuple(one.name for one in self.wanted(state)[-HEADLINES:])
+
+    def truths(self, state: RoomState) -> dict[str, float]:
+        """The right figures by name."""
+        if not state.plan:
+            return figures(company_of(state))
+        names = [one.name for one in self.wanted(state)]
+        values = room_of(state.plan, state.seeds).values
+        return {name: value or 0.0 for name, value in zip(names, values, strict=True)}
+
+    def files(self, state: RoomState) -> dict[str, str]:
+        """The text of every file."""
+        if state.plan:
+            return room_of(state.plan, state.seeds).files
+        return write_files(company_of(state))
 
     def initial_state(self, seed: int | None = None) -> RoomState:
         rng = Rng.seeded(check_seed(seed))
-        name, seeds = rng.choice(NAMES), tuple(rng.word() for _ in FILES)
-        return RoomState(rng=rng, name=name, seeds=seeds)
+        name = rng.choice(NAMES)
+        if self.company == "plain":
+            return RoomState(rng=rng, name=name, seeds=tuple(rng.word() for _ in FILES))
+        room = draw_room(Rng.seeded(rng.word(), 63), self.company, self.traps)
+        return RoomState(rng=rng, name=name, seeds=room.seeds, plan=room.plan)
 
     def statement(self, state: RoomState, seat: int) -> str:
+        headlines = f"Headlines for the memo too: {', '.join(self.headlines(state))}."
+        if state.plan:
+            return f"{request_text(state.name, state.plan)}\n{headlines}"
         asked = [f"{one.name} ({one.meaning}; weight {one.weight})" for one in self.asked]
         return (
             f"Please prepare figures of {state.name} for {YEARS[-1]}. Files: {', '.join(FILES)}.\n"
-            f"For the model: {'; '.join(asked)}.\n"
-            f"Headlines for the memo too: {', '.join(self.headlines)}."
+            f"For the model: {'; '.join(asked)}.\n{headlines}"
         )
 
     def notes(self, state: RoomState, seat: int) -> tuple[str, ...]:
-        lines = [f"{file}:\n{write_files(company_of(state))[file]}" for file in state.opened]
+        files = self.files(state) if state.opened else {}
+        lines = [f"{file}:\n{files[file]}" for file in state.opened]
         entered = [f"{where} {name} = {value:.6g}" for where, name, value in state.entries]
         return (*lines, f"Entered: {'; '.join(entered) or 'nothing'}.")
 
     def options(self, state: RoomState, seat: int) -> tuple[Option, ...]:
-        closed = tuple(file for file in FILES if file not in state.opened)
-        names = OneOf(tuple(one.name for one in self.asked))
+        closed = tuple(file for file in file_names(state) if file not in state.opened)
+        names = OneOf(tuple(one.name for one in self.wanted(state)))
         fields: dict[str, Domain] = {
             "deliverable": OneOf(DELIVERABLES),
             "figure": names,
@@ -222,7 +341,7 @@ class DataRoom(TaskGame[RoomState]):
             state.closed = True
             return Reply("The work is handed in.", kind="finish")
         if isinstance(action, Open):
-            state.opened = tuple(f for f in FILES if f in (*state.opened, action.file))
+            state.opened = tuple(f for f in file_names(state) if f in (*state.opened, action.file))
             return Reply(f"Opened {action.file}.", {"file": action.file})
         if isinstance(action, Compute):
             value = compute(action.expression)
@@ -238,14 +357,14 @@ class DataRoom(TaskGame[RoomState]):
 
     def criteria(self, state: RoomState) -> list[tuple[str, int, bool]]:
         """The rubric: what each criterion is, its weight, and whether it is met."""
-        true = figures(company_of(state))
+        true = self.truths(state)
         entered = {(where, name): value for where, name, value in state.entries}
         rows = []
-        for one in self.asked:
+        for one in self.wanted(state):
             value = entered.get(("model", one.name))
             met = value is not None and math.isclose(value, true[one.name], rel_tol=CLOSE)
             rows.append((one.name, one.weight, met))
-        for name in self.headlines:
+        for name in self.headlines(state):
             model, memo = (entered.get((where, name)) for where in DELIVERABLES)
             right = any(met for figure, _, met in rows if figure == name)
             agree = right and math.isclose(model or 0.0, memo or 0.0, rel_tol=CLOSE)
@@ -265,78 +384,18 @@ class DataRoom(TaskGame[RoomState]):
     def determinize(self, state: RoomState, seat: int, rng: Rng) -> RoomState:
         """Draw the files that were not opened anew."""
         copy = self.copy_for(state, seat)
+        if state.plan:
+            true = room_of(state.plan, state.seeds)
+            copy.seeds = imagine_room(true, state.opened, rng).seeds
+            return copy
         pairs = zip(FILES, state.seeds, strict=True)
         copy.seeds = tuple(seed if file in state.opened else rng.word() for file, seed in pairs)
         return copy
 
     def picture(self, state: RoomState, seat: int | None) -> tuple[Part, ...]:
         entered = len({name for where, name, _ in state.entries if where == "model"})
-        read = Bar("files read", len(state.opened), len(FILES), 0)
-        return (Bars((read, Bar("figures entered", entered, len(self.asked), 1))),)
-
-
-def read_company(position: str) -> Company:
-    """The company that the files in a position describe."""
-    rows = re.findall(r"^(\d{4}),(\d+),(\d+),(\d+),(\d+)$", position, re.MULTILINE)
-    revenue, costs, overheads, wear = (
-        tuple(map(int, c)) for c in list(zip(*rows, strict=True))[1:]
-    )
-    amounts = dict(re.findall(r"^(financial debt|cash),(\d+)$", position, re.MULTILINE))
-    market = json.loads(position[position.index("{") : position.index("}") + 1])
-    shares, price, risk_free, beta, premium, debt_rate, tax = market.values()
-    one_off = re.search(r"a charge of (\d+) million", position)
-    leases = re.search(r"Leases of (\d+) thousand", position)
-    growth = re.search(r"grow by ([\d.]+) %", position)
-    plan = re.findall(r"20\d\d: (\d+)", position)
-    return Company(
-        revenue,
-        costs,
-        overheads,
-        wear,
-        int(amounts["financial debt"]),
-        int(amounts["cash"]),
-        shares,
-        price,
-        risk_free,
-        beta,
-        premium,
-        debt_rate,
-        tax,
-        int(one_off[1]) if one_off else 0,
-        int(leases[1]) if leases else 0,
-        tuple(map(int, plan)),
-        float(growth[1]) if growth else 0.0,
-    )
-
-
-@agent("dataroom-analyst", kind="solver")
-class Analyst(ScriptedAgent[DataRoom]):
-    """Opens every file, computes every figure and enters the headlines twice."""
-
-    def choose(self, turn: Turn[DataRoom]) -> Any:
-        position, game = turn.position, turn.game
-        for file in FILES:
-            if f"\n{file}:\n" not in position:
-                return Open(file)
-        found = figures(self.known(position))
-        done = position.split("Entered: ", 1)[1]
-        for one in game.asked:
-            places = DELIVERABLES if one.name in game.headlines else DELIVERABLES[:1]
-            for where in places:
-                if f"{where} {one.name} =" not in done:
-                    return Enter(where, one.name, f"{found[one.name]:.6f}")
-        return Finish()
-
-    def known(self, position: str) -> Company:
-        return read_company(position)
-
-
-@agent("dataroom-hasty", kind="scripted")
-class Hasty(Analyst):
-    """As `dataroom-analyst`, and skips the first two notes."""
-
-    def known(self, position: str) -> Company:
-        return read_company(re.sub(r"\n[12]\. .*", "", position))
+        read = Bar("files read", len(state.opened), len(file_names(state)), 0)
+        return (Bars((read, Bar("figures entered", entered, len(self.wanted(state)), 1))),)
 
 
 @metric("criteria-met", measures=("tasks/DataRoom-v0",), bounds=(0.0, 1.0), better="higher")
