@@ -62,7 +62,7 @@ def imagine(known: Known, rng: Rng) -> tuple[World, str]:
     return draw_world(known.level, known.rare, last.start, rng), last.sight
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)  # of many episodes by turns; what particles share is kept once
 def particles(known: Known) -> tuple[Particle, ...]:
     """Particles after all that was seen; a press that none explains is passed over."""
     rng = Rng.seeded(int.from_bytes(blake2b(repr(known).encode(), digest_size=8).digest()))
@@ -131,7 +131,7 @@ def _pressed(known: Known, guesses: tuple[Particle, ...], rng: Rng) -> tuple[Par
     """Particles after the last press; those that agree share what is left."""
     press = known.attempts[-1].presses[-1]
     shared: dict[tuple[int, int, str], Moves] = {}
-    explained: dict[tuple[int, ...], Any] = {}
+    explained: dict[tuple[int, tuple[int, ...]], Any] = {}
     moved, likely = [], []
     for one in guesses:
         key = id(one.laws[press.button]), one.paths[-1][-1], one.sight
@@ -141,9 +141,10 @@ def _pressed(known: Known, guesses: tuple[Particle, ...], rng: Rng) -> tuple[Par
         laws = list(one.laws)
         laws[press.button] = shared[key].left(state)
         path = (*one.paths[-1], state)
-        if path not in explained:
-            explained[path] = _explained(known.grammar, path, press.pay)
-        left = one.open & explained[path]
+        same = id(one.open), path
+        if same not in explained:
+            explained[same] = one.open & _explained(known.grammar, path, press.pay)
+        left = explained[same]
         paths = (*one.paths[:-1], path)
         moved.append(replace(one, laws=tuple(laws), paths=paths, open=left))
         likely.append(shared[key].likely * float(left.sum() / max(1, one.open.sum())))
