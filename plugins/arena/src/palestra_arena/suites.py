@@ -70,7 +70,7 @@ TASKS = (
     ),
     Environment("tasks/DeepSearch-v0"),
     Environment("tasks/Reranking-v0", players=1),
-    Environment("tasks/AutoEnv-v0"),
+    Environment("tasks/AutoEnv-v0", options={"drawn": "large", "turns": 80}),
     Environment("tasks/PlanWorld-v0"),
     Environment("tasks/AgentGen-v0"),
     Environment("tasks/DataTeacher-v0"),

@@ -14,7 +14,7 @@ from palestra.agents.making import make_agent
 # By environment: the simple agent and the reference
 AGENTS: dict[str, tuple[str, str]] = {
     "tasks/AgentGen-v0": ("first", "agentgen-author"),
-    "tasks/AutoEnv-v0": ("first", "autoenv-planner"),
+    "tasks/AutoEnv-v0": ("autoenv-replay", "autoenv-planner"),
     "tasks/BoxingGym-v0": ("boxing-prior", "boxing-bayes"),
     "tasks/COBench-v0": ("cobench-trivial", "cobench-greedy"),
     "tasks/Counselling-v0": ("counsellor-quick", "counsellor-tracing"),
