@@ -14,6 +14,7 @@ from palestra.agents.models import Reply, Request
 from palestra.kernel.errors import UnknownOption
 from palestra.llm.prices import price_table
 from palestra.testing import ScriptedModel
+from palestra_adapters.actre import ActRe
 from palestra_adapters.react import ReAct, read_steps
 
 
@@ -156,3 +157,55 @@ def test_it_is_named_in_a_string_with_or_without_llm() -> None:
     for name in ("react:llm:echo:", "react:echo:,prompt=raw"):
         record = palestra.play("games/KuhnPoker-v0", agents=[name, "random"])[0]
         assert not sum(record.mistakes)
+
+
+# ActRe
+
+
+def explained(request: Request) -> str:
+    """Chooses the middle, and explains whatever it is asked to explain."""
+    text = last(request)
+    if "You will play" in text:
+        move = text.rpartition("You will play ")[2].partition(" now")[0]
+        return f"Thought: because of {move}."
+    return "Thought: the middle.\nAction: 5"
+
+
+@pytest.mark.parametrize(("explore", "modes"), [(0.0, {"chosen"}), (1.0, {"drawn"})])
+def test_moves_are_drawn_in_the_share_that_was_asked_for(explore: float, modes: set[str]) -> None:
+    agent = ActRe(model=Free(explained), explore=explore, seed=1)
+    record = palestra.play(
+        "games/TicTacToe-v0", agents=[agent, "random"], seed=3, invalid="random"
+    )[0]
+    own = [turn for turn in record.turns if turn.seat == 0 and turn.status == "ok"]
+    assert own
+    assert {turn.facts["mode"] for turn in own} == modes
+    for turn in own:
+        if turn.facts["mode"] == "drawn":
+            assert turn.thought == f"because of {turn.text}."
+            assert turn.raw == f"Thought: because of {turn.text}.\nAction: {turn.text}"
+
+
+def test_a_quarter_is_drawn_evenly_from_the_legal_moves() -> None:
+    agent = ActRe(model=Free(explained), explore=0.25)
+    records = palestra.play(
+        "games/TicTacToe-v0", agents=[agent, "random"], episodes=400, max_episode_steps=1
+    )
+    first = [record.turns[0] for record in records]
+    drawn = [turn.text for turn in first if turn.facts["mode"] == "drawn"]
+    assert len(drawn) == pytest.approx(100, abs=4 * 8.7)  # of a binomial
+    assert {*drawn} == set("123456789")
+
+
+def test_nobody_reads_later_that_a_move_was_drawn() -> None:
+    model = Free(explained)
+    agent = ActRe(model=model, explore=1.0)
+    palestra.play("games/TicTacToe-v0", agents=[agent, agent], seed=2)
+    for request in model.requests:
+        earlier = [message.content for message in request.messages[:-1]]
+        assert not any("You will play" in text for text in earlier)
+        assert "You will play" in last(request)
+    longest = max(model.requests, key=lambda request: len(request.messages))
+    said = [m.content for m in longest.messages if m.role == "assistant"]
+    assert said
+    assert all(text.startswith("Thought: because of ") and "\nAction: " in text for text in said)

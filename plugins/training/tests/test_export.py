@@ -11,6 +11,7 @@ from palestra import InvalidOption
 from palestra.agents.models import Model, Reply
 from palestra.cli import main
 from palestra.records.trace import SeatTrace, TraceTurn, check_trace, trace_seats
+from palestra.testing import ScriptedModel
 from palestra_training.batch import token_batch
 from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.exchanges import exchanges
@@ -132,6 +133,18 @@ def test_exchanges_are_what_the_model_was_asked(history):
     ]
     assert [one.messages for one in found] == model.read
     assert any(one.refused for one in found)
+
+
+def test_prompts_of_thoughts_ask_for_them():
+    model = ScriptedModel(lambda _: "Thought: why not.\nAction: bet", held=False)
+    agent = palestra.make_agent("llm", model=model, mode="free")
+    (record,) = palestra.play("games/KuhnPoker-v0", agents=[agent, "first"], seed=1)
+    for thoughts in (False, True):
+        (one,) = trajectories([record], agents=record.agents[:1], thoughts=thoughts)
+        (row,) = imitation_rows([one])
+        asked, answered = row["messages"][0]["content"], row["messages"][-1]["content"]
+        assert asked.endswith("Action: your move" if thoughts else "Answer with your move only.")
+        assert answered == "Thought: why not.\nAction: bet"
 
 
 def test_the_best_of_every_start_is_imitated():

@@ -14,6 +14,11 @@ from palestra.agents.models import Message, Reply, Tokens, ToolCall
 from palestra.phrasing.wording import ANSWER
 
 RAW_END = "\n\n"  # what follows a move in a raw text
+THINK = (  # the form of replies in which a thought comes before the move
+    "Answer every question in two lines:\n"
+    "Thought: what matters in the position, briefly\n"
+    "Action: your move"
+)
 NOT_PLAYED = "Not played."  # the answer to all but the last call of several
 
 

@@ -10,16 +10,12 @@ from typing import Annotated, Any, NamedTuple
 
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message, Reply
-from palestra.llm.conversation import Conversation
+from palestra.llm.conversation import THINK, Conversation
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.thinking import Thinking
 
-FORM = (
-    "Answer every question in two lines:\n"
-    "Thought: what matters in the position, briefly\n"
-    "Action: your move"
-)
+FORM = THINK
 ACTION = "Action:"
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from palestra import EpisodeRecord, retrace
 from palestra.agents.agent import Turn
 from palestra.agents.models import Message
-from palestra.llm.conversation import STYLES, Conversation
+from palestra.llm.conversation import STYLES, THINK, Conversation
 from palestra.phrasing.wording import answer_form
 from palestra.records.record import TurnRecord
 
@@ -36,19 +36,21 @@ def exchanges(
     history: str = "conversation",
     as_said: bool = False,
     refused: bool = False,
+    thoughts: bool = False,
 ) -> Iterator[Exchange]:
     """The answers of a record in order, by playing it again; forfeits without an answer are not.
 
     prompt, history: as the agent `llm` has them. as_said: replies are what was said, where that is
     on the record, instead of the move that was played. refused: answers that were refused are part
-    of it, each before the question that followed.
+    of it, each before the question that followed. thoughts: prompts ask for a thought before the
+    move, as those of `react` do.
     """
     style, read = STYLES[prompt](), dict[int, int]()
     talks: dict[tuple[int, int], Conversation] = {}
     for episode, (number, step) in zip(retrace(record), enumerate(record.steps), strict=False):
         for turn in step.turns:
             seen = Turn(episode, turn.seat, since=read.get(turn.seat, 0))
-            form = answer_form(seen.game, turn.seat)
+            form = THINK if thoughts else answer_form(seen.game, turn.seat)
             attempts = [a for a in turn.refused if a.raw] if refused else []
             replies = [(attempt.raw or "", attempt.error) for attempt in attempts]
             if turn.status != "forfeit":

@@ -31,6 +31,9 @@ def export_command(
     most: Annotated[int | None, typer.Option(min=1, help="prefer: pairs of every start.")] = None,
     by_turn: Annotated[bool, typer.Option("--by-turn", help="prefer: single answers.")] = False,
     history: Annotated[str, typer.Option(help="What prompts hold, as for llm.")] = "conversation",
+    thoughts: Annotated[
+        bool, typer.Option("--thoughts", help="Prompts ask for a thought before the move.")
+    ] = False,
     refused: Annotated[float, typer.Option(help="tokens: advantage of refused answers.")] = -1.0,
 ) -> None:
     """Write what was played as rows to learn from: tokens, answers to imitate, preferences."""
@@ -70,7 +73,12 @@ def export_command(
             "corrections are learned with what was refused before them; leave --history out"
         )
     played = text.trajectories(
-        records, agents=chosen, credit=credit, history=history, refused=correct
+        records,
+        agents=chosen,
+        credit=credit,
+        history=history,
+        refused=correct,
+        thoughts=thoughts,
     )
     made: Iterator[dict[str, Any]]
     if rows == "imitate":

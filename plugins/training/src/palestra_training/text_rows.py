@@ -72,11 +72,13 @@ def trajectories(
     prompt: str = "chat",
     history: str = "conversation",
     refused: bool = False,
+    thoughts: bool = False,
 ) -> list[Trajectory]:
     """Each seat of each record that answered something; episodes that failed are left out.
 
     agents: only their seats; all by default. credit: one mapping a record, as `palestra_credit`
-    gives it. refused: answers that were refused are part of the conversation. A seat that a game
+    gives it. refused: answers that were refused are part of the conversation. thoughts: prompts ask
+    for a thought before the move. A seat that a game
     gives to a new person has a trajectory for each.
     """
     found = []
@@ -84,7 +86,14 @@ def trajectories(
         if record.error:
             continue
         people: dict[tuple[int, int], list[Exchange]] = {}
-        said = exchanges(record, prompt=prompt, history=history, as_said=True, refused=refused)
+        said = exchanges(
+            record,
+            prompt=prompt,
+            history=history,
+            as_said=True,
+            refused=refused,
+            thoughts=thoughts,
+        )
         for one in said:
             if not agents or record.agents[one.seat] in agents:
                 people.setdefault((one.seat, one.life), []).append(one)
