@@ -237,7 +237,7 @@ class AutoEnv(TaskGame[WorldState]):
     action_types = (Go, Press)
     payoff_bounds = (-1.0, 3.0)
 
-    def __post_init__(self) -> None:
+    def validate(self) -> None:
         if self.drawn != "none" and self.attempts < 2:
             length = SIZES[self.drawn].length
             raise InvalidOption(
