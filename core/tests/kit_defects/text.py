@@ -13,6 +13,13 @@ REFERENCE = "games/Reference-v0"
 
 DEFECTS = (
     Defect(
+        "text/Trash-v0",
+        "    def validate(self) -> None:",
+        "    def __post_init__(self) -> None:",
+        "options_are_checked",
+        "write checks of your own into validate()",
+    ),
+    Defect(
         NEGOTIATION,
         "worth[1 - proposer] = value_of(rest, state.values[1 - proposer])",
         'worth[1 - proposer] = value_of(rest, state.values[1 - proposer]) * float("inf")',

@@ -15,12 +15,13 @@ from palestra.catalogue.build import stale_environment
 from palestra.catalogue.declare import declared_ids
 from palestra.catalogue.describe import describe_options
 from palestra.kernel.array_game import ArrayGame
-from palestra.kernel.errors import PalestraError
+from palestra.kernel.errors import InvalidOption, PalestraError, cause
 from palestra.kernel.game import Game
+from palestra.kernel.options import option_hints
 from palestra.kernel.registry import load_game
 from palestra.kernel.rng import Rng
 from palestra.runner.play import stream
-from palestra.testing.subject import Skipped, Subject, play_on, require
+from palestra.testing.subject import Failed, Skipped, Subject, play_on, require
 from palestra.views import aec, batch, parallel
 from palestra.views.gym import GymView
 from palestra.views.vector import VectorView
@@ -85,6 +86,29 @@ def options_are_described(subject: Subject) -> None:
             f"{bare[0]}: Annotated[…, Meta(…, description='what it means')]",
             stacklevel=2,
         )
+
+
+class _Stranger:
+    """What no option takes."""
+
+
+def options_are_checked(subject: Subject) -> None:
+    """An object of another type is refused by the name of the option that it is given for."""
+    for name, hint in option_hints(type(subject.game)).items():
+        try:
+            load_game(subject.spec, {name: _Stranger()})
+        except InvalidOption as error:
+            require(name in str(error), f"option {name} is refused without its name: {error}")
+        except Exception as error:
+            raise Failed(
+                f"option {name} given an object of another type: {cause(error)}"
+            ) from error
+        else:
+            require(
+                hint is Any,
+                f"option {name} takes an object of another type; write checks of your own into "
+                "validate(), as __post_init__ of Game checks types before it",
+            )
 
 
 def options_are_read(subject: Subject) -> None:

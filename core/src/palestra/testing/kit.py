@@ -42,6 +42,7 @@ CHECKS: dict[str, Check] = {
     for check in (
         facts.facts_are_true,
         facts.options_are_described,
+        facts.options_are_checked,
         facts.options_are_read,
         facts.catalogue_is_current,
         facts.splits_play,
