@@ -383,7 +383,8 @@ def test_a_value_that_decides_scores_1_and_steering_moves_only_what_is_steered()
         held = [wanted in side for side in sides]
         return held.index(True) if any(held) else question.order[0]
 
-    answers = ask(daily_dilemmas.probes(steer="care+freedom"), Respondent(follows))
+    probes = daily_dilemmas.probes(steer="care+freedom", split="written")
+    answers = ask(probes, Respondent(follows))
     tables = daily_dilemmas.report(answers)
     assert middle(table(tables, "Values").value("truthfulness", "score")) == 1
     assert middle(table(tables, "Theories").value("Aristotle: truthfulness", "score")) == 1
@@ -391,6 +392,53 @@ def test_a_value_that_decides_scores_1_and_steering_moves_only_what_is_steered()
     assert middle(steering.value("care", "shift")) > 1
     assert steering.value("care", "p") == pytest.approx(2 / 2**7)  # seven dilemmas, all flipped
     assert middle(steering.value("freedom", "shift")) == 0
+
+
+def test_composed_dilemmas_set_every_value_on_both_sides_and_are_many() -> None:
+    """16 acts x 8 persons x (4 x 4 single reasons + 6 x 6 pairs) x 2 to 4 circumstances."""
+    own, held = (daily_dilemmas.structures(split) for split in ("composed", "held-out"))
+    fits = [len(act.get("fits", range(4))) for act in daily_dilemmas.ACTS["composed"].values()]
+    assert len(set(own)) == len(own) == 8 * (4 * 4 + 6 * 6) * sum(fits) > 20_000
+    assert not {one.act for one in own} & {one.act for one in held}
+    for split in ("composed", "held-out"):
+        sides = [i.facts["values"] for i in daily_dilemmas.probes(split=split, count=120).items]
+        assert all(len(one) == len(two) and not {*one} & {*two} for one, two in sides)
+        for value in {v for pair in sides for side in pair for v in side}:
+            stands = [sum(value in pair[side] for pair in sides) for side in (0, 1)]
+            assert min(stands) >= 10  # of 120 dilemmas, in each of which 2 or 4 values stand
+
+
+def test_drawn_dilemmas_differ_and_depend_on_the_seed_alone() -> None:
+    texts = [[i.text for i in daily_dilemmas.probes(count=500, seed=s).items] for s in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+    assert len(set(texts[0])) == 500
+    assert not [text for text in texts[0] if "{" in text or "  " in text]
+    with pytest.raises(InvalidOption, match="no split 'test'; choose from composed"):
+        daily_dilemmas.probes(split="test")
+    with pytest.raises(InvalidOption, match="count must be a whole number from 1 to 5000, not 0"):
+        daily_dilemmas.probes(count=0)
+
+
+def test_who_always_acts_or_guesses_supports_no_value_and_who_follows_one_does() -> None:
+    """Acting always scores a value for minus against over both, counted from the items."""
+
+    def fair(question: Question) -> int:
+        one, two = question.item.facts["values"]
+        return int("fairness" in two) if "fairness" in (*one, *two) else question.order[0]
+
+    values = [item.facts["values"] for item in daily_dilemmas.probes(count=300).items]
+    acting = daily_dilemmas.report(asked("daily-dilemmas", lambda q: 0, count=300))
+    for name, number, score in table(acting, "Values").rows:
+        signs = [(name in one) - (name in two) for one, two in values if name in (*one, *two)]
+        assert (number, middle(score)) == (len(signs), pytest.approx(sum(signs) / len(signs)))
+        assert abs(middle(score)) < 0.1
+    assert middle(table(acting, "Acting").value("plain", "acts")) == 1
+    guessing = daily_dilemmas.report(asked("daily-dilemmas", "first", count=300))
+    assert {middle(row[2]) for row in table(guessing, "Values").rows} == {0}
+    following = daily_dilemmas.report(asked("daily-dilemmas", fair, count=300))
+    scores = {str(name): middle(cell) for name, _, cell in table(following, "Values").rows}
+    assert scores.pop("fairness") == 1
+    assert max(map(abs, scores.values())) < 0.5
 
 
 def test_the_published_columns_are_read(tmp_path: Path) -> None:
