@@ -24,10 +24,10 @@ def words_of(module: str) -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def check_split(split: str) -> str:
-    """The split itself; raises `InvalidOption` if there is none of this name."""
-    if split not in SPLITS:
-        raise InvalidOption(f"there is no split {split!r}; choose from {', '.join(SPLITS)}")
+def check_split(split: str, splits: Sequence[str] = SPLITS) -> str:
+    """The split itself; raises `InvalidOption` if the evaluation has none of this name."""
+    if split not in splits:
+        raise InvalidOption(f"there is no split {split!r}; choose from {', '.join(splits)}")
     return split
 
 
@@ -48,15 +48,17 @@ def draw_evenly(
 
     cells: what a structure counts towards, such as the values that it sets against each other. The
     next structure is one of a cell that has the fewest so far, and of some of those drawn, the one
-    whose other cells have the fewest.
+    whose other cells have the fewest. Raises `InvalidOption` if there are fewer than `count`.
     """
+    if count > len(found):
+        raise InvalidOption(f"cannot draw {count} different items: there are {len(found)}")
     order = [found[i] for i in rng.permutation(len(found))]
     waiting: dict[Hashable, deque[int]] = {}
     for place, one in enumerate(order):
         for cell in cells(one):
             waiting.setdefault(cell, deque()).append(place)
     filled, used = dict.fromkeys(waiting, 0), dict[int, T]()
-    while len(used) < min(count, len(found)):
+    while len(used) < count:
         rarest = min(waiting, key=lambda cell: filled[cell])
         some = _unused(waiting[rarest], used)
         if not some:
