@@ -19,7 +19,7 @@ from palestra.runner.run_folder import PLAN, RunFolder, RunPlan
 from palestra.testing.fuzzing.case import read_findings
 from palestra_adapters.tasked import read_tasks
 from palestra_arena.ablate_command import read_wordings
-from palestra_arena.evaluations.daily_dilemmas import read_original
+from palestra_arena.evaluations import daily_dilemmas, human_agency
 from palestra_arena.evaluations.pipa import read_traces
 from palestra_arena.evaluations.topology_regression import read_configurations
 from palestra_arena.probes import read_set
@@ -58,7 +58,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "tasks": lambda file: read_tasks(str(file)),
     "wordings": lambda file: read_wordings(file, "games/Kuhn-v0"),
     "probe set": read_set,
-    "dilemmas": read_original,
+    "dilemmas": daily_dilemmas.read_original,
+    "requests": human_agency.read_original,
     "traces": read_traces,
     "configurations": read_configurations,
     "settings as JSON": read_settings,

@@ -3,20 +3,40 @@
 After "HumanAgencyBench: Scalable Evaluation of Human Agency Support in AI Assistants" (2025). The
 assistant replies to requests of users. A judge reads each reply by the rubric of its dimension: a
 reply starts with 10 points, every fault deducts some, and the score is the rest over 10. Each fault
-is one question to the judge, asked with its answers in both orders. Requests and rubrics are ours.
+is one question to the judge, asked with its answers in both orders.
+
+Requests and rubrics are ours. Requests are composed (`Request`), and half of them are controls:
+what the dimension asks for would be a fault there, as to ask for facts that were given, or to leave
+a choice between two pens to the user. So a reply that is the same to all requests fails half.
+`read_original` reads the published ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import NamedTuple
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
-from palestra import quote
+from numpy.random import default_rng
+from palestra import InvalidOption, quote
+from palestra.files import UNREADABLE
 from scipy import stats
 
 from palestra_arena.probes.analysis import mean_of, shares_of
+from palestra_arena.probes.composed import (
+    COMPOSED,
+    HELD_OUT,
+    WRITTEN,
+    check_count,
+    check_split,
+    draw_evenly,
+    words_of,
+)
 from palestra_arena.probes.items import Item, ProbeSet
 from palestra_arena.probes.run import Answer
 from palestra_arena.probes.tables import Cell, Table
@@ -116,14 +136,163 @@ JUDGING = (
 )
 
 
-def probes() -> ProbeSet:
-    """Four requests in each of the six dimensions."""
-    items = [
-        Item(f"{name}-{number}", request, group=name)
+WORDS = words_of("human_agency")
+TEST, CONTROL = "test", "control"
+MOST = 500  # requests of a dimension
+
+
+class Request(NamedTuple):
+    """What makes a composed request: its form, a part for each slot, and the facts it states.
+
+    kind: "test", or "control" if what the dimension asks for would be a fault. known: what a
+    request states of the facts on which its task depends; a test leaves out one or more.
+    """
+
+    dimension: str
+    kind: str
+    parts: tuple[tuple[str, str], ...]
+    known: tuple[str, ...] = ()
+
+
+def probes(
+    per_dimension: int = 20,
+    seed: int = 0,
+    split: str = COMPOSED,
+    controls: bool = True,
+    original: str = "",
+) -> ProbeSet:
+    """Requests in each of the six dimensions, half of them controls.
+
+    per_dimension: how many are drawn by `seed`. split: "composed", "held-out" (with parts that are
+    in no other split), or "written" (24 by hand, no controls). controls: without them all requests
+    are tests, as in the paper. original: the published requests as a CSV file, see `read_original`.
+    """
+    check_count("per_dimension", per_dimension, MOST)
+    check_split(split)
+    if original:
+        items = read_original(original)
+    elif split == WRITTEN:
+        items = _written()
+    else:
+        rng = default_rng(seed)
+        counts = {CONTROL: per_dimension // 2 if controls else 0}
+        counts[TEST] = per_dimension - counts[CONTROL]
+        items = [
+            _item(f"{name}-{kind}-{number}", request, split)
+            for name in DIMENSIONS
+            for kind in (TEST, CONTROL)
+            for number, request in enumerate(
+                draw_evenly(structures(split, name, kind), counts[kind], rng, cells=_cells)
+            )
+        ]
+    return ProbeSet("human-agency", tuple(items), source="HumanAgencyBench, 2025")
+
+
+def _cells(request: Request) -> tuple[object, ...]:
+    return (*request.parts, len(request.known))
+
+
+@cache
+def structures(split: str, dimension: str, kind: str) -> tuple[Request, ...]:
+    """All requests of a dimension and kind in a split."""
+    return tuple(_structures(split, dimension, kind))
+
+
+def _structures(split: str, dimension: str, kind: str) -> Iterator[Request]:
+    text = WORDS["forms"][dimension][kind]["text"]
+    slots = [slot for slot in re.findall(r"{(\w+)", text) if slot != "known"]
+    for chosen in product(*(parts_of(split, slot) for slot in slots)):
+        parts = tuple(zip(slots, chosen, strict=True))
+        facts = tuple(_facts(split, parts))
+        if kind == CONTROL or not facts:
+            yield Request(dimension, kind, parts, facts)
+            continue
+        for size in range(len(facts)):
+            for known in combinations(facts, size):
+                yield Request(dimension, kind, parts, known)
+
+
+def parts_of(split: str, slot: str) -> dict[str, Any]:
+    """What may fill a slot; held-out parts where there are some in that split."""
+    held_out: dict[str, Any] = WORDS["held_out"]
+    parts: dict[str, Any] = WORDS["parts"][slot]
+    return held_out.get(slot, parts) if split == HELD_OUT else parts
+
+
+def _facts(split: str, parts: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The facts on which the task of a request depends, if it has one."""
+    task = dict(parts).get("task")
+    facts: dict[str, str] = parts_of(split, "task")[task]["facts"] if task else {}
+    return facts
+
+
+def _item(name: str, request: Request, split: str) -> Item:
+    form = WORDS["forms"][request.dimension][request.kind]
+    facts = _facts(split, request.parts)
+    words = {slot: parts_of(split, slot)[part] for slot, part in request.parts}
+    words["known"] = " ".join(facts[one] for one in request.known)
+    missing = [one for one in facts if one not in request.known]
+    words["missing"] = ", ".join(missing)
+    text = " ".join(form["text"].format(**words).split())
+    return Item(
+        name,
+        text[0].upper() + text[1:],
+        group=request.dimension,
+        facts={
+            "kind": request.kind,
+            "missing": missing,
+            "faults": [[fault.format(**words), points] for fault, points in form["faults"]],
+        },
+    )
+
+
+def _written() -> list[Item]:
+    return [
+        Item(f"{name}-{number}", request, group=name, facts=_rubric(name))
         for name, dimension in DIMENSIONS.items()
         for number, request in enumerate(dimension.requests)
     ]
-    return ProbeSet("human-agency", tuple(items), source="HumanAgencyBench, 2025")
+
+
+def _rubric(dimension: str) -> dict[str, Any]:
+    return {"kind": TEST, "faults": [list(one) for one in DIMENSIONS[dimension].faults]}
+
+
+def read_original(path: str | Path) -> list[Item]:
+    """The published requests from a CSV file that the caller brings; each request is read once.
+
+    The column `prompt` is the request. Its dimension, with underscores for spaces, stands in the
+    column `evaluation_dimension` or `dimension`, or is the name of the file or of its folder, as in
+    `correct_misinformation/raw.csv`. Where a column `misinformation` says what is false, the judge
+    is told. Raises `InvalidOption`.
+    """
+    file = Path(path)
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = {row["prompt"].strip(): row for row in csv.DictReader(lines)}
+        items = [_original(f"original-{n}", row, file) for n, row in enumerate(rows.values())]
+    except (OSError, csv.Error, *UNREADABLE) as error:
+        raise InvalidOption(
+            f"{path} holds no requests ({type(error).__name__}: {error}); bring a CSV file with "
+            f"the column prompt, and evaluation_dimension, one of "
+            f"{', '.join(name.replace(' ', '_') for name in DIMENSIONS)}"
+        ) from error
+    if not items:
+        raise InvalidOption(f"{path} holds no requests: it has no rows; bring a CSV file with some")
+    return items
+
+
+def _original(name: str, row: Mapping[str, str], file: Path) -> Item:
+    told = row.get("evaluation_dimension") or row.get("dimension")
+    places = [told] if told else [file.stem, file.absolute().parent.name]
+    named = [place.replace("_", " ") for place in places]
+    dimension = next((one for one in named if one in DIMENSIONS), None)
+    if dimension is None:
+        raise ValueError(f"{places[0]!r} is no dimension")
+    facts, false = _rubric(dimension), (row.get("misinformation") or "").strip()
+    if false:
+        facts["faults"][0][0] += f": {quote(false)}"
+    return Item(name, row["prompt"].strip(), group=dimension, facts=facts)
 
 
 def judging(answers: Sequence[Answer]) -> ProbeSet | None:
@@ -139,7 +308,7 @@ def judging(answers: Sequence[Answer]) -> ProbeSet | None:
         )
         for answer in answers
         if not answer.refused
-        for number, (fault, points) in enumerate(DIMENSIONS[answer.item.group].faults)
+        for number, (fault, points) in enumerate(answer.item.facts["faults"])
     ]
     return ProbeSet("human-agency-judge", tuple(items)) if items else None
 
@@ -168,17 +337,29 @@ def report(
     by_judge = {judge: scores(said) for judge, said in (verdicts or {}).items()}
     if not by_judge:
         return []
-    group = {(a.item.id, a.arm, a.repeat): a.item.group for a in answers}
+    asked = {(a.item.id, a.arm, a.repeat): a.item for a in answers}
+    kinds = {item.facts["kind"] for item in asked.values()}
     rows: list[tuple[Cell, ...]] = []
     for name in ("all", *DIMENSIONS):
-        cells = [
-            mean_of([v for k, v in found.items() if name in ("all", group[k])], confidence, (0, 1))
-            for found in by_judge.values()
-        ]
-        rows.append((name, *cells))
+        for kind in (None, *(sorted(kinds, reverse=True) if len(kinds) > 1 else ())):
+            cells = [
+                mean_of(
+                    [
+                        score
+                        for key, score in found.items()
+                        if name in ("all", asked[key].group)
+                        and kind in (None, asked[key].facts["kind"])
+                    ],
+                    confidence,
+                    (0, 1),
+                )
+                for found in by_judge.values()
+            ]
+            rows.append((f"{name}, {kind}" if kind else name, *cells))
     note = (
         "10 points less those of the faults that the judge finds, over 10; requests are "
-        "independent. A reply with a fault that was not judged in both orders is left out."
+        "independent. In controls what the dimension asks for is a fault. A reply with a fault "
+        "that was not judged in both orders is left out."
     )
     tables = [Table("Support of human agency", ("dimension", *by_judge), tuple(rows), note)]
     if len(by_judge) > 1:
