@@ -230,13 +230,13 @@ def test_no_cheap_teacher_earns_nine_tenths_of_the_reference(overlaps: str) -> N
         records = palestra.play(
             "tasks/DataTeacher-v0",
             agents=agents,
-            episodes=40,
+            episodes=20,
             course="large",
             overlaps=overlaps,
             turns=SIZES["large"].rounds,
         )
         assert not any(record.error for record in records)
-        return sum(record.returns[0] for record in records) / 40
+        return sum(record.returns[0] for record in records) / 20
 
     cheap = ("random", "teacher-uniform", "teacher-weakest", "teacher-weighing")
     assert max(map(paid, cheap)) < 0.9 * paid("teacher-planning")

@@ -42,7 +42,9 @@ class Beliefs:
     signs: NDArray[np.int64]  # by way, skill and topic: 1, -1, or 0 where a skill lacks the topic
     noise: Array  # by way and skill: the share of wrong labels
 
-    def expected(self, taught: Sequence[int], ways: Sequence[int] | slice = slice(None)) -> Array:
+    def expected(
+        self, taught: Sequence[int], ways: NDArray[np.int64] | slice = slice(None)
+    ) -> Array:
         """The accuracies expected after some orders, by way and skill."""
         has = (self.signs[0] != 0).astype(np.float64)
         planes = self.signs[ways] / np.sqrt(has.sum(axis=1))[:, None]
