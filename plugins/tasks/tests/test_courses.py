@@ -225,7 +225,7 @@ def test_options_that_no_drawn_course_has_are_refused(options: dict[str, Any]) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("overlaps", ["common", "rare"])
-def test_no_cheap_teacher_earns_nine_tenths_of_the_reference(overlaps: str) -> None:
+def test_no_cheap_teacher_earns_nine_tenths_of_the_best_orders(overlaps: str) -> None:
     def paid(agents: str) -> float:
         records = palestra.play(
             "tasks/DataTeacher-v0",
@@ -239,4 +239,4 @@ def test_no_cheap_teacher_earns_nine_tenths_of_the_reference(overlaps: str) -> N
         return sum(record.returns[0] for record in records) / 20
 
     cheap = ("random", "teacher-uniform", "teacher-weakest", "teacher-weighing")
-    assert max(map(paid, cheap)) < 0.9 * paid("teacher-planning")
+    assert max(map(paid, cheap)) < 0.9  # the best orders known are paid 1
