@@ -21,7 +21,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/Counselling-v0": {"num_players": 2, "sessions": 2, "length": 6, "depth": "deep"},
     "tasks/Proactive-v0": {"day": "small", "turns": 8, "noise": 30},
     "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
-    "tasks/DataTeacher-v0": {"structure": "tree", "turns": 4},
+    "tasks/DataTeacher-v0": {"course": "small", "structure": "tree", "turns": 4},
     "tasks/EnvGen-v0": {"practice": 8, "turns": 2, "original": "heist"},
     "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
 }

@@ -307,7 +307,7 @@ def test_examples_of_a_skill_raise_that_skill() -> None:
 def test_a_teacher_writes_examples_where_it_is_open() -> None:
     game = DataTeacher(structure="open")
     episode = palestra.Episode(game, 3)
-    course = game.course(episode.state)
+    course = game.plain_course(episode.state)
     clean = examples(course, 1, 12, Rng.seeded(1), clean=True)
     count = len(episode.state.learned)
     episode.act({0: WriteExamples(json.dumps([list(e) for e in clean]))})

@@ -73,7 +73,9 @@ TASKS = (
     Environment("tasks/AutoEnv-v0", options={"drawn": "large", "turns": 80}),
     Environment("tasks/PlanWorld-v0"),
     Environment("tasks/AgentGen-v0"),
-    Environment("tasks/DataTeacher-v0"),
+    Environment(
+        "tasks/DataTeacher-v0", options={"course": "large", "overlaps": "common", "turns": 16}
+    ),
     Environment("tasks/EnvGen-v0"),
 )
 SCIENCE = (

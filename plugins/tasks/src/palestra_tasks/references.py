@@ -19,7 +19,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/COBench-v0": ("cobench-trivial", "cobench-greedy"),
     "tasks/Counselling-v0": ("counsellor-quick", "counsellor-tracing"),
     "tasks/DataRoom-v0": ("dataroom-hasty", "dataroom-analyst"),
-    "tasks/DataTeacher-v0": ("teacher-uniform", "teacher-weakest"),
+    "tasks/DataTeacher-v0": ("teacher-weighing", "teacher-planning"),
     "tasks/DeepSearch-v0": ("search-register", "search-follower"),
     "tasks/Econometrics-v0": ("econometrics-controlling", "econometrics-reader"),
     "tasks/EnvGen-v0": ("envgen-original", "envgen-adaptive"),

@@ -7,10 +7,19 @@ teacher reads, by `structure`: "open", some questions that the student got wrong
 accuracy on every skill; "tree", the accuracy of skills that were explored, which costs a round
 each. It is paid the change of the accuracy on validation questions. A hidden test ends the episode.
 
+With two to eight separate skills of one form this is a demonstration: teaching anything comes near
+to the best. With `course="small"`, `"medium"` or `"large"` a course is drawn (`courses.py`): skills
+share topics, so that examples of one help or harm others, labels are wrong in unequal shares, and
+the test counts the skills unequally. The share of the reachable gain is paid at the end: from the
+student before any order to the best orders that a search finds. `overlaps="rare"` has skills and
+topics in rings, which the splits for training never have.
+
 After Khan, Stengel-Eskin, Cho and Bansal, "DataEnvGym: Data Generation Agents in Teacher
 Environments with Student Feedback", 2024, whose students are language and vision models.
 
-Checked: the student's accuracy against an independent fit; examples of a skill raise that skill.
+Checked: the student's accuracy against an independent fit; examples of a skill raise that skill. Of
+drawn courses: the student by scikit-learn, its accuracy on drawn questions, the best orders by
+listing all, forests and rings by networkx.
 
 Left out: students that are language and vision models, and their questions of mathematics, code and
 pictures.
@@ -25,20 +34,22 @@ import msgspec
 import numpy as np
 from palestra import (
     Integer,
+    InvalidOption,
     Meta,
     Option,
     Rng,
-    ScriptedAgent,
     Text,
     TextAction,
-    Turn,
-    agent,
     environment,
 )
 from palestra.kernel.rng import check_seed
+from palestra.paragraphs import paragraphs
 from palestra.scene import Bar, Bars, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.worlds import courses
+from palestra_tasks.worlds.beliefs import imagine_course
+from palestra_tasks.worlds.courses import SIZES, DrawnCourse
 from palestra_tasks.worlds.student import (
     NAMES,
     START,
@@ -54,6 +65,7 @@ from palestra_tasks.worlds.student import (
 
 BATCH = 12  # examples of a round
 SHOWN = 4  # wrong answers that are shown
+MOST_ROUNDS = 60  # of a drawn course, as the best orders are searched for
 FARTHEST = 10  # from 0, of x and y of an example that the teacher writes
 
 
@@ -100,6 +112,33 @@ class ClassState(TaskState):
     hidden: int  # of the test
     learned: tuple[Example, ...]
     explored: tuple[int, ...] = ()
+    drawn: DrawnCourse | None = None
+    orders: tuple[int, ...] = ()  # of a drawn course; -1 for a round of exploring
+    readings: tuple[tuple[int, ...], ...] = ()  # right answers by skill, at first and after rounds
+
+    @property
+    def taught(self) -> tuple[int, ...]:
+        """The orders of examples of a drawn course, sorted."""
+        return tuple(sorted(one for one in self.orders if one >= 0))
+
+
+DRAWN_RULES = f"""
+    You decide what a student is taught. It answers questions of several skills and learns from
+    labelled examples alone: whether a point lies on one side of a plane or the other. The student
+    has one plane for all skills. Every skill draws on one to three topics, and a skill has each of
+    its topics the other way around in {courses.REVERSED} of 100 cases. Examples of a skill help all
+    skills that have a topic the same way, and harm those that have it the other way around. You are
+    not told which these are, nor which share of a skill's labels is wrong: {courses.NOISY[0]} or
+    {courses.NOISY[1]} for skills of the test; 0, {courses.CLEAN[1]} or {courses.CLEAN[2]} for the
+    others.
+
+    In each round order {courses.BATCH} examples of one skill, as in Teach(skill=2); the student is
+    then trained anew on all that it has, and asked {courses.ASKED} new validation questions of each
+    skill. At the end a test counts the skills by the percentages that you are told. You are paid
+    for the student at the end: its gain in test accuracy over the student before the first round,
+    as a share of the gain by the best orders that a search with all knowledge finds, from 0 to 1.
+    If that gain is below {courses.LEAST}, the share is of {courses.LEAST}.
+"""
 
 
 @environment(
@@ -114,6 +153,11 @@ class ClassState(TaskState):
         "open": {"structure": "open"},
         "list": {"structure": "list"},
         "tree": {"structure": "tree"},
+        **{
+            f"{held}{size}": {"course": size, "overlaps": overlaps, "turns": form.rounds}
+            for held, overlaps in (("", "common"), ("held-out-", "rare"))
+            for size, form in SIZES.items()
+        },
     },
 )
 @dataclass(frozen=True)
@@ -123,14 +167,29 @@ class DataTeacher(TaskGame[ClassState]):
     Action s orders examples of skill s, action skills + s explores it (structure "tree"). An
     observation is a float32 vector: for each skill the accuracy that is known (-1 if not) and the
     number of examples, then the accuracy over all, rounds left. The return is the change of
-    validation accuracy.
+    validation accuracy. With a drawn course the accuracy over all is that by the test's shares, and
+    each skill's share of the test and its topics (1 or 0 each) follow; the return is the share of
+    the reachable gain.
     """
 
     structure: Annotated[
         Literal["open", "list", "tree"], Meta(description="what the teacher reads of the student")
     ] = "list"
-    skills: Annotated[int, Meta(ge=2, le=len(NAMES), description="skills of the course")] = 5
+    skills: Annotated[
+        int, Meta(ge=2, le=len(NAMES), description="skills of the course, if it is plain")
+    ] = 5
     turns: Turns = 12
+    course: Annotated[
+        Literal["plain", "small", "medium", "large"],
+        Meta(
+            description="plain: separate skills, a demonstration; others: a drawn course of 5, 6 "
+            "or 8 skills that share topics"
+        ),
+    ] = "plain"
+    overlaps: Annotated[
+        Literal["common", "rare"],
+        Meta(description="skills and topics of a drawn course form no ring (common), or one"),
+    ] = "common"
 
     rules_text = """
         You decide what a student is taught. It answers questions of several skills and learns from
@@ -141,11 +200,24 @@ class DataTeacher(TaskGame[ClassState]):
         At the end it takes a test.
     """
     deterministic = False
-    pays_score = False
+    score_term = "gain"
     reward_terms = ("gain",)
     payoff_bounds = (-1.0, 1.0)
     feature_bounds = (-1.0, 1e5)
     action_types = (Teach, Explore, Write)
+
+    def validate(self) -> None:
+        if self.course != "plain" and (self.structure == "open" or self.turns > MOST_ROUNDS):
+            raise InvalidOption(
+                f"course={self.course!r} has structure='list' or 'tree' and at most {MOST_ROUNDS} "
+                f"turns, not structure={self.structure!r} and turns={self.turns}; "
+                "course='plain' has every structure and up to 1000 turns"
+            )
+
+    @property
+    def number(self) -> int:
+        """How many skills there are."""
+        return self.skills if self.course == "plain" else SIZES[self.course].skills
 
     def rules_for(self, seat: int) -> str:
         seen = {
@@ -156,20 +228,24 @@ class DataTeacher(TaskGame[ClassState]):
             "tree": "Explore(skill=2) takes a round and shows the student's accuracy on a skill, "
             "from then on.",
         }
-        return f"{super().rules_for(seat)}\n{seen[self.structure]}"
+        rules = super().rules_for(seat) if self.course == "plain" else paragraphs(DRAWN_RULES)
+        return f"{rules}\n{seen[self.structure]}"
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
-        explore = tuple(Explore(s) for s in range(self.skills)) if self.structure == "tree" else ()
-        return (*(Teach(s) for s in range(self.skills)), *explore)
+        explore = tuple(Explore(s) for s in range(self.number)) if self.structure == "tree" else ()
+        return (*(Teach(s) for s in range(self.number)), *explore)
 
     @property
     def num_features(self) -> int:
-        return 2 * self.skills + 2
+        told = 0 if self.course == "plain" else self.number * (1 + len(courses.TOPICS))
+        return 2 * self.number + 2 + told
 
     def initial_state(self, seed: int | None = None) -> ClassState:
         rng = Rng.seeded(check_seed(seed))
         start, hidden = rng.word(), rng.word()
+        if self.course != "plain":
+            return self._begin(rng, start)
         course = draw_course(self.skills, start)
         known = [
             example
@@ -178,28 +254,48 @@ class DataTeacher(TaskGame[ClassState]):
         ]
         return ClassState(rng=rng, seed=start, hidden=hidden, learned=tuple(known))
 
-    def course(self, state: ClassState) -> Course:
+    def _begin(self, rng: Rng, start: int) -> ClassState:
+        """A drawn course and the first reading of the student."""
+        dealer = Rng.seeded(start)
+        syllabus = courses.draw_syllabus(dealer, SIZES[self.course], self.overlaps)
+        drawn = courses.draw_hidden(dealer, syllabus)
+        state = ClassState(rng=rng, seed=start, hidden=0, learned=(), drawn=drawn)
+        self._read(state, drawn)
+        return state
+
+    def _read(self, state: ClassState, drawn: DrawnCourse) -> None:
+        """Ask the student of a drawn course; what is not shown is read as -1."""
+        right = courses.read_student(drawn, state.taught, state.rng)
+        shown = tuple(n if self._shows(state, s) else -1 for s, n in enumerate(right))
+        state.readings = (*state.readings, shown)
+
+    def _shows(self, state: ClassState, skill: int) -> bool:
+        """Whether the teacher reads the accuracy on a skill."""
+        return self.structure == "list" or skill in state.explored
+
+    def plain_course(self, state: ClassState) -> Course:
         return draw_course(self.skills, state.seed)
 
     def right(self, state: ClassState) -> Any:
         """1 for each validation question that the student answers right, in rows of skills."""
-        course = self.course(state)
+        course = self.plain_course(state)
         asked = questions(course, state.seed, VALIDATION)
         return answers(course, state.learned, asked).reshape(self.skills, VALIDATION)
 
     def statement(self, state: ClassState, seat: int) -> str:
-        listed = [f"{n}: {s.name}" for n, s in enumerate(self.course(state).skills)]
+        if state.drawn is not None:
+            return f"Skills:\n{state.drawn.syllabus.told}"
+        listed = [f"{n}: {s.name}" for n, s in enumerate(self.plain_course(state).skills)]
         return f"Skills: {', '.join(listed)}."
 
     def notes(self, state: ClassState, seat: int) -> tuple[str, ...]:
-        right, course = self.right(state), self.course(state)
+        if state.drawn is not None:
+            return _readings(state.drawn.syllabus.names, state.orders, state.readings)
+        right, course = self.right(state), self.plain_course(state)
         lines = [f"Validation accuracy: {right.mean():.4f}."]
         counts = [sum(e[0] == s for e in state.learned) for s in range(self.skills)]
         for skill, kind in enumerate(course.skills):
-            if self.structure == "list" or skill in state.explored:
-                known = f"accuracy {right[skill].mean():.3f}, "
-            else:
-                known = ""
+            known = f"accuracy {right[skill].mean():.3f}, " if self._shows(state, skill) else ""
             lines.append(f"{kind.name}: {known}{counts[skill]} examples")
         if self.structure == "open":
             asked = questions(course, state.seed, VALIDATION)
@@ -212,7 +308,7 @@ class DataTeacher(TaskGame[ClassState]):
         return tuple(lines)
 
     def options(self, state: ClassState, seat: int) -> tuple[Option, ...]:
-        skill = {"skill": Integer(0, self.skills - 1)}
+        skill = {"skill": Integer(0, self.number - 1)}
         explore = (Option(Explore, skill),) if self.structure == "tree" else ()
         lists = Text(2000, ("[[0, 0.5, -1.2, 1], [0, -0.5, 1.2, 0]]", "[]"))
         write = (Option(Write, {"examples": lists}),) if self.structure == "open" else ()
@@ -221,13 +317,26 @@ class DataTeacher(TaskGame[ClassState]):
     def respond(self, state: ClassState, seat: int, action: Any) -> Reply:
         if isinstance(action, Write):
             return self._write(state, action.examples)
-        name = self.course(state).skills[action.skill].name
+        if state.drawn is not None:
+            return self._teach_drawn(state, state.drawn, action)
+        name = self.plain_course(state).skills[action.skill].name
         if isinstance(action, Explore):
             state.explored = tuple(sorted({*state.explored, action.skill}))
             accuracy = self.right(state)[action.skill].mean()
             return Reply(f"The student's accuracy on {name} is {accuracy:.3f}.")
-        more = examples(self.course(state), action.skill, BATCH, state.rng, clean=False)
+        more = examples(self.plain_course(state), action.skill, BATCH, state.rng, clean=False)
         return self._train(state, tuple(more), f"The student has learned {name}")
+
+    def _teach_drawn(self, state: ClassState, drawn: DrawnCourse, action: Any) -> Reply:
+        """Train or explore, and read the student anew."""
+        name, explores = drawn.syllabus.names[action.skill], isinstance(action, Explore)
+        if explores:
+            state.explored = tuple(sorted({*state.explored, action.skill}))
+        state.orders = (*state.orders, -1 if explores else action.skill)
+        self._read(state, drawn)
+        right = state.readings[-1][action.skill]
+        seen = f"; right answers on it: {right} of {courses.ASKED}" if right >= 0 else ""
+        return Reply(f"{'You look at' if explores else 'The student has learned'} {name}{seen}.")
 
     def _write(self, state: ClassState, text: str) -> Reply:
         try:
@@ -247,48 +356,96 @@ class DataTeacher(TaskGame[ClassState]):
         return Reply(text, facts, {"gain": gain} if gain else {})
 
     def settle(self, state: ClassState) -> Final:
-        course = self.course(state)
+        if state.drawn is not None:
+            return self._settle_drawn(state.drawn, state.taught)
+        course = self.plain_course(state)
         asked = questions(course, state.hidden, TEST)
         score = float(answers(course, state.learned, asked).mean())
         return solo(score, f"Test accuracy {score:.4f}.", test=score)
 
+    def _settle_drawn(self, drawn: DrawnCourse, taught: tuple[int, ...]) -> Final:
+        best = courses.best_orders(drawn, self.turns)
+        start, test, reachable = (
+            courses.accuracy_on_test(drawn, orders) for orders in ((), taught, best)
+        )
+        score = courses.share_of_gain(drawn, taught, self.turns)
+        reason = (
+            f"Test accuracy {start:.4f} -> {test:.4f}; with the best orders known "
+            f"{reachable:.4f}. Share of the gain: {score:.4f}."
+        )
+        return solo(score, reason, test=test, start=start, reachable=reachable)
+
+    @property
+    def pays_score(self) -> bool:  # type: ignore[override]
+        return self.course != "plain"
+
     def features(self, state: ClassState, seat: int) -> list[float]:
+        if state.drawn is not None:
+            return self._drawn_features(state, state.drawn)
         right, seen = self.right(state), []
         for skill in range(self.skills):
-            known = self.structure == "list" or skill in state.explored
+            known = self._shows(state, skill)
             count = sum(e[0] == skill for e in state.learned)
             seen += [float(right[skill].mean()) if known else -1.0, float(count)]
         return [*seen, float(right.mean()), float(self.turns - len(state.past))]
 
+    def _drawn_features(self, state: ClassState, drawn: DrawnCourse) -> list[float]:
+        syllabus, reading = drawn.syllabus, state.readings[-1]
+        right = [number / courses.ASKED if number >= 0 else -1.0 for number in reading]
+        counts = [
+            known + courses.BATCH * state.orders.count(skill)
+            for skill, known in enumerate(syllabus.known)
+        ]
+        tested = [n for n, share in enumerate(syllabus.shares) if share]
+        unknown = any(reading[n] < 0 for n in tested)
+        overall = sum(right[n] * syllabus.shares[n] / 100 for n in tested)
+        seen = [value for pair in zip(right, counts, strict=True) for value in pair]
+        topics = [
+            float(topic in mine) for mine in syllabus.topics for topic in range(len(courses.TOPICS))
+        ]
+        left = float(self.turns - len(state.past))
+        shares = [share / 100 for share in syllabus.shares]
+        return [*seen, -1.0 if unknown else overall, left, *shares, *topics]
+
     def determinize(self, state: ClassState, seat: int, rng: Rng) -> ClassState:
-        """Draw another test, and the examples to come anew."""
+        """Draw another test, and the examples to come anew.
+
+        Of a drawn course all that is hidden is drawn, given what was read.
+        """
         copy = self.copy_for(state, seat)
+        if copy.drawn is not None:
+            self.refuse_the_end(state)
+            copy.drawn = imagine_course(copy.drawn.syllabus, copy.orders, copy.readings, rng)
+            copy.seed = 0  # the true course follows from it
         copy.hidden, copy.rng = rng.word(), Rng.seeded(rng.word())
         return copy
 
     def picture(self, state: ClassState, seat: int | None) -> tuple[Part, ...]:
+        if state.drawn is not None:
+            names = state.drawn.syllabus.names
+            shown = zip(names, state.readings[-1], strict=True)
+            read = tuple(Bar(n, r / courses.ASKED, 1.0, 0) for n, r in shown if r >= 0)
+            return (Bars(read),) if read else ()
         right = self.right(state)
         bars = tuple(
             Bar(kind.name, float(right[n].mean()), 1.0, 0)
-            for n, kind in enumerate(self.course(state).skills)
-            if self.structure == "list" or n in state.explored
+            for n, kind in enumerate(self.plain_course(state).skills)
+            if self._shows(state, n)
         )
         return (Bars(bars),) if bars else ()
 
 
-@agent("teacher-weakest", kind="scripted")
-class WeakestFirst(ScriptedAgent[DataTeacher]):
-    """Teaches the skill with the lowest known accuracy, an unknown one first; fewer examples win
-    ties."""
-
-    def choose(self, turn: Turn[DataTeacher]) -> Any:
-        seen = turn.observation.tolist()
-        return Teach(min(range(turn.game.skills), key=lambda s: (seen[2 * s], seen[2 * s + 1])))
-
-
-@agent("teacher-uniform", kind="scripted")
-class Uniform(ScriptedAgent[DataTeacher]):
-    """Teaches all skills in turn."""
-
-    def choose(self, turn: Turn[DataTeacher]) -> Any:
-        return Teach(turn.steps_played % turn.game.skills)
+def _readings(
+    names: tuple[str, ...], orders: tuple[int, ...], readings: tuple[tuple[int, ...], ...]
+) -> tuple[str, ...]:
+    """The rounds so far, and by skill what was read at first and after each round."""
+    rounds = [names[one] if one >= 0 else "exploring" for one in orders]
+    lines = [
+        f"- {name}: {' '.join(str(r[skill]) if r[skill] >= 0 else '?' for r in readings)}"
+        for skill, name in enumerate(names)
+    ]
+    return (
+        f"Rounds so far: {', '.join(rounds) or 'none'}.",
+        f"Right answers to {courses.ASKED} validation questions, at first and after each round:",
+        *lines,
+    )

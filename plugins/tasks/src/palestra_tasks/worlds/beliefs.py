@@ -1,0 +1,119 @@
+"""What may be hidden in a drawn course, and how likely it is after the student's readings.
+
+Many ways in which a course may be are drawn from its chances: which topics are reversed, and how
+often labels are wrong. For each, the student's accuracies are expected in closed form: a topic's
+weight is the pull of all its examples over their number, and what single examples add at random
+counts by its variance. The closed form leaves out which examples came; `SLACK` stands for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from palestra import Rng
+
+from palestra_tasks.worlds.courses import (
+    ASKED,
+    BATCH,
+    FEATURES,
+    REVERSED,
+    RIDGE,
+    TOPICS,
+    DrawnCourse,
+    Syllabus,
+    noise_of,
+)
+from palestra_tasks.worlds.student import Array
+
+SLACK = 0.05  # standard deviation of an accuracy around what is expected
+PULL = math.sqrt(2 / math.pi)  # of an example with a right label on its plane's weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """Ways in which a course may be."""
+
+    syllabus: Syllabus
+    signs: NDArray[np.int64]  # by way, skill and topic: 1, -1, or 0 where a skill lacks the topic
+    noise: Array  # by way and skill: the share of wrong labels
+
+    def expected(
+        self, taught: Sequence[int], ways: NDArray[np.int64] | slice = slice(None)
+    ) -> Array:
+        """The accuracies expected after some orders, by way and skill."""
+        has = (self.signs[0] != 0).astype(np.float64)
+        planes = self.signs[ways] / np.sqrt(has.sum(axis=1))[:, None]
+        orders = np.bincount(np.array(taught, np.int64), minlength=len(has))
+        given = np.array(self.syllabus.known) + BATCH * orders
+        pulls = given * PULL * (1 - 2 * self.noise[ways])
+        seen = given @ has  # examples of each topic
+        weights = np.einsum("ws,wst->wt", pulls, planes) / (seen + RIDGE)
+        spread = FEATURES * seen / (seen + RIDGE) ** 2
+        along = np.einsum("wst,wt->ws", planes, weights)
+        length = np.sqrt((weights**2 + spread) @ has.T)
+        cosine = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
+        right: Array = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
+        return right
+
+    def weights(self, orders: Sequence[int], readings: Sequence[Sequence[int]]) -> Array:
+        """How likely each way is, given readings before each order and after the last.
+
+        An order of -1 taught nothing; a reading of -1 was not shown.
+        """
+        likely = np.zeros(len(self.signs))
+        for number, reading in enumerate(readings):
+            taught = tuple(sorted(one for one in orders[:number] if one >= 0))
+            expected = _expected(self, taught)
+            shown = np.array(reading)
+            misses = np.where(shown < 0, 0.0, shown / ASKED - expected)
+            likely -= (misses**2).sum(axis=1) / (2 * (0.25 / ASKED + SLACK**2))
+        chances: Array = np.exp(likely - likely.max())
+        return chances / chances.sum()
+
+
+@lru_cache(maxsize=64)
+def _expected(beliefs: Beliefs, taught: tuple[int, ...]) -> Array:
+    """What is expected after some orders; each turn asks again for all turns before."""
+    return beliefs.expected(taught)
+
+
+@lru_cache(maxsize=16)
+def beliefs_of(syllabus: Syllabus, number: int) -> Beliefs:
+    """So many ways in which a course may be; always the same ones for a syllabus."""
+    rng = Rng.seeded(0, 62)
+    has = np.zeros((len(syllabus.topics), len(TOPICS)), np.int64)
+    for skill, topics in enumerate(syllabus.topics):
+        has[skill, list(topics)] = 1
+    drawn = _uniform(rng, number, has.size).reshape(number, *has.shape)
+    signs = has * np.where(drawn < REVERSED / 100, -1, 1)
+    shares = [np.array(noise_of(share)) for share in syllabus.shares]
+    chosen = _uniform(rng, number, len(has))
+    noise = [
+        kinds[(len(kinds) * one).astype(int)] for kinds, one in zip(shares, chosen.T, strict=True)
+    ]
+    return Beliefs(syllabus, signs, np.column_stack(noise))
+
+
+def _uniform(rng: Rng, number: int, width: int) -> Array:
+    return np.array([rng.random() for _ in range(number * width)]).reshape(number, width)
+
+
+def imagine_course(
+    syllabus: Syllabus,
+    orders: Sequence[int],
+    readings: Sequence[Sequence[int]],
+    rng: Rng,
+) -> DrawnCourse:
+    """A course drawn given what was read; its directions and examples are new ones."""
+    beliefs = beliefs_of(syllabus, 500)
+    way = rng.weighted(beliefs.weights(orders, readings).tolist())
+    signs = tuple(
+        tuple(int(beliefs.signs[way, skill, topic]) for topic in topics)
+        for skill, topics in enumerate(syllabus.topics)
+    )
+    return DrawnCourse(syllabus, signs, tuple(beliefs.noise[way].tolist()), rng.word())
