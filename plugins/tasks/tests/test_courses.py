@@ -13,7 +13,7 @@ import palestra
 import pytest
 from palestra import InvalidOption, Rng
 from palestra_tasks.worlds import courses
-from palestra_tasks.worlds.beliefs import beliefs_of, imagine_course
+from palestra_tasks.worlds.course_beliefs import beliefs_of, imagine_course
 from palestra_tasks.worlds.courses import (
     RIDGE,
     SIZES,

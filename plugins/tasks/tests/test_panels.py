@@ -14,7 +14,7 @@ from palestra.kernel.registry import registry
 from palestra.testing.kit import Subject, run_check
 from palestra_tasks.worlds.attempts import Panel
 from palestra_tasks.worlds.autoenv import AutoEnv, Press
-from palestra_tasks.worlds.belief import imagine
+from palestra_tasks.worlds.panel_beliefs import imagine
 from palestra_tasks.worlds.panels import (
     BAIT,
     ENDING,

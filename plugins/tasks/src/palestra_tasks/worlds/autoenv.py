@@ -48,7 +48,7 @@ from palestra.scene import Grid, Lines, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, solo
 from palestra_tasks.worlds.attempts import NUM_FEATURES, Panel, draw_panel
-from palestra_tasks.worlds.belief import imagine
+from palestra_tasks.worlds.panel_beliefs import imagine
 from palestra_tasks.worlds.panels import SIZES, worth
 from palestra_tasks.worlds.panels import optimum as panel_optimum
 

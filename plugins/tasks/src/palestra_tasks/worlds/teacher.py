@@ -48,7 +48,7 @@ from palestra.scene import Bar, Bars, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
 from palestra_tasks.worlds import courses
-from palestra_tasks.worlds.beliefs import imagine_course
+from palestra_tasks.worlds.course_beliefs import imagine_course
 from palestra_tasks.worlds.courses import SIZES, DrawnCourse
 from palestra_tasks.worlds.student import (
     NAMES,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from palestra import ScriptedAgent, Turn, agent
 
-from palestra_tasks.worlds.beliefs import beliefs_of
+from palestra_tasks.worlds.course_beliefs import beliefs_of
 from palestra_tasks.worlds.courses import TOPICS, Syllabus
 from palestra_tasks.worlds.teacher import DataTeacher, Teach
 
