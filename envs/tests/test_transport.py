@@ -176,6 +176,7 @@ def test_houses_are_whole_and_differ() -> None:
     assert len(kinds) > 290
 
 
+@pytest.mark.slow
 def test_more_is_brought_by_players_who_divide_the_house() -> None:
     """Over the same houses, and with unequal teams: nobody doubles another's way."""
     mean = {}

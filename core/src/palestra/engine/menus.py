@@ -43,7 +43,7 @@ class Menu:
         return mask
 
     def _allowed_numbers(self, option: Option) -> list[int]:
-        fits = [self._fitting(option.action, name, d) for name, d in option.fields.items()]
+        fits = [self._fitting(option.action, name, d) for name, d in option.domains.items()]
         if len(fits) > 1:
             return list(set.intersection(*map(set, fits)))
         return fits[0] if fits else self._numbers[option.action]

@@ -32,12 +32,9 @@ class TextAction(msgspec.Struct, frozen=True, tag=True):
         is not in a replay. Tags of thoughts are escaped: `read_action` would cut the call there.
         """
         names, defaults = self.__struct_fields__, self.__struct_defaults__
-        required = len(names) - len(defaults)
-        shown = []
-        for place, name in enumerate(names):
-            value = getattr(self, name)
-            if place < required or value != defaults[place - required]:
-                shown.append(f"{name}={value!r}")
+        kept = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        values = [(name, getattr(self, name)) for name in names]
+        shown = [f"{n}={v!r}" for n, v in values if n not in kept or v != kept[n]]
         call = f"{type(self).__name__}({', '.join(shown)})"
         return THOUGHT.sub(lambda tag: f"\\x3c{tag[0][1:]}", call)
 
@@ -179,22 +176,25 @@ class Option:
         object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = [getattr(self, name) for name in self.__dataclass_fields__]
-        return type(self), tuple(dict(one) if one is self.fields else one for one in given)
+        return type(self), (self.action, dict(self.fields))
 
     @property
     def name(self) -> str:
         """The name of the action's class."""
         return self.action.__name__
 
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """What each field may hold; one that is not among `fields` keeps its default."""
+        names, kept = self.action.__struct_fields__, self.action.__struct_defaults__
+        if len(self.fields) == len(names):
+            return self.fields
+        defaults = zip(names[len(names) - len(kept) :], kept, strict=True)
+        return {name: OneOf((value,)) for name, value in defaults} | dict(self.fields)
+
     def problem(self, action: TextAction) -> str | None:
         """Why a field of an `action` of this kind is not allowed; None if all are."""
-        domains = dict(self.fields)
-        if len(domains) < len(self.action.__struct_fields__):  # the others keep their defaults
-            plain = self.action(**{name: getattr(action, name) for name in domains})
-            others = zip(plain.__struct_fields__, msgspec.structs.astuple(plain), strict=True)
-            domains = {name: OneOf((value,)) for name, value in others} | domains
-        for name, domain in domains.items():
+        for name, domain in self.domains.items():
             if why := domain.problem(getattr(action, name)):
                 return f"{name} {why}"
         return None
@@ -289,8 +289,7 @@ def read_action(text: str, grammar: Grammar, types: Sequence[type[TextAction]]) 
     if len(text) > LONGEST_ANSWER:
         why = f"the answer has {len(text)} characters, more than {LONGEST_ANSWER}"
     elif written := stated_action(text, known):
-        read = _read_json if written.startswith("{") else _read_call
-        action, problem = read(written, known)
+        action, problem = (_read_json if written[0] == "{" else _read_call)(written, known)
         why = problem or grammar.problem(action)
         if action is not None and why is None:
             return action

@@ -10,6 +10,7 @@ from palestra.records.shared_measures import data_of, gini, last_fact, share_of,
 
 COMMONS, TRASH = "text/Commons-v0", "text/Trash-v0"
 MAZE, NEGOTIATION = "text/CollaborationMaze-v0", "text/Negotiation-v0"
+TRANSPORT = "text/Transport-v0"
 ROUNDS = {COMMONS: "catch", TRASH: "clearing"}  # the event that ends a round
 
 
@@ -217,3 +218,28 @@ def accuracy_per_call(record: EpisodeRecord) -> float | None:
     if not answered or not sum(called):
         return None
     return float(sum(answered) / sum(called))
+
+
+# Transport
+
+
+@metric("rooms-doubled", measures=(TRANSPORT,), bounds=(0.0, 1.0), better="lower")
+def rooms_doubled(record: EpisodeRecord) -> float | None:
+    """The share of looks into a room that another player had seen before; nothing without looks.
+
+    A look is that of a player who enters a room of which it does not know what lies there.
+    """
+    seen: set[str] = set()
+    doubled = []
+    for event in (event for step in record.steps for event in step.events):
+        if event.kind == "reveal" and "room" in event.data:
+            doubled.append(event.data["room"] in seen)
+            seen.add(event.data["room"])
+    return share_of(doubled)
+
+
+@metric("moves-to-talk", measures=(TRANSPORT,), bounds=(0.0, 1.0))
+def moves_to_talk(record: EpisodeRecord) -> float | None:
+    """The share of moves that are spent on messages and reports."""
+    moves = [turn.action for step in record.steps for turn in step.turns if turn.action is not None]
+    return share_of([move["type"] in ("Say", "Report") for move in moves])
