@@ -19,6 +19,7 @@ judge's verdict, here F1 and the price stand for all.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -385,9 +386,9 @@ _LISTED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 class _Ranker(ScriptedAgent[Reranking]):
     """Takes passages in an order of its own; as the reader it answers like the program."""
 
+    @abstractmethod
     def ranking(self, text: str, passages: dict[int, str]) -> list[int]:
         """The passages to hand over, in order."""
-        raise NotImplementedError
 
     def choose(self, turn: Turn[Reranking]) -> Any:
         lines = turn.position.split("\n")

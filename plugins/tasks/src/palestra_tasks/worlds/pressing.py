@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections import defaultdict
 from typing import Any
 
@@ -33,8 +34,9 @@ class Presser(ScriptedAgent[AutoEnv]):
         buttons = len(turn.game.menu)
         return Press(self.pressed(seen, buttons, len(seen) == turn.game.attempts))
 
+    @abstractmethod
     def pressed(self, seen: list[list[tuple[int, float]]], buttons: int, last: bool) -> int:
-        raise NotImplementedError
+        """The number of the button to press."""
 
 
 @agent("autoenv-replay", kind="scripted")
