@@ -264,6 +264,8 @@ def test_text_contrasts_with_what_is_below_it(theme: dict[str, tuple[int, int, i
     for ground in ("paper", "panel", "cell"):
         assert contrast("ink", ground) >= 4.5
         assert contrast("quiet", ground) >= 4.5
+    for part in ("keyword", "string", "number"):
+        assert contrast(part, "panel") >= 4.5
     assert contrast("mark", "paper") >= 3
     for seat in range(len(SEATS)):
         assert contrast(ink_on(f"seat{seat}"), f"seat{seat}") >= 4.5

@@ -348,7 +348,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What somebody said; a program (`code`) is shown in letters of one width."""
+    """What somebody said; a program in Python (`code`) is shown in letters of one
+    width, and its words, texts, numbers and comments in colours.
+    """
 
     speaker: str
     text: str
@@ -386,7 +388,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of text."""
+    """Lines of text; a program between two fences, as in Markdown, has colours as in `Saying`."""
 
     lines: tuple[str, ...]
 

@@ -133,5 +133,6 @@ def seen(
     end = ending(episode)
     # an array game writes its log only on request, and no picture requests it
     events = event_lines(episode, viewer)[-SHOWN_EVENTS:] if episode.log_is_ready else []
-    events += [end] if end else []
+    if end and end not in events[-1:]:
+        events.append(end)
     return follower.scene(episode, viewer), status_lines(episode, names, viewer), events

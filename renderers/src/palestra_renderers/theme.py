@@ -36,6 +36,9 @@ PAPER: dict[str, Rgb] = {
     "shade": (170, 173, 180),
     "link": (0, 90, 160),
     "mark": (190, 45, 30),
+    "keyword": (0, 84, 160),  # these three in programs
+    "string": (20, 105, 55),
+    "number": (165, 65, 0),
 }
 DARK_PAPER: dict[str, Rgb] = {
     "paper": (24, 26, 31),
@@ -48,6 +51,9 @@ DARK_PAPER: dict[str, Rgb] = {
     "shade": (92, 97, 108),
     "link": (120, 190, 255),
     "mark": (255, 122, 99),
+    "keyword": (120, 190, 255),
+    "string": (140, 210, 150),
+    "number": (255, 175, 110),
 }
 THINGS: dict[str, Rgb] = {
     **{f"seat{number}": colour for number, colour in enumerate(SEATS)},

@@ -29,7 +29,6 @@ from palestra import (
     Step,
     TextAction,
     TextGame,
-    quote,
 )
 from palestra.answers import LONGEST_ANSWER, said
 from palestra.kernel.actions import read_action
@@ -282,7 +281,7 @@ def shown_action(action: TextAction) -> str:
     fields = {name: getattr(action, name) for name in action.__struct_fields__}
     texts = [text for text in fields.values() if isinstance(text, str) and "\n" in text]
     if not texts:
-        return quote(repr(action)[:SHOWN])
+        return escape(repr(action)[:SHOWN])
     others = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value not in texts)
     lines = [line for text in texts for line in text.strip("\n")[:SHOWN].split("\n")]
     numbered = [f"{number:>2}  {escape(line)}" for number, line in enumerate(lines, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any
 
 from palestra import Grid, Scene
@@ -30,26 +31,47 @@ from palestra_renderers.layout.hexes import lay_hexes
 from palestra_renderers.layout.pages import lay_page
 from palestra_renderers.layout.people import lay_table
 from palestra_renderers.layout.planes import lay_plane
+from palestra_renderers.layout.programs import lay_program
 from palestra_renderers.layout.sheet import Sheet, fold
 from palestra_renderers.layout.talk import lay_talk, talk_height
 from palestra_renderers.lettering import text_width, wrap
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
 
+FENCE = "```"  # before and after a program in a text
+
 
 def wrapped_lines(part: Lines, line: float, width: float) -> list[str]:
-    texts = [row for text in part.lines for row in text.splitlines()]
+    """The lines of a text as they are shown, and those of a program in it after a `FENCE`.
+
+    A program stands between two fences, as in Markdown, which are not shown.
+    """
     room = width - line - text_width(" …", line)  # which may follow the last that fits
-    return [row for text in texts for row in wrap(clean(text, 2_000), room, line)]
+    found, fence = [], ""
+    for text in (row for lines in part.lines for row in lines.splitlines()):
+        if text.startswith(FENCE):
+            fence = "" if fence else FENCE
+        else:
+            rows = wrap(clean(text, 2_000), room, line, "mono" if fence else "")
+            found += [fence + row for row in rows]
+    return found
 
 
 def lay_lines(part: Lines, top: float, room: float, sheet: Sheet) -> float:
-    """The first and the last lines that fit, wrapped at words."""
+    """The first and the last lines that fit, wrapped at words; programs in colours."""
     line = sheet.line
     shown = fold(wrapped_lines(part, line, sheet.width), int(room / line))
-    for number, text in enumerate(shown):
-        at = top + (number + 0.5) * line
-        sheet.marks.append(Words(line / 2, at, text, line, "ink", "start", "paper"))
+    at = top + line / 2
+    for is_program, rows in groupby(shown, key=lambda row: row.startswith(FENCE)):
+        texts = tuple(row.removeprefix(FENCE) for row in rows)
+        if is_program:
+            sheet.marks += lay_program(texts, line / 2, at, line)
+        else:
+            sheet.marks += (
+                Words(line / 2, at + n * line, text, line, "ink", "start", "paper")
+                for n, text in enumerate(texts)
+            )
+        at += line * len(texts)
     return line * len(shown)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palestra.scene import Saying, Talk
 
+from palestra_renderers.layout.programs import lay_program
 from palestra_renderers.layout.sheet import Sheet, opening
 from palestra_renderers.lettering import Face, wrap
 from palestra_renderers.marks import Circle, Rect, Words
@@ -16,12 +17,8 @@ def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
     line = sheet.line
     wide = sheet.width - min(sheet.width / 4, line * 6) - 2 * line
     rows = clean_lines([saying.text], 600)
-    face = face_of(saying)
+    face: Face = "mono" if saying.code else ""
     return opening([part for row in rows for part in wrap(row, wide, line * 0.85, face)], 10)
-
-
-def face_of(saying: Saying) -> Face:
-    return "mono" if saying.code else ""
 
 
 def talk_height(talk: Talk, sheet: Sheet) -> float:
@@ -56,8 +53,13 @@ def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
             name + line / 2, y, sheet.width - name - line, tall, "panel", "faint", 1, size / 2
         )
         sheet.marks.append(box)
-        for row, text in enumerate(lines):
-            at = y + size * (row + 0.75)
-            sheet.marks.append(Words(name + line, at, text, size, face=face_of(saying)))
+        first = y + size * 0.75
+        if saying.code:
+            sheet.marks += lay_program(tuple(lines), name + line, first, size)
+        else:
+            words = (
+                Words(name + line, first + size * n, text, size) for n, text in enumerate(lines)
+            )
+            sheet.marks += words
         y += tall + size / 2
     return y - top

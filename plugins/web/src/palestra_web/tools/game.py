@@ -147,7 +147,7 @@ class ToolGame(TextGame[State]):
         player, said = self.players[0], []
         if seat is not None and state.programs_run:
             for code, output in state.programs_run:
-                said += [Saying(player, code, 0), Saying("printed", output)]
+                said += [Saying(player, code, 0, code=True), Saying("printed", output)]
             return Talk(tuple(said))
         for made in state.calls_made:
             arguments = ", ".join(f"{name}={value!r}" for name, value in made.call.values.items())
