@@ -37,6 +37,7 @@ from palestra.scene import (
     mark_cells,
 )
 from palestra_renderers.changes import Follower
+from palestra_renderers.flaws import box_of, shared
 from palestra_renderers.layout.charts import is_number, ticks
 from palestra_renderers.layout.graphs import apart
 from palestra_renderers.layout.hexes import centre, spot
@@ -44,7 +45,7 @@ from palestra_renderers.layout.labels import free_box
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet, fit_text
 from palestra_renderers.lettering import cut, text_width, wrap
-from palestra_renderers.marks import Circle, Layer, Rect, Sprite, Words
+from palestra_renderers.marks import Circle, Layer, Line, Rect, Sprite, Words
 from palestra_renderers.picture import Painter
 from palestra_renderers.sprites import outlines
 from palestra_renderers.svg import MarkTable
@@ -324,3 +325,16 @@ def test_a_table_on_a_page_has_its_cells_in_rows() -> None:
         "4       users | 20",
         "the end",
     ]
+
+
+@pytest.mark.parametrize("size", [(480, 400), (960, 700), (240, 200)])
+def test_an_arrow_between_two_people_passes_the_words_in_the_middle(size: tuple[int, int]) -> None:
+    people = (Person("player_0", 0), Person("player_1", 1))
+    gift = Link(0, 1, "gives 5", 0)
+    sheet = laid(RoundTable(people, words="7 units are left", pot=7, links=(gift,)), *size)
+    arrows = [box_of(one) for one in sheet.marks if isinstance(one, Line)]
+    texts = [one for one in sheet.marks if isinstance(one, Words)]
+    left = [box_of(one) for one in texts if "left" in one.text or one.text == "7"]
+    assert arrows
+    assert len(left) == 2
+    assert not any(shared(arrow, words)[0] > 0 for arrow in arrows for words in left)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import cos, dist, pi, sin
 
-from palestra.scene import Person, RoundTable
+from palestra.scene import Link, Person, RoundTable
 
 from palestra_renderers.layout.cards import card_width, lay_row
 from palestra_renderers.layout.labels import (
@@ -40,6 +40,7 @@ PAIRED = 0.42  # the same with a column beside every head
 TALL = 3.6  # times their unit: a head with a name and a note
 CARDS = (4.0, 3.2, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
 CLEAR = 0.02  # of a box that may lie on something else
+ASIDE = 0.12  # of the width: how far an arrow passes what lies between two people
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
     for link in table.links:
         if link.label:
             label_line(
-                clean(link.label, 16), (spots[link.start], spots[link.end]), seating.frame,
+                clean(link.label, 16), link_ends(link, table, seating, sheet), seating.frame,
                 seating.taken, sheet,
             )  # fmt: skip
     for person, spot in zip(table.people, spots, strict=True):
@@ -193,7 +194,7 @@ def lay_arrows(table: RoundTable, seating: Seating, sheet: Sheet) -> None:
     """Arrows from person to person: gifts, then votes."""
     spots = seating.spots
     for link in table.links:
-        start, end = spots[link.start], spots[link.end]
+        start, end = link_ends(link, table, seating, sheet)
         ends = between(start, end, 0.14), between(start, end, 0.86)
         sheet.arrow(*ends, paint_of(link.colour), max(1.5, 2 * link.weight))
     for number, person in enumerate(table.people):
@@ -201,6 +202,15 @@ def lay_arrows(table: RoundTable, seating: Seating, sheet: Sheet) -> None:
             start, end = spots[number], spots[person.vote]
             ends = between(start, end, 0.2), between(start, end, 0.8)
             sheet.arrow(*ends, paint_of(person.colour))
+
+
+def link_ends(link: Link, table: RoundTable, seating: Seating, sheet: Sheet) -> tuple[Spot, Spot]:
+    """Where an arrow starts and ends; between two people it passes what lies in the middle."""
+    start, end = seating.spots[link.start], seating.spots[link.end]
+    if len(table.people) == 2 and (table.words or table.pot or table.cards):
+        aside = ASIDE * sheet.width
+        return (start[0] - aside, start[1]), (end[0] - aside, end[1])
+    return start, end
 
 
 def seats_around(

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from palestra import InvalidOption, Meta, constant
+from palestra import Grid, InvalidOption, Meta, Piece, constant
+from palestra.scene import mark_cells
 
 COOPERATE, DEFECT = 0, 1
 COOPERATE_OR_DEFECT = ("cooperate", "defect")  # by move
@@ -54,6 +55,19 @@ class PayoffTable:
     def table(self) -> tuple[float, ...]:
         """The payoffs as one row of numbers."""
         return flat_payoffs(self.payoffs_table, len(self.moves), len(self.replies))
+
+    def payoff_grid(self, last: tuple[int, int] | None = None) -> Grid:
+        """A picture of what each pair of moves pays both; `last` is the pair that is marked."""
+        rows: list[tuple[Piece | None, ...]]
+        rows = [(None, *(Piece(reply[:2], 1, "word", reply) for reply in self.replies))]
+        for row, move in enumerate(self.moves):
+            at = 2 * len(self.replies) * row
+            pays = self.table[at : at + 2 * len(self.replies)]
+            pairs = zip(pays[::2], pays[1::2], strict=True)
+            cells = [Piece("", "white", "word", f"{own:g}, {other:g}") for own, other in pairs]
+            rows.append((Piece(move[:2], 0, "word", move), *cells))
+        marked = [(last[0] + 1, last[1] + 1)] if last else []
+        return Grid(tuple(rows), marks=mark_cells("selected", marked))
 
     def payoffs_of(self, times: int) -> tuple[float, float]:
         """The lowest and highest total payoff of a seat in up to `times` plays of the table."""

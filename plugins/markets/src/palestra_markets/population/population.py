@@ -545,8 +545,10 @@ class Population(TextGame[PopulationState]):
                 zip(STAGES, self.counts(state), strict=True), start=1
             )
         ]
-        line = f"Week {min(state.week + 1, self.weeks)} of {self.weeks}: stimulus {state.stimulus} "
-        line += f"dollars, {state.closed} percent closed."
+        line = (
+            f"Week {min(state.week + 1, self.weeks)} of {self.weeks}: stimulus ${state.stimulus}, "
+        )
+        line += f"{state.closed} % closed"
         return Scene(
             line,
             parts=(chart({"infectious": ill, "unemployed": jobless}, "day", "percent"),),

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from palestra import (
     ArrayGame,
     ArrayState,
+    Bar,
     Channel,
     Event,
     Meta,
@@ -45,7 +46,6 @@ from palestra import (
     environment,
 )
 from palestra.rules import finish, randint, turn_to
-from palestra.scene import Card, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -307,18 +307,18 @@ class FairLeaders(PayoffTable, ArrayGame[StagesState]):
         return events
 
     def scene(self, state: StagesState, seat: int | None = None) -> Scene:
-        """Both players with their last moves and what they have been paid."""
+        """What each pair of moves pays, the pair of the last stage, and what each has been paid."""
+        first, second = map(int, state.last)
         full = max(1.0, max(abs(cell) for cell in self.table) * self.stages)
-        people = []
-        for place in range(2):
-            move, total = int(state.last[place]), float(state.totals[place])
-            cards = () if move == NOBODY else (Card(self.moves[move], colour=place),)
-            role = "leads" if state.leader == place else ""
-            share = min(1.0, max(0.0, total / full))
-            name = self.players[place]
-            people.append(Person(name, place, role, f"{total:g} points", cards, share=share))
-        words = f"Stages played: {int(state.played)} of {self.stages}"
-        return Scene(parts=(RoundTable(tuple(people), words=words),))
+        bars = [
+            Bar(self.players[place], max(0.0, float(state.totals[place])), full, place)
+            for place in range(2)
+        ]
+        caption = f"Stages played: {int(state.played)} of {self.stages}"
+        if state.leader != NOBODY:
+            caption += f"; {self.players[state.leader]} leads"
+        grid = self.payoff_grid((first, second) if NOBODY not in (first, second) else None)
+        return Scene(caption, bars=tuple(bars), parts=(grid,))
 
 
 def open_stage(config: FairLeaders, state: StagesState) -> None:

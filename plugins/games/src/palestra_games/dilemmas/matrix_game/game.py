@@ -36,16 +36,13 @@ from palestra import (
     Bar,
     Channel,
     Event,
-    Grid,
     Meta,
     Outcome,
-    Piece,
     Scene,
     Shape,
     environment,
 )
 from palestra.rules import all_act, finish, randint, uniform
-from palestra.scene import mark_cells
 
 from palestra_games.dilemmas.outcomes import number_of, score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -303,21 +300,9 @@ class MatrixGame(PayoffTable, ArrayGame[MatrixState]):
         bars = [Bar(n, max(0.0, totals[s]), full, s) for s, n in enumerate(self.players)]
         line = f"Rounds played: {int(state.turn)} of {self._horizon()}; "
         line += f"totals: {totals[0]:g} and {totals[1]:g}"
-        return Scene(bars=tuple(bars), lines=(line,), parts=(self._payoff_matrix(state),))
-
-    def _payoff_matrix(self, state: MatrixState) -> Grid:
-        """What each pair of moves pays both; the pair of the last round is marked."""
-        names = [Piece(move[:2], 1, "word", move) for move in self.moves]
-        rows: list[tuple[Piece | None, ...]] = [(None, *names)]
-        for row, move in enumerate(self.moves):
-            at = 2 * len(self.moves) * row
-            pays = self.table[at : at + 2 * len(self.moves)]
-            pairs = zip(pays[::2], pays[1::2], strict=True)
-            cells = [Piece("", "white", "word", f"{own:g}, {other:g}") for own, other in pairs]
-            rows.append((Piece(move[:2], 0, "word", move), *cells))
         first, second = state.last.tolist()
-        last = [(first + 1, second + 1)] if first >= 0 else []
-        return Grid(tuple(rows), marks=mark_cells("selected", last))
+        grid = self.payoff_grid((first, second) if first >= 0 else None)
+        return Scene(bars=tuple(bars), lines=(line,), parts=(grid,))
 
 
 def noisy_move(config: MatrixGame, state: MatrixState, move: int) -> int:

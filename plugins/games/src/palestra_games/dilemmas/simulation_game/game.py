@@ -52,7 +52,6 @@ from palestra import (
     only,
 )
 from palestra.rules import finish, randint, turn_to
-from palestra.scene import Link, Person, RoundTable
 
 from palestra_games.dilemmas.outcomes import score_outcome
 from palestra_games.dilemmas.payoff_tables import (
@@ -439,23 +438,20 @@ class SimulationGame(PayoffTable, ArrayGame[SimulationState]):
         return [Event("end", f"{self._payoff_text(after)}.", {"payoffs": payoffs})]
 
     def scene(self, state: SimulationState, seat: int | None = None) -> Scene:
-        """What player_1 has committed to, as far as the viewer knows, and who met whom."""
-        known = seat != SIMULATOR or state.simulated
-        chosen = "not committed yet"
+        """What each pair of moves pays, what player_1 has committed to as far as the viewer knows,
+        and which moves met.
+        """
+        lines = []
         if state.commitment != NOTHING:
-            chosen = self._shares(int(state.commitment)) if known else "committed"
-        roles = ("simulated" if state.simulated else "", chosen)
-        people = tuple(
-            Person(
-                name, place, roles[place], f"{score:g} points", acting=place in self.to_act(state)
-            )
-            for place, (name, score) in enumerate(
-                zip(self.players, self.scores(state), strict=True)
-            )
-        )
-        looked = (Link(0, 1, f"pays {self.cost:g}", 0),) if state.simulated else ()
-        words = self._payoff_text(state) if state.move != NOTHING else ""
-        return Scene(parts=(RoundTable(people, words=words, links=looked),))
+            known = seat != SIMULATOR or state.simulated
+            shares = f": {self._shares(int(state.commitment))}" if known else ""
+            lines.append(f"player_1 is committed{shares}")
+        if state.simulated:
+            lines.append(f"player_0 pays {self.cost:g} to simulate player_1")
+        over = state.move != NOTHING
+        grid = self.payoff_grid((int(state.move), int(state.answer)) if over else None)
+        caption = self._payoff_text(state) if over else ""
+        return Scene(caption, lines=tuple(lines), parts=(grid,))
 
 
 def draw_answer(config: SimulationGame, state: SimulationState) -> int:
