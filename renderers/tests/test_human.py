@@ -14,9 +14,9 @@ from palestra.cli import main
 from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
 from palestra_renderers.public import public_scene
-from palestra_renderers.targets import with_targets
+from palestra_renderers.targets import bare, key_moves, with_targets
 from palestra_renderers.typed_moves import read_move, refusal
-from palestra_renderers.window_seat import WindowSeat, moves_from
+from palestra_renderers.window_seat import WindowSeat, moves_from, scene_after
 from rich.console import Console
 
 
@@ -269,6 +269,95 @@ def test_clicks_on_cells_play_a_move(
     turn = turn_of(env)
     cells(seat, turn, *clicked)
     assert turn.parse(seat.ask(turn)) == turn.parse(move)
+
+
+def button(kind: str, place: tuple[int, int]) -> None:
+    module = pygame()
+    module.event.post(module.event.Event(getattr(module, kind), button=1, pos=place))
+
+
+@pytest.mark.parametrize(
+    ("env", "start", "end", "move"),
+    [
+        ("games/Chess-v0", (6, 4), (4, 4), "e2e4"),
+        ("games/Breakthrough-v0", (6, 0), (5, 1), "a2-b3"),
+    ],
+)
+def test_a_piece_is_dragged(
+    seat: WindowSeat, env: str, start: tuple[int, int], end: tuple[int, int], move: str
+) -> None:
+    turn = turn_of(env)
+    seat.paint(turn)
+    assert seat.painter is not None
+    assert turn.scene.grid is not None
+    names = [turn.scene.grid.name(*cell) for cell in (start, end)]
+    places = [seat.painter.middle_of(name) for name in names]
+    for kind, place in (("DOWN", places[0]), ("UP", places[0]), ("DOWN", places[0])):
+        button(f"MOUSEBUTTON{kind}", place)  # a click that goes nowhere plays nothing
+    button("MOUSEBUTTONUP", places[1])
+    assert turn.parse(seat.ask(turn)) == turn.parse(move)
+
+
+@pytest.mark.parametrize(
+    ("env", "key", "move"),
+    [
+        ("games/FrozenLake-v0", "K_RIGHT", "right"),
+        ("games/Game2048-v0", "K_DOWN", "down"),
+        ("games/Sokoban-v0", "K_UP", "up"),
+        ("grid/Kitchen-v0", "K_LEFT", "west"),
+        ("grid/Kitchen-v0", "K_SPACE", "interact"),
+        ("grid/Kitchen-v0", "K_PERIOD", "stay"),
+    ],
+)
+def test_arrow_keys_walk(seat: WindowSeat, env: str, key: str, move: str) -> None:
+    turn = turn_of(env)
+    legal = [one for one in turn.legal_texts if move in bare(one)]
+    assert legal, turn.legal_texts
+    module = pygame()
+    seat.paint(turn)
+    code = getattr(module, key)
+    letter = chr(code) if code < 128 else ""
+    module.event.post(module.event.Event(module.KEYDOWN, key=code, unicode=letter))
+    assert seat.ask(turn) == legal[0]
+
+
+def test_keys_of_directions_are_letters_in_other_games(seat: WindowSeat) -> None:
+    assert key_moves(["pass", "bet"]) == {}
+    assert key_moves(["pass", "turn left"]) == {".": "pass", "left": "turn left"}
+    turn = turn_of("text/Negotiation-v0")
+    seat.paint(turn)
+    type_keys("say a b.\n")
+    assert turn.parse(seat.ask(turn)) == turn.parse("Say(text='a b.')")
+
+
+@pytest.mark.parametrize(
+    ("env", "move"),
+    [("games/Chess-v0", "e2e4"), ("games/TicTacToe-v0", "5"), ("games/Othello-v0", "d3")],
+)
+def test_the_own_move_is_shown_while_others_think(seat: WindowSeat, env: str, move: str) -> None:
+    turn = turn_of(env)
+    before = turn.scene
+    after = scene_after(turn, move)
+    assert after is not None
+    episode = palestra.Episode(palestra.game(env), 3)
+    episode.act({0: turn.parse(move)})
+    assert [part.cells for part in after.all_parts() if isinstance(part, Grid)] == [
+        part.cells for part in episode.scene(0).all_parts() if isinstance(part, Grid)
+    ]
+    assert turn.scene == before
+    seat.paint(turn)
+    assert seat.painter is not None
+    shown = seat.painter.array().copy()
+    type_keys(f"{move}\n")
+    seat.ask(turn)
+    assert (seat.painter.array() != shown).any()
+
+
+@pytest.mark.parametrize(
+    ("env", "move"), [("games/KuhnPoker-v0", "bet"), ("games/MatrixGame-v0", "cooperate")]
+)
+def test_what_a_move_leads_to_is_not_guessed(env: str, move: str) -> None:
+    assert scene_after(turn_of(env), move) is None
 
 
 def test_a_click_on_a_listed_move_plays_it(seat: WindowSeat) -> None:

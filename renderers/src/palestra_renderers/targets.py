@@ -11,6 +11,26 @@ from palestra.scene import Cell, mark_cells
 
 MOST = 60  # cells; where more may be clicked, marking them all says nothing
 
+KEYS = {  # as pages have them: the names of moves that a key may play, the first that there is
+    "up": ("up", "north", "moveup", "movenorth", "forward", "moveforward"),
+    "down": ("down", "south", "movedown", "movesouth", "back", "backward"),
+    "left": ("left", "west", "moveleft", "movewest", "turnleft"),
+    "right": ("right", "east", "moveright", "moveeast", "turnright"),
+    "space": ("interact", "use", "act", "toggle", "pickup"),
+    ".": ("stay", "wait", "noop", "pass", "still"),
+}
+
+
+def key_moves(moves: Sequence[str]) -> dict[str, str]:
+    """The move of each key, in a game whose moves are directions; of others none has one."""
+    by_name = {bare(move): move for move in moves}
+    found = {
+        key: by_name[name]
+        for key, names in KEYS.items()
+        if (name := next((one for one in names if one in by_name), ""))
+    }
+    return found if found.keys() & {"up", "down", "left", "right"} else {}
+
 
 def bare(text: str) -> str:
     """Letters and digits only, to compare clicks on two cells with a move such as "a2-a3"."""

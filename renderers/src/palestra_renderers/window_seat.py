@@ -1,24 +1,24 @@
-"""A person who plays in a window: click cells or moves, or type."""
+"""A person who plays in a window: click cells or moves, drag, type, or walk with arrow keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from palestra import InvalidAction, Turn
+from palestra import InvalidAction, Rng, Scene, Turn
 from palestra.endings import number_text
 
-from palestra_renderers.changes import Follower
+from palestra_renderers.changes import Follower, shows_moves, with_changes
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean, verdict
 from palestra_renderers.screen import OPENED, Screen
 from palestra_renderers.side_panel import Facts, SeatFacts, SidePanel
-from palestra_renderers.targets import bare, with_targets
+from palestra_renderers.targets import bare, key_moves, with_targets
 from palestra_renderers.theme import paint_of
 from palestra_renderers.typed_moves import help_lines, read_move, refusal
 
-KEYS = ("click cells or a move, or type it", "Enter plays, Esc clears, F1 or ? helps")
+KEYS = ("click or drag, or type a move", "Enter plays, Esc clears, F1 or ? helps")
 GRAMMAR = 240  # most characters shown of a grammar
 
 
@@ -32,10 +32,11 @@ class WindowSeat:
         self.typed = ""
         self._note = ""
         self._helping = False
+        self._pressed = ""  # the name of the cell on which the mouse button went down
         self._follower = Follower()
 
     def ask(self, turn: Turn) -> str:
-        self.typed, self._note, self._helping = "", turn.error, False
+        self.typed, self._note, self._helping, self._pressed = "", turn.error, False, ""
         self.paint(turn)
         while True:
             for event in self.screen.events():
@@ -44,7 +45,7 @@ class WindowSeat:
                     break
                 if move is not None:
                     self.typed, self._note = "", ""
-                    self.paint(turn, waiting=True)
+                    self.paint(turn, waiting=True, after=move)
                     return move
                 self.paint(turn)
             if not self.screen.is_open:
@@ -75,8 +76,16 @@ class WindowSeat:
         if event.type == module.KEYDOWN:
             return self._press(turn, event.key, event.unicode)
         if event.type == module.MOUSEBUTTONDOWN and event.button == 1:
+            self._pressed = self._name_at(event.pos)
             return self._click(turn, event.pos)
+        if event.type == module.MOUSEBUTTONUP and event.button == 1:
+            dragged = self._pressed and self._name_at(event.pos) not in ("", self._pressed)
+            return self._click(turn, event.pos) if dragged else None
         return None
+
+    def _name_at(self, place: tuple[int, int]) -> str:
+        """The name of the cell at a place; empty if there is none."""
+        return self.painter.name_at(*place) if self.painter else ""
 
     def _press(self, turn: Turn, key: int, letter: str) -> str | None:
         module = pygame()
@@ -90,6 +99,8 @@ class WindowSeat:
             self.typed = self.typed[:-1]
         elif key in (module.K_RETURN, module.K_KP_ENTER):
             return self._play(turn, self.typed)
+        elif not self.typed and (move := key_moves(turn.legal_texts).get(module.key.name(key))):
+            return self._play(turn, move)
         elif letter and letter.isprintable():
             self.typed += letter
         return None
@@ -100,7 +111,7 @@ class WindowSeat:
         button = self.panel.at(place)
         if button is not None:
             return self._play(turn, button)
-        clicked = self.painter.name_at(*place) if self.painter else ""
+        clicked = self._name_at(place)
         if not clicked:
             return None
         for typed in (self.typed + clicked, clicked):
@@ -126,8 +137,11 @@ class WindowSeat:
 
     # Looks
 
-    def paint(self, turn: Turn, *, waiting: bool = False) -> None:
-        """Paint the seat's view with the moves that match the input, or the rules."""
+    def paint(self, turn: Turn, *, waiting: bool = False, after: str = "") -> None:
+        """Paint the seat's view with the moves that match the input, or the rules.
+
+        after: the move that was just made; it is shown where nothing is hidden or left to chance.
+        """
         surface = self.screen.open(f"Palestra: {turn.env}")
         width, height = self.screen.size
         beside = min(340, width * 2 // 5)
@@ -138,7 +152,7 @@ class WindowSeat:
             self.painter.write_page(help_lines(turn))
         else:
             events = [clean(event.text) for event in turn.transcript[-SHOWN_EVENTS:]]
-            scene = self._follower.scene_of_turn(turn)
+            scene = scene_after(turn, after) or self._follower.scene_of_turn(turn)
             if not waiting:
                 scene = with_targets(scene, turn.legal_texts, self.typed)
             self.painter.paint(scene, [], events)
@@ -171,6 +185,15 @@ class WindowSeat:
             note="Waiting for the others." if waiting and not self._note else self._note,
             keys=KEYS,
         )
+
+
+def scene_after(turn: Turn, move: str) -> Scene | None:
+    """What the seat sees after its move; None where that is not yet certain."""
+    if not move or not turn.game.deterministic or not shows_moves(turn.game):
+        return None
+    twin = turn.fork(Rng.seeded(0))
+    twin.act({turn.seat: turn.parse(move)})
+    return with_changes(twin.scene(turn.seat), turn.scene)
 
 
 def moves_from(moves: Sequence[str], typed: str) -> list[str]:
