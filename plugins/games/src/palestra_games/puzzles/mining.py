@@ -46,6 +46,9 @@ GROUND, WOOD, STONE, IRON, DIAMOND, LAVA = range(6)
 NAMES = ("ground", "tree", "stone", "iron", "diamond", "lava")
 GATHERED = ("", "wood", "stone", "iron", "diamond")
 GLYPHS = ".TSID~"
+COLOURS = ("", "green", "silver", "orange", "blue", "red")
+SPRITES = ("", "tree", "ore", "ore", "gem", "fire")
+GROUNDS = ("grass", "grass", "mountains", "mountains", "mountains", "lava")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 TOOLS = ("wooden pickaxe", "stone pickaxe", "iron pickaxe")
 # What each tool is made of, and the tool without which a block cannot be dug
@@ -290,16 +293,18 @@ class Mining(TextGame[Mine]):
 
     def describe(self, state: Mine, seat: int) -> str:
         rows = ["".join(line) for line in self._draw_mine(state)]
-        have = [f"{state.have[kind]} {GATHERED[kind]}" for kind in NEEDS if state.have[kind]]
-        tools = TOOLS[: state.tools]
         return "\n".join(
             [
                 f"Steps taken: {state.steps} of {self.max_steps}.",
                 "Land, north above (@ you, . ground, T tree, S stone, I iron, D diamond, ~ lava):",
                 *rows,
-                f"You have: {', '.join([*have, *tools]) or 'nothing'}.",
+                f"You have: {self._belongings(state)}.",
             ]
         )
+
+    def _belongings(self, state: Mine) -> str:
+        have = [f"{state.have[kind]} {GATHERED[kind]}" for kind in NEEDS if state.have[kind]]
+        return ", ".join([*have, *TOOLS[: state.tools]]) or "nothing"
 
     def _draw_mine(self, state: Mine) -> list[list[str]]:
         glyphs = [GLYPHS[kind] for kind in state.cells]
@@ -320,21 +325,19 @@ class Mining(TextGame[Mine]):
         return np.array([*state.cells, *own], np.int16)
 
     def scene(self, state: Mine, seat: int | None = None) -> Scene:
-        colours = ("", "green", "silver", "orange", "blue", "red")
-        cells: list[tuple[Piece | None, ...]] = []
-        for row in range(self.rows):
-            line: list[Piece | None] = []
-            for place in range(row * self.columns, (row + 1) * self.columns):
-                kind = state.cells[place]
-                if place == state.place:
-                    line.append(Piece("@", 0, "disc", "you", "person"))
-                elif kind == GROUND:
-                    line.append(None)
-                else:
-                    line.append(Piece(GLYPHS[kind], colours[kind], "tile", NAMES[kind]))
-            cells.append(tuple(line))
+        pieces = [
+            Piece(GLYPHS[kind], COLOURS[kind], "tile", NAMES[kind], SPRITES[kind]) if kind else None
+            for kind in state.cells
+        ]
+        pieces[state.place] = Piece("@", 0, "disc", "you", "person")
+        ground = [GROUNDS[kind] for kind in state.cells]
+        rows = [slice(n * self.columns, (n + 1) * self.columns) for n in range(self.rows)]
+        grid = Grid(
+            tuple(tuple(pieces[row]) for row in rows),
+            ground=tuple(tuple(ground[row]) for row in rows),
+        )
         done = f"{len(self.reached(state))} of {len(MILESTONES)}"
-        return Scene(grid=Grid(tuple(cells)), lines=(f"Milestones: {done}",))
+        return Scene(grid=grid, lines=(f"Milestones: {done}", f"Has {self._belongings(state)}"))
 
 
 @agent("miner")

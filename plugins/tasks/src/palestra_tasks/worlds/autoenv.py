@@ -407,8 +407,10 @@ class AutoEnv(TaskGame[WorldState]):
             cells: list[Piece | None] = []
             for cell in range(row * SIDE, row * SIDE + SIDE):
                 kind = things.get(cell)
-                piece = Piece(words[kind][0].upper(), "gold", label=words[kind]) if kind else None
-                cells.append(Piece("@", 0, "disc", "you") if cell == state.cell else piece)
+                name = words[kind] if kind else ""
+                piece = Piece(name[0].upper(), "gold", "word", name) if name else None
+                you = Piece("@", 0, "disc", "you", "person")
+                cells.append(you if cell == state.cell else piece)
             rows.append(tuple(cells))
         return (Grid(tuple(rows), style="floor"),)
 
