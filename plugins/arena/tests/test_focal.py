@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+import palestra
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palestra import InvalidOption
+from palestra import InvalidOption, UnknownName
 from palestra_arena import Settings, run_tournament
-from palestra_arena.cost import at_least, choose_team, failures_of, focal_diversity, majority, won
+from palestra_arena.cost import (
+    at_least,
+    attempts_from,
+    choose_team,
+    failures_of,
+    focal_diversity,
+    majority,
+)
 from scipy.stats import norm
 
 TICTACTOE = "games/TicTacToe-v0"
@@ -218,7 +226,7 @@ def test_failures_are_read_from_results_of_the_same_starts() -> None:
     agents = ("first", "random", "minimax")
     settings = Settings(environments=(TICTACTOE,), agents=agents, games=24, workers=0)
     results = run_tournament(settings).results
-    failures, cases = failures_of(results, won)
+    failures, cases = failures_of(attempts_from(results))
     assert set(failures) == set(agents)
     assert cases == sorted({("games/TicTacToe-v0", r.match.seed) for r in results})
     for name, failed in failures.items():
@@ -233,6 +241,22 @@ def test_failures_are_read_from_results_of_the_same_starts() -> None:
             assert len(wins) > 1
             assert value == (sum(wins) <= len(wins) / 2)
     assert sum(failures["minimax"]) < sum(failures["random"])
-    drew, _ = failures_of(results, at_least(0))
+    drew, _ = failures_of(attempts_from(results, at_least(0)))
     assert sum(drew["minimax"]) == 0
     assert choose_team(failures, (2, 3)).teams
+
+
+def test_a_pool_is_read_from_records_against_one_opponent() -> None:
+    pool, records = ["mcts:simulations=4", "first", "minimax"], []
+    for n, name in enumerate(pool):
+        records += palestra.play(TICTACTOE, agents=[name, "random"], episodes=12 + n, seed=5)
+    failures, starts = failures_of(attempts_from(records), pool)
+    assert list(failures) == pool
+    assert len(starts) == 12  # those that all three played
+    for n, name in enumerate(pool):
+        own = [r for r in records if r.agents[0] == name and (r.env, r.seed) in starts]
+        assert len(own) == 12 <= 12 + n
+        lost = {r.seed: r.outcome is None or r.outcome.results[0] != "win" for r in own}
+        assert failures[name] == [lost[seed] for _, seed in starts]
+    with pytest.raises(UnknownName, match="did you mean 'minimax'"):
+        failures_of(attempts_from(records), ["minimaks"])

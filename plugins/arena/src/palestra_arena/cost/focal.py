@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from palestra import InvalidOption
+from palestra import InvalidOption, UnknownName
 
+from palestra_arena.cost.spending import GameAttempt, Task
 from palestra_arena.ratings.contests import Floats
-from palestra_arena.result import GameResult
 from palestra_arena.statistics import Interval, mean_interval
 
-Case = tuple[str, int]  # an environment's label and a seed
 MOST_TEAMS = 100_000
 
 
@@ -133,28 +132,29 @@ def choose_team(
 
 
 def failures_of(
-    results: Iterable[GameResult], passed: Callable[[str, float], bool]
-) -> tuple[dict[str, list[bool]], list[Case]]:
+    attempts: Iterable[GameAttempt], agents: Sequence[str] = ()
+) -> tuple[dict[str, list[bool]], list[Task]]:
     """Of every agent whether it failed from each start, and the starts; for `choose_team`.
 
-    passed: of a seat's result and score, as `spending.won` or `at_least(1)`. An agent that played
-    a start more than once failed if it passed half of these games or fewer. Starts that not all
-    agents played, and games that do not count, are left out.
+    attempts: as `attempts_from` reads them from results or records. agents: the pool; by default
+    all agents that there are. An agent that attempted a start more than once failed if it passed
+    half of the attempts or fewer. Starts that not all of the pool attempted are left out. Raises
+    `UnknownName` for an agent without attempts.
     """
-    games: dict[Case, dict[str, list[bool]]] = {}
-    for game in results:
-        if game.counts:
-            case = game.match.environment.label, game.match.seed
-            for seat, agent in enumerate(game.match.agents):
-                ok = passed(game.results[seat], game.scores[seat])
-                games.setdefault(case, {}).setdefault(agent, []).append(ok)
-    agents = list(dict.fromkeys(name for played in games.values() for name in played))
-    cases = sorted(case for case, played in games.items() if len(played) == len(agents))
+    made: dict[Task, dict[str, list[bool]]] = {}
+    for one in attempts:
+        made.setdefault(one.task, {}).setdefault(one.agent, []).append(one.passed)
+    known = list(dict.fromkeys(name for each in made.values() for name in each))
+    for name in agents:
+        if name not in known:
+            raise UnknownName("agent of these attempts", name, known)
+    pool = list(agents) or known
+    starts = sorted(start for start, each in made.items() if set(pool) <= set(each))
     table = {
-        name: [2 * sum(games[case][name]) <= len(games[case][name]) for case in cases]
-        for name in agents
+        name: [2 * sum(made[start][name]) <= len(made[start][name]) for start in starts]
+        for name in pool
     }
-    return table, cases
+    return table, starts
 
 
 def _judged(
