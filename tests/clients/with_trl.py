@@ -285,6 +285,24 @@ def test_score_dpo_is_trl_s_dpo_of_half_of_beta_where_scores_are_equal(tmp_path:
         assert made.compute_loss(made.model, batch).item() < expected, logged
 
 
+def test_score_dpo_of_an_adapter_has_the_model_without_it_as_reference(tmp_path: Path) -> None:
+    """A new adapter changes nothing, so that the loss is log 2; then it learns."""
+    model = player(tmp_path / "model", TICTACTOE, {})
+    records = palestra.rollouts(TICTACTOE, agents=["random", "first"], n=6, seed=5)
+    played = trajectories(list(records), agents=["random"])
+    rows = list(preference_rows(played, draws=8, scores=(-1.0, 1.0)))
+    common = {"report_to": "none", "bf16": False, "save_strategy": "no", "max_length": 3072}
+    args = DPOConfig(str(tmp_path / "dpo"), beta=0.4, max_steps=3, learning_rate=1e-2, **common)
+    adapter = pytest.importorskip("peft").LoraConfig(r=4, target_modules="all-linear")
+    made = ScoreDPOTrainer(
+        str(model), args=args, train_dataset=Dataset.from_list(rows), peft_config=adapter
+    )
+    batch = made.data_collator([made.train_dataset[place] for place in range(3)])
+    assert made.compute_loss(made.model, batch).item() == pytest.approx(math.log(2), abs=1e-6)
+    made.train()
+    assert made.compute_loss(made.model, batch).item() < 0.65
+
+
 def test_score_dpo_names_what_is_missing(tmp_path: Path) -> None:
     model = player(tmp_path / "model", TICTACTOE, {})
     row = {"prompt": "a", "chosen": "b", "rejected": "c"}
