@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,13 +17,15 @@ import palestra
 import pytest
 import torch
 import trl
-from datasets import load_dataset
+from datasets import Dataset, load_dataset
 from page import PAGE, run
 from palestra.cli import main as palestra_main
 from palestra.records.trace import trace_seats
 from palestra_training.export import read_traces
+from palestra_training.text_rows import preference_rows, trajectories
 from palestra_training.trl_environment import SeatEnvironment, environment_class
 from palestra_training.trl_rollouts import SeatRollouts
+from palestra_training.trl_score_dpo import ScoreDPOTrainer, answer_logprobs
 from tiny_player import Sizes, in_template, player, taught
 from transformers import AutoModelForCausalLM
 from transformers.utils import get_json_schema
@@ -237,6 +240,88 @@ def test_exported_files_are_read_by_datasets_and_learned_from(tmp_path: Path) ->
     args = DPOConfig(output_dir=str(tmp_path / "dpo"), max_length=512, **settings)
     dpo = DPOTrainer(str(model), args=args, train_dataset=read["prefer"])
     assert 0 < dpo.train().training_loss < 2
+
+
+def test_score_dpo_is_trl_s_dpo_of_half_of_beta_where_scores_are_equal(tmp_path: Path) -> None:
+    """One batch of unequal lengths by both trainers; then the formula, and steps that learn."""
+    model = player(tmp_path / "model", TICTACTOE, {})
+    records = palestra.rollouts(TICTACTOE, agents=["random", "first"], n=6, seed=5)
+    played = trajectories(list(records), agents=["random"])
+    rows = list(preference_rows(played, draws=12, scores=(-1.0, 1.0)))
+    equal = [{**row, "chosen_score": 0.5, "rejected_score": 0.5} for row in rows]
+    common = {"max_length": 3072, "report_to": "none", "bf16": False, "save_strategy": "no"}
+    common |= {"per_device_train_batch_size": 4, "learning_rate": 3e-3, "max_steps": 12}
+
+    def trainer(kind: Any, data: Any, beta: float) -> Any:
+        args = DPOConfig(output_dir=str(tmp_path / "dpo"), beta=beta, **common)
+        made = kind(str(model), args=args, train_dataset=Dataset.from_list(data))
+        torch.manual_seed(1)  # the same policy, apart from the reference
+        with torch.no_grad():
+            for weight in made.model.parameters():
+                weight += 0.02 * torch.randn(weight.shape)
+        return made
+
+    losses = []
+    for kind, beta in ((ScoreDPOTrainer, 0.4), (DPOTrainer, 0.2)):
+        made = trainer(kind, equal, beta)
+        batch = made.data_collator([made.train_dataset[place] for place in (0, 3, 7)])
+        losses.append(made.compute_loss(made.model, batch).item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert losses[0] != pytest.approx(math.log(2), rel=1e-2)
+
+    made = trainer(ScoreDPOTrainer, rows, 0.4)
+    seen = [made.train_dataset[place] for place in (0, 3, 7)]
+    batch = made.data_collator(seen)
+    with torch.no_grad():
+        now, before = (answer_logprobs(m, batch)[0] for m in (made.model, made.ref_model))
+    better, worse = (now - before).chunk(2)
+    pairs = zip(better.tolist(), worse.tolist(), rows[0:1] + rows[3:4] + rows[7:8], strict=True)
+    apart = [r["chosen_score"] * a - (1 - r["rejected_score"]) * b for a, b, r in pairs]
+    expected = sum(math.log1p(math.exp(-0.4 * one)) for one in apart) / 3
+    assert made.compute_loss(made.model, batch).item() == pytest.approx(expected, rel=1e-5)
+    made.train()
+    logged = [line["loss"] for line in made.state.log_history if "loss" in line]
+    with torch.no_grad():
+        assert made.compute_loss(made.model, batch).item() < expected, logged
+
+
+def test_score_dpo_of_an_adapter_has_the_model_without_it_as_reference(tmp_path: Path) -> None:
+    """A new adapter changes nothing, so that the loss is log 2; then it learns."""
+    model = player(tmp_path / "model", TICTACTOE, {})
+    records = palestra.rollouts(TICTACTOE, agents=["random", "first"], n=6, seed=5)
+    played = trajectories(list(records), agents=["random"])
+    rows = list(preference_rows(played, draws=8, scores=(-1.0, 1.0)))
+    common = {"report_to": "none", "bf16": False, "save_strategy": "no", "max_length": 3072}
+    args = DPOConfig(str(tmp_path / "dpo"), beta=0.4, max_steps=3, learning_rate=1e-2, **common)
+    adapter = pytest.importorskip("peft").LoraConfig(r=4, target_modules="all-linear")
+    made = ScoreDPOTrainer(
+        str(model), args=args, train_dataset=Dataset.from_list(rows), peft_config=adapter
+    )
+    batch = made.data_collator([made.train_dataset[place] for place in range(3)])
+    assert made.compute_loss(made.model, batch).item() == pytest.approx(math.log(2), abs=1e-6)
+    made.train()
+    assert made.compute_loss(made.model, batch).item() < 0.65
+
+
+def test_score_dpo_names_what_is_missing(tmp_path: Path) -> None:
+    model = player(tmp_path / "model", TICTACTOE, {})
+    row = {"prompt": "a", "chosen": "b", "rejected": "c"}
+    common = {"max_steps": 1, "report_to": "none", "bf16": False, "save_strategy": "no"}
+    data = Dataset.from_list([row] * 4)
+    args = DPOConfig(output_dir=str(tmp_path / "dpo"), **common)
+    with pytest.raises(palestra.InvalidOption, match="rows need 'chosen_score'"):
+        ScoreDPOTrainer(str(model), args=args, train_dataset=data).train()
+    args = DPOConfig(output_dir=str(tmp_path / "dpo"), loss_type=["hinge"], **common)
+    with pytest.raises(palestra.InvalidOption, match="takes beta alone"):
+        ScoreDPOTrainer(str(model), args=args, train_dataset=data)
+
+
+def test_the_page_trains_with_score_dpo(tmp_path: Path) -> None:
+    model = player(tmp_path / "model", TICTACTOE, {})
+    replaced = OWN | {"HuggingFaceTB/SmolLM2-135M-Instruct": str(model)}
+    names, _ = run("TRL: Score-DPO", TRAINING, replaced)
+    assert names["trainer"].state.global_step == 2
+    assert len(names["scored"]) == 16
 
 
 def stumble(turn: Any) -> palestra.Decision:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import numpy as np
 import palestra
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -27,6 +28,7 @@ from palestra_training.text_rows import (
 )
 from palestra_training.tiny import make_tiny
 from palestra_training.warm_up import rows
+from scipy.stats import chisquare
 
 KUHN = "games/KuhnPoker-v0"
 PLAN = TrainPlan(env=KUHN, history="conversation", max_tokens=4, invalid="retry:2")
@@ -195,6 +197,43 @@ def test_pairs_part_at_an_answer_of_their_own():
     assert {len(pair["chosen"]) for pair in single} == {1}
 
 
+def test_pairs_have_the_scores_of_both_sides():
+    records = list(palestra.rollouts("games/TicTacToe-v0", agents=["random", "first"], n=8, seed=5))
+    played = trajectories(records, agents=["random"])
+    for whole in (True, False):
+        pairs = list(preference_rows(played, scores=(-1.0, 1.0), whole=whole))
+        assert pairs
+        for pair in pairs:
+            assert 0 <= pair["rejected_score"] < pair["chosen_score"] <= 1
+            assert 2 * (pair["chosen_score"] - pair["rejected_score"]) == pytest.approx(pair["gap"])
+    for wrong in ({"scores": (1.0, 1.0)}, {"draws": 0}, {"draws": 2, "most": 2}):
+        with pytest.raises(InvalidOption):
+            list(preference_rows(played, **wrong))
+
+
+def test_pairs_are_drawn_in_proportion_to_the_cube_of_their_gap():
+    """Chi-squared against the shares that follow from the worths of all rollouts alone."""
+    records = list(palestra.rollouts("games/TicTacToe-v0", agents=["random", "first"], n=6, seed=5))
+    credit = [
+        {(turn.seat, n): float(int(turn.text)) for n, s in enumerate(r.steps) for turn in s.turns}
+        for r in records
+    ]
+    played = trajectories(records, agents=["random"], credit=credit)
+    gaps = np.array([pair["gap"] for pair in preference_rows(played)])
+    assert len(set(gaps)) > 3
+    drawn = list(preference_rows(played, draws=4000, seed=3))
+    assert len(drawn) == 4000
+    values, seen = np.unique([pair["gap"] for pair in drawn], return_counts=True)
+    shares = {gap: (gaps[gaps == gap] ** 3).sum() / (gaps**3).sum() for gap in set(gaps)}
+    assert set(values) <= set(shares)
+    expected = np.array([shares[gap] for gap in values]) * 4000
+    kept = expected >= 5
+    assert chisquare(seen[kept], expected[kept] * seen[kept].sum() / expected[kept].sum())[1] > 0.01
+    assert list(preference_rows(played, draws=5, seed=3)) == drawn[:5]
+    assert list(preference_rows(played, draws=50, seed=4)) != drawn[:50]
+    assert list(preference_rows(played, draws=5, gap=max(gaps))) == []
+
+
 def test_an_expert_is_preferred_to_what_was_explored():
     records = []
     for name, n in (("minimax", 1), ("random", 5)):
@@ -280,6 +319,7 @@ def test_the_command_writes_rows_of_messages(tmp_path, capsys):
     for kind, key, *more in [
         ("imitate", "messages", "--keep", "2"),
         ("prefer", "chosen", "--by", "grpo", "--by-turn", "--agents", "random"),
+        ("prefer", "chosen", "--draws", "7", "--seed", "2", "--scores=-1,1"),
         ("correct", "completion"),
     ]:
         for suffix in ("jsonl", "parquet"):
@@ -302,6 +342,8 @@ def test_the_command_names_what_is_wrong(played, tmp_path, capsys):
         (["--agents", "random"], "no tokens"),
         (["--agents", "random", "--by", "grpo"], "no tokens"),
         (["--rows", "correct", "--history", "bare"], "leave --history out"),
+        (["--rows", "prefer", "--scores", "1"], "write two numbers"),
+        (["--rows", "prefer", "--draws", "3", "--most", "2"], "not both"),
     ]:
         assert export(tmp_path, "--out", tmp_path / "x.parquet", *arguments) == 2
         assert message in capsys.readouterr().err

@@ -1,11 +1,19 @@
 """Losses against formulas worked out by hand, and against torch's own gradients."""
 
 import math
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
-from palestra import UnknownName
-from palestra_training.losses import AVERAGES, policy_loss, token_logprobs, truncated_weights
+from palestra import InvalidOption, UnknownName
+from palestra_training.losses import (
+    AVERAGES,
+    policy_loss,
+    score_dpo_loss,
+    token_logprobs,
+    truncated_weights,
+)
 
 LOGPROBS = torch.tensor([[-0.5, -1.0, -2.0], [-0.1, -0.3, -9.0]])
 OLD = torch.tensor([[-0.7, -0.5, -2.0], [-0.1, -0.8, -9.0]])
@@ -158,3 +166,61 @@ def test_truncated_importance_weights_are_those_of_plain_python(cap, cuts):
     expected, count = by_hand(engine, trained, new, advantages, cap)
     assert float(found) == pytest.approx(expected, abs=1e-9)
     assert int((cut & marks).sum()) == count == cuts
+
+
+def pairs_of(seed, count=9):
+    """Log-ratios of better and worse answers, and their scores, the better ones higher."""
+    rng = np.random.default_rng(seed)
+    scores = np.sort(rng.random((count, 2)), axis=1)
+    scores[0], scores[1] = (0.0, 1.0), (0.4, 0.4)
+    return rng.normal(0, 8, count), rng.normal(0, 8, count), scores[:, 1], scores[:, 0]
+
+
+@pytest.mark.parametrize("beta", [0.01, 0.5, 3.0])
+def test_score_dpo_is_the_formula_pair_by_pair(beta):
+    for seed in range(20):
+        given = pairs_of(seed)
+        expected = []
+        for better, worse, high, low in zip(*given, strict=True):
+            reward = high * beta * better
+            against = (1 - low) * beta * worse
+            expected.append(math.log1p(math.exp(-(reward - against))))
+        found = score_dpo_loss(*map(torch.tensor, given), beta=beta)
+        assert float(found) == pytest.approx(sum(expected) / len(expected), rel=1e-9, abs=1e-9)
+
+
+def test_the_gradient_of_score_dpo_is_that_of_finite_differences():
+    for seed in range(5):
+        better, worse, high, low = map(torch.tensor, pairs_of(seed, count=6))
+        better.requires_grad_(), worse.requires_grad_()
+        found = torch.autograd.grad(score_dpo_loss(better, worse, high, low, beta=0.3), [better])
+        step = 1e-5
+        for place in range(6):
+            ends = []
+            for sign in (1, -1):
+                moved = better.detach().clone()
+                moved[place] += sign * step
+                ends.append(float(score_dpo_loss(moved, worse.detach(), high, low, beta=0.3)))
+            slope = (ends[0] - ends[1]) / (2 * step)
+            assert float(found[0][place]) == pytest.approx(slope, rel=1e-5, abs=1e-9)
+        check = partial(score_dpo_loss, beta=0.3)
+        assert torch.autograd.gradcheck(check, (better, worse, high, low))
+
+
+def test_a_pair_of_sure_scores_moves_more_than_one_of_unsure_scores():
+    """The step on the better answer grows with its score, that on the worse as its score falls."""
+    better = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    worse = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    high, low = torch.tensor([0.9, 0.6]), torch.tensor([0.2, 0.5])
+    score_dpo_loss(better, worse, high.double(), low.double(), beta=1.0).backward()
+    assert (better.grad / better.grad[1]).tolist() == pytest.approx([1.5, 1.0])
+    assert (worse.grad / worse.grad[1]).tolist() == pytest.approx([1.6, 1.0])
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, math.nan])
+def test_scores_out_of_range_are_refused(score):
+    one = torch.ones(1)
+    with pytest.raises(InvalidOption, match="from 0 to 1"):
+        score_dpo_loss(one, one, one * score, one, beta=0.1)
+    with pytest.raises(InvalidOption, match="from 0 to 1"):
+        score_dpo_loss(one, one, one, one * score, beta=0.1)

@@ -29,6 +29,13 @@ def export_command(
     least: Annotated[float | None, typer.Option(help="Leave out what is worth less.")] = None,
     gap: Annotated[float, typer.Option(help="prefer: how far apart two must be.")] = 0.0,
     most: Annotated[int | None, typer.Option(min=1, help="prefer: pairs of every start.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="prefer: pairs drawn by the cube of their gap.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="prefer: for --draws.")] = 0,
+    scores: Annotated[
+        str, typer.Option(help="prefer: the worths that score 0 and 1, as in -1,1.")
+    ] = "0,1",
     by_turn: Annotated[bool, typer.Option("--by-turn", help="prefer: single answers.")] = False,
     history: Annotated[str, typer.Option(help="What prompts hold, as for llm.")] = "conversation",
     thoughts: Annotated[
@@ -90,10 +97,28 @@ def export_command(
     elif rows == "best":
         made = values.best_rows(played, least=0.0 if least is None else least)
     elif rows == "prefer":
-        made = text.preference_rows(played, expert=experts, gap=gap, most=most, whole=not by_turn)
+        made = text.preference_rows(
+            played,
+            expert=experts,
+            gap=gap,
+            most=most,
+            draws=draws,
+            seed=seed,
+            scores=_read_scores(scores),
+            whole=not by_turn,
+        )
     else:
         made = text.correction_rows(played, least=least)
     typer.echo(f"wrote {write_rows(out, made)} rows to {out}")
+
+
+def _read_scores(text: str) -> tuple[float, float]:
+    """The worths that score 0 and 1."""
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise InvalidOption(f"--scores {text}: write two numbers, as in --scores=-1,1") from None
+    return low, high
 
 
 def records_at(path: Path) -> Path:

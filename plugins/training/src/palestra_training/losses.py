@@ -7,6 +7,8 @@ times a fixed length; Liu et al. 2025), "dapo" (over the sampled tokens of the w
 a batch may be a part; Yu et al. 2025). "rloo" has one ratio for a
 whole stream, and the mean of streams (Ahmadian et al. 2024, as TRL clips it); its advantage is the
 mean over the stream. "reinforce" is the plain policy gradient, averaged as bnpo.
+
+`score_dpo_loss` is over pairs of whole answers: Score-DPO (Wang et al. 2025, "ScoreFlow").
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from palestra import UnknownName
+from palestra import InvalidOption, UnknownName
 
 AVERAGES = ("grpo", "bnpo", "dr_grpo", "dapo", "rloo", "reinforce")
 
@@ -134,3 +136,25 @@ def policy_loss(
     if average == "dapo" and tokens_in_step is not None:
         return (each * marks).sum() / max(1.0, tokens_in_step)
     return (each * marks).sum() / marks.sum().clamp(min=1)
+
+
+def score_dpo_loss(
+    chosen: torch.Tensor,
+    rejected: torch.Tensor,
+    chosen_scores: torch.Tensor,
+    rejected_scores: torch.Tensor,
+    *,
+    beta: float = 0.1,
+) -> torch.Tensor:
+    """Score-DPO: the mean over pairs of -log sigmoid(beta * (s_w * log r_w - (1 - s_l) * log r_l)).
+
+    chosen, rejected: log r, how much likelier the policy makes the whole answer than the reference
+    policy does, in nats. chosen_scores, rejected_scores: s, from 0 to 1. All are of shape (pairs,).
+    Where both scores are 1/2 it is DPO's loss for half of `beta`. Raises `InvalidOption` for scores
+    out of range.
+    """
+    both = torch.stack([chosen_scores, rejected_scores])
+    if not bool(((both >= 0) & (both <= 1)).all()):
+        raise InvalidOption("scores must be from 0 to 1; give export-llm --scores LOW,HIGH")
+    apart = chosen_scores * chosen - (1 - rejected_scores) * rejected
+    return -torch.nn.functional.logsigmoid(beta * apart).mean()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from palestra import EpisodeRecord, InvalidOption
+from palestra import EpisodeRecord, InvalidOption, Rng
 from palestra.agents.models import Message
 from palestra.kernel.lives import newcomers
 
@@ -40,10 +40,12 @@ class Trajectory:
 
     @property
     def agent(self) -> str:
+        """The name of the agent at the seat."""
         return self.record.agents[self.seat]
 
     @property
     def messages(self) -> list[Message]:
+        """The last question, with all that was said before it, and its answer."""
         return [*self.answers[-1].messages, self.answers[-1].reply]
 
     def worth_at(self, place: int) -> float:
@@ -51,6 +53,7 @@ class Trajectory:
         return self.worth if self.credit is None else self.credit[self.answers[place].step]
 
     def origin(self) -> Row:
+        """Which environment, seed, episode, seat and agent it is from, as columns of a row."""
         return {
             "env": self.record.env,
             "seed": self.record.seed,
@@ -61,7 +64,19 @@ class Trajectory:
 
 
 Answer = tuple[Trajectory, int]  # and which of its answers
-Pair = tuple[float, Answer, Answer]  # how far apart, the better and the worse
+
+
+class Pair(NamedTuple):
+    """Two answers to one question, and what they are worth."""
+
+    worths: tuple[float, float]
+    better: Answer
+    worse: Answer
+
+    @property
+    def gap(self) -> float:
+        """How much more the better answer is worth."""
+        return self.worths[0] - self.worths[1]
 
 
 def trajectories(
@@ -143,6 +158,9 @@ def preference_rows(
     expert: Collection[str] = (),
     gap: float = 0.0,
     most: int | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    scores: tuple[float, float] = (0.0, 1.0),
     whole: bool = True,
 ) -> Iterator[Row]:
     """Of two rollouts of one start, the one that is worth more by over `gap`: DPO's pairs.
@@ -152,21 +170,49 @@ def preference_rows(
     "rejected" are all that followed, other seats' messages included (Song et al. 2024, "ETO");
     else the one answer, worth the mean of its turns in all rollouts that gave it there. expert:
     agents whose rollouts alone are chosen, over those of others, as ETO prefers an expert's to
-    what the learner explored. most: so many pairs of every start, those furthest apart.
+    what the learner explored. most: so many pairs of every start, those furthest apart. draws:
+    instead, so many pairs of every start, each drawn in proportion to the cube of its gap, so that
+    a pair may come again (Wang et al. 2025, "ScoreFlow"); seed: for these draws. scores: what is
+    worth the first scores 0, what is worth the second 1; rows have the scores of both sides.
     """
+    _check_pairing(most, draws, scores)
+    rng = Rng.seeded(seed)
     for group in groups_of(played):
         pairs = _whole_pairs(group, expert) if whole else _answer_pairs(group, expert)
-        far = sorted((pair for pair in pairs if pair[0] > gap), key=lambda pair: -pair[0])
-        for apart, better, worse in far[:most]:
-            one, place = better
-            yield {
-                "prompt": said(one.answers[place].messages),
-                "chosen": said(_rest(*better, whole)),
-                "rejected": said(_rest(*worse, whole)),
-                "gap": apart,
-                **one.origin(),
-                "rejected_agent": worse[0].agent,
-            }
+        far = sorted((pair for pair in pairs if pair.gap > gap), key=lambda pair: -pair.gap)
+        if draws is not None and far:
+            cubes = [pair.gap**3 for pair in far]
+            kept = [far[rng.weighted(cubes)] for _ in range(draws)]
+        else:
+            kept = far[:most]
+        for pair in kept:
+            yield _preference(pair, scores, whole)
+
+
+def _check_pairing(most: int | None, draws: int | None, scores: tuple[float, float]) -> None:
+    if most is not None and draws is not None:
+        raise InvalidOption("pairs are the furthest apart or drawn; give most or draws, not both")
+    if draws is not None and draws < 1:
+        raise InvalidOption(f"draws must be at least 1, not {draws}")
+    if not scores[0] < scores[1]:
+        raise InvalidOption(f"scores are between a low and a higher worth, not {scores}")
+
+
+def _preference(pair: Pair, scores: tuple[float, float], whole: bool) -> Row:
+    """The row of a pair; worths are scaled to scores."""
+    one, place = pair.better
+    low, high = scores
+    chosen, rejected = ((worth - low) / (high - low) for worth in pair.worths)
+    return {
+        "prompt": said(one.answers[place].messages),
+        "chosen": said(_rest(*pair.better, whole)),
+        "rejected": said(_rest(*pair.worse, whole)),
+        "gap": pair.gap,
+        "chosen_score": chosen,
+        "rejected_score": rejected,
+        **one.origin(),
+        "rejected_agent": pair.worse[0].agent,
+    }
 
 
 def _whole_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Iterator[Pair]:
@@ -174,7 +220,7 @@ def _whole_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Iterat
         for worse in group:
             place = _parting(better, worse) if _may_win(better, worse, expert) else None
             if place is not None:
-                yield better.worth - worse.worth, (better, place), (worse, place)
+                yield Pair((better.worth, worse.worth), (better, place), (worse, place))
 
 
 def _answer_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Iterator[Pair]:
@@ -198,7 +244,7 @@ def _answer_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Itera
                     if mine != other and _may_win(better[0], worse[0], expert)
                 ]
                 for better, worse in found[:1]:
-                    yield means[mine] - means[other], better, worse
+                    yield Pair((means[mine], means[other]), better, worse)
 
 
 def _may_win(better: Trajectory, worse: Trajectory, expert: Collection[str]) -> bool:
@@ -230,6 +276,7 @@ def correction_rows(played: Sequence[Trajectory], *, least: float | None = None)
 
 
 def said(messages: Sequence[Message]) -> Said:
+    """Messages as rows have them: a role and a content each."""
     return [{"role": message.role, "content": message.content} for message in messages]
 
 

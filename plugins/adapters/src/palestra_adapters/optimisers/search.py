@@ -8,7 +8,7 @@ running the search again with the answers that are on file, and nothing else has
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -68,6 +68,7 @@ class WorkflowEpisode(msgspec.Struct, frozen=True):
 
 
 Searching: TypeAlias = Generator[Question | Trials, Any, T]
+Reading: TypeAlias = Callable[[str], tuple[str, Workflow]]
 
 
 @dataclass(slots=True, eq=False)
@@ -176,10 +177,13 @@ class Studio:
         *,
         system: str = LANGUAGE,
         heat: float = 0.8,
+        read: Reading = read_proposal,
     ) -> Searching[Variant | None]:
         """A workflow that the model writes, as `accept` takes it."""
         told = yield from self.ask(prompt, system=system, heat=heat)
-        return (yield from self.accept(told, prompt, parents, how, system=system, heat=heat))
+        return (
+            yield from self.accept(told, prompt, parents, how, system=system, heat=heat, read=read)
+        )
 
     def accept(
         self,
@@ -190,16 +194,17 @@ class Studio:
         *,
         system: str = LANGUAGE,
         heat: float = 0.8,
+        read: Reading = read_proposal,
     ) -> Searching[Variant | None]:
         """The workflow of a reply to `prompt`; the model is told what is wrong, and asked again.
 
         None after `TRIES` replies. A workflow that the archive has already is refused like one that
-        does not work.
+        does not work. read: the note and the workflow of a reply, or `InvalidOption`.
         """
         asked = told.usage
         for tries in range(1, TRIES + 1):
             try:
-                note, workflow = read_proposal(told.text)
+                note, workflow = read(told.text)
                 self.refuse_known(workflow)
                 return self.add(workflow, parents, how, note, asked)
             except InvalidOption as error:
