@@ -587,6 +587,7 @@ def _written(
     troubles = {t["a"]: t for t in plan.troubles if t.kind not in LEAKS}
     stale = any(t.kind == "stale" for t in plan.troubles)
     units = {t["n"]: t["a"] for t in plan.troubles if t.kind == "units"}
+    unit_of = {number: unit for unit, number in units.items()}
     hidden = len(clean) - TEST
     rows = []
     for n, row in enumerate(clean):
@@ -594,8 +595,8 @@ def _written(
         in_small = {name: rng.below(3) == 0 for name in units}
         for column in plan.columns:
             if column.kind == "number":
-                unit = next((u for u, name in units.items() if name == column.name), "")
-                cells.append(_cell(row, column, troubles, rng, in_small.get(unit, False)))
+                small = in_small.get(unit_of.get(column.name, ""), False)
+                cells.append(_cell(row, column, troubles, rng, small))
             elif column.kind == "unit":
                 cells.append(column.levels[in_small[column.name]])
             elif column.kind == "copy":
