@@ -558,7 +558,7 @@ class _Law:
 
 
 def _held(signal: float) -> float:
-    """A sum of effects within what an exponential is taken of."""
+    """A sum of effects as the law takes an exponential of it; the rules tell this limit."""
     return max(-9.0, min(9.0, signal))
 
 

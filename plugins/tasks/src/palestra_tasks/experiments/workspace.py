@@ -101,8 +101,9 @@ PROJECT_RULES = """
     Finish() hands in the script that is there. Test rows that you never see decide: you are paid
     (the first script's test error - your script's test error) / (the first script's test error -
     the test error of the law that made the data), not less than 0 and not more than 1. The law
-    predicts what is best for the measure from the effects with their true sizes. A script that
-    fails is paid 0.
+    predicts what is best for the measure from the effects with their true sizes; where effects
+    multiply it holds their sum within 9 of the sum's usual deviations. A script that fails is paid
+    0.
 """
 
 
