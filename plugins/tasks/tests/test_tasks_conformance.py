@@ -13,7 +13,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tasks/Econometrics-v0": {"study": "composed", "size": "medium", "rows": 300, "turns": 6},
     "tasks/DataRoom-v0": {"level": "hard", "turns": 9},
     "tasks/Errands-v0": {"kind": "edit", "rows": 15},
-    "tasks/MLWorkspace-v0": {"data": "classes", "turns": 6},
+    "tasks/MLWorkspace-v0": {"project": "small", "traits": "rare", "turns": 6},
     "tasks/DeepSearch-v0": {"hops": 9, "described": False, "size": 30},
     "tasks/Reranking-v0": {"num_players": 2, "queries": 2, "stale": 1.0},
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},

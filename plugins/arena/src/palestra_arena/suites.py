@@ -91,7 +91,7 @@ SCIENCE = (
             "turns": 14,
         },
     ),
-    Environment("tasks/MLWorkspace-v0"),
+    Environment("tasks/MLWorkspace-v0", options={"project": "large", "traits": "common"}),
 )
 CLINIC = (
     Environment("tasks/Hospital-v0", players=1),

@@ -28,7 +28,7 @@ AGENTS: dict[str, tuple[str, str]] = {
     "tasks/FrontierEng-v0": ("first", "design-climber"),
     "tasks/Hospital-v0": ("hospital-records", "hospital-bayes"),
     "tasks/Incident-v0": ("incident-hasty", "incident-runbook"),
-    "tasks/MLWorkspace-v0": ("experimenter-linear", "experimenter"),
+    "tasks/MLWorkspace-v0": ("experimenter-linear", "experimenter-reader"),
     "tasks/NeuralSA-v0": ("annealing-greedy", "annealing-learned"),
     "tasks/OptiMUS-v0": ("optimus-relaxer", "optimus-modeller"),
     "tasks/PlanWorld-v0": ("first", "planworld-planner"),

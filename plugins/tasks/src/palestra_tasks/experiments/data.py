@@ -1,4 +1,4 @@
-"""Data to learn from, drawn from a seed: lines, curves, classes and series."""
+"""Data to learn from, drawn from a seed: lines, curves, classes and series; and measures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from palestra import Rng
 from palestra.kernel.errors import show
@@ -14,6 +15,7 @@ from palestra_tasks.draws import normal
 
 KINDS = ("line", "curve", "classes", "series")
 TRAINING, VALIDATION, TEST = 80, 40, 60  # rows
+SMALLEST = 1e-6  # probability that the log loss takes for less
 PERIOD = 12  # of a series
 FEATURES = {"line": 4, "curve": 3, "classes": 2, "series": 1}
 MEANING = {
@@ -29,9 +31,9 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows of numbers and what is to be predicted for each."""
+    """Rows and what is to be predicted for each."""
 
-    rows: tuple[tuple[float, ...], ...]
+    rows: tuple[tuple[Any, ...], ...]  # numbers; in projects also texts and None
     targets: tuple[float, ...]
 
 
@@ -78,6 +80,23 @@ def error(kind: str, predicted: Sequence[float], targets: Sequence[float]) -> fl
     if kind == "classes":
         return sum(p != t for p, t in pairs) / len(pairs)
     return math.sqrt(sum((p - t) ** 2 for p, t in pairs) / len(pairs))
+
+
+def error_by(measure: str, predicted: Sequence[float], targets: Sequence[float]) -> float:
+    """The error of predictions by a measure: rmse, mae, error, balanced or log."""
+    pairs = list(zip(predicted, targets, strict=True))
+    if measure == "rmse":
+        return math.sqrt(sum((p - t) ** 2 for p, t in pairs) / len(pairs))
+    if measure == "mae":
+        return sum(abs(p - t) for p, t in pairs) / len(pairs)
+    if measure == "error":
+        return sum(p != t for p, t in pairs) / len(pairs)
+    if measure == "log":
+        held = [(min(max(p, SMALLEST), 1 - SMALLEST), t) for p, t in pairs]
+        return -sum(math.log(p if t else 1 - p) for p, t in held) / len(held)
+    classes = sorted(set(targets))
+    shares = [sum(p != t for p, t in pairs if t == c) / targets.count(c) for c in classes]
+    return sum(shares) / len(shares)
 
 
 def problem_with(value: object, wanted: int) -> str:

@@ -5,11 +5,22 @@ writes the script, executes it and reads its output and its error on validation 
 an earlier version, and hands in. Scripts run in the sandbox. The script that is there at the end is
 scored on a hidden test, against the one that was there at first.
 
+With `project="small"`, `"medium"` or `"large"` a grammar composes the project (`projects.py`):
+columns of several kinds with troubles that the description tells, a law of 3, 4 or 6 effects told
+in words, one of five kinds of target, a measure, and perhaps test rows that differ. Its rows and
+the weights of its law are hidden. A script is paid for the share of the way from the starter's
+test error to that of the law. With `traits="rare"`, which splits for training never have, effects
+and troubles are others.
+
+Plain data is a demonstration: four kinds, each of which one of four scripts fits.
+
 After Huang, Vora, Liang and Leskovec, "MLAgentBench: Evaluating Language Agents on Machine Learning
 Experimentation", 2023, in which an experiment succeeds if it improves on the starter by a tenth.
 The data is drawn from the seed.
 
-Checked: the starter, least squares and nearest neighbours against scikit-learn on the same rows.
+Checked: the starter, least squares and nearest neighbours against scikit-learn on the same rows;
+in projects regressions, measures and one-hot codes against it too, laws from the table by pandas,
+and medians by SciPy.
 
 Left out: the authors' 13 data sets, deep networks and a GPU, search in papers, and time in place of
 executed lines.
@@ -17,26 +28,25 @@ executed lines.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from palestra import (
     EpisodeRecord,
+    InvalidOption,
     Meta,
     OneOf,
     Option,
     Rng,
-    ScriptedAgent,
     Text,
     TextAction,
-    Turn,
-    agent,
     environment,
     metric,
     quote,
 )
 from palestra.kernel.rng import check_seed
+from palestra.paragraphs import paragraphs
 from palestra.sandbox import Limits
 from palestra.scene import Bar, Bars, Part
 
@@ -57,15 +67,44 @@ from palestra_tasks.experiments.data import (
     Sample,
     draw_data,
     error,
+    error_by,
     problem_with,
 )
-from palestra_tasks.experiments.programs import LINEAR, NEIGHBOURS, QUADRATIC, SEASONAL, STARTER
+from palestra_tasks.experiments.programs import LINEAR, STARTER
+from palestra_tasks.experiments.projects import SIZES, Plan, draw_plan, draw_project
+from palestra_tasks.experiments.scripts import STARTERS, TOOLS, numeric_script
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
-DATA, SCRIPT = "data.csv", "train.py"
+DATA, SCRIPT, TOOLBOX = "data.csv", "train.py", "tools.py"
 SHOWN = 12  # rows of data that are shown
 SUCCESS = 0.1  # improvement on the starter that counts as a success
 LIMITS = Limits(lines=1_000_000, cpu=5, seconds=15.0)
+PROJECT_LIMITS = Limits(lines=5_000_000, cpu=10, seconds=30.0)
+LONGEST_NOTE = 500  # characters
+PROJECT_RULES = """
+    You improve a training script for the project that is described. Open(file='data.csv') shows the
+    first rows to train with, Open(file='train.py') the script, and Open(file='tools.py') functions
+    that the script can call without an import. Execute() runs the script and tells its error on
+    validation rows. To replace the script, end your turn with a program in a fenced block that
+    begins with ```python, or with Program(code='…'); Undo() goes back to the version before.
+    Note(text='…') writes a line into your research log, which you keep reading; it has no effect on
+    your pay.
+
+    A script has a function predict(rows, targets, queries), which returns a list with a number for
+    every query: a prediction of a number or a count, a class, or, where the log loss is the
+    measure, the probability of class 1 (less than 0.000001 counts as that, and as much for class
+    0). Rows and queries are lists of cells in the order of the columns: numbers, texts, or None for
+    an empty cell. It may import bisect, collections, datetime, functools, heapq, itertools, json,
+    math, re and statistics. There are no files and no random numbers, and the number of lines it
+    executes is limited.
+
+    Finish() hands in the script that is there. Test rows that you never see decide: you are paid
+    (the first script's test error - your script's test error) / (the first script's test error -
+    the test error of the law that made the data), not less than 0 and not more than 1. The law
+    predicts what is best for the measure from the effects with their true sizes; where effects
+    multiply it holds their sum within 9 of the sum's usual deviations. A script that fails is paid
+    0.
+"""
 
 
 class Open(TextAction, frozen=True):
@@ -82,16 +121,24 @@ class Undo(TextAction, frozen=True):
     """Go back to the version before the last edit."""
 
 
+class Note(TextAction, frozen=True):
+    """Write a line into the research log."""
+
+    text: str
+
+
 @dataclass(slots=True, kw_only=True)
 class WorkspaceState(TaskState):
     """The state of a workspace."""
 
-    kind: str
+    kind: str  # of plain data
     seed: int  # of the data
+    plan: Plan | None = None  # of a project
     opened: bool = False  # whether rows of the data were shown
     shown: Sample | None = None  # in a fork: these rows, from which all others are drawn
     versions: tuple[str, ...] = (STARTER,)  # of the script, the current one last
     measured: tuple[float, ...] = ()  # validation errors so far
+    log: tuple[str, ...] = ()  # notes
 
 
 @environment(
@@ -102,20 +149,39 @@ class WorkspaceState(TaskState):
         "Huang et al. (2023), MLAgentBench: Evaluating Language Agents on Machine Learning "
         "Experimentation"
     ),
-    splits={name: {"data": name} for name in KINDS},
+    splits={
+        **{name: {"data": name} for name in KINDS},
+        **{
+            f"{held}{size}": {"project": size, "traits": traits}
+            for held, traits in (("", "common"), ("held-out-", "rare"))
+            for size in SIZES
+        },
+    },
 )
 @dataclass(frozen=True)
 class MLWorkspace(TaskGame[WorkspaceState]):
     """One player improves a training script by experiments.
 
     There are no numbered actions. The reward is the improvement on the starter's test error, as a
-    share of it, from 0 (no better) to 1 (no error).
+    share of it, from 0 (no better) to 1 (no error); in a project as a share of the improvement that
+    the law of the data brings.
     """
 
     data: Annotated[
         Literal["any", "line", "curve", "classes", "series"],
-        Meta(description="what the data is like; any: drawn from the seed"),
+        Meta(description="what plain data is like; any: drawn from the seed"),
     ] = "any"
+    project: Annotated[
+        Literal["plain", "small", "medium", "large"],
+        Meta(
+            description="plain: data of a kind, a demonstration; otherwise a project with 3, 4 or "
+            "6 effects and 2, 3 or 4 troubles, told in words"
+        ),
+    ] = "plain"
+    traits: Annotated[
+        Literal["common", "rare"],
+        Meta(description="effects and troubles of a project; rare: those that are held out"),
+    ] = "common"
     turns: Turns = 20
 
     runs_programs = True
@@ -133,13 +199,30 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         Finish() hands in the script that is there. You are paid by how much smaller its error on
         hidden test data is than that of the script that was there at first, as a share.
     """
-    action_types = (Open, Program, Execute, Undo, Finish)
+    action_types = (Open, Program, Execute, Undo, Finish, Note)
 
     def validate(self) -> None:
         require_sandbox()
+        if self.project == "plain" and self.traits != "common":
+            raise InvalidOption(
+                f"traits={self.traits!r} is for a project that is composed; set project to small, "
+                "medium or large, or leave traits out"
+            )
+        if self.project != "plain" and self.data != "any":
+            raise InvalidOption(
+                f"data={self.data!r} is for project='plain'; leave it out, since a project has "
+                "data of its own"
+            )
+
+    def rules_for(self, seat: int) -> str:
+        return super().rules_for(seat) if self.project == "plain" else paragraphs(PROJECT_RULES)
 
     def initial_state(self, seed: int | None = None) -> WorkspaceState:
         rng = Rng.seeded(check_seed(seed))
+        if self.project != "plain":
+            plan = draw_plan(Rng.seeded(rng.word(), 65), self.project, self.traits)
+            starter = (STARTERS[plan.measure],)
+            return WorkspaceState(rng=rng, kind="", seed=rng.word(), plan=plan, versions=starter)
         drawn = rng.choice(KINDS)
         kind = drawn if self.data == "any" else self.data
         return WorkspaceState(rng=rng, kind=kind, seed=rng.word())
@@ -148,6 +231,13 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def samples(self, state: WorkspaceState) -> tuple[Sample, Sample, Sample]:
         """Training, validation and test rows."""
+        if state.plan:
+            train, *hidden = draw_project(state.plan, state.seed).samples
+            known = state.shown or Sample((), ())
+            more = len(known.rows)
+            rows, targets = train.rows[more:], train.targets[more:]
+            train = Sample((*known.rows, *rows), (*known.targets, *targets))
+            return (train, hidden[0], hidden[1])
         drawn = draw_data(state.kind, state.seed)
         if state.shown is None:
             return drawn
@@ -167,27 +257,46 @@ class MLWorkspace(TaskGame[WorkspaceState]):
     ) -> tuple[float | None, str]:
         """The error of a script on some rows, or None and why there is none."""
         known = self.samples(state)[0]
-        ran = run(code, "predict", known.rows, known.targets, sample.rows, limits=LIMITS)
+        limits = LIMITS
+        if state.plan:
+            code, limits = f"{TOOLS}\n\n\n{code}", PROJECT_LIMITS
+        ran = run(code, "predict", known.rows, known.targets, sample.rows, limits=limits)
         why = ran.error or problem_with(ran.value, len(sample.rows))
-        return (None, why) if why else (error(state.kind, ran.value, sample.targets), "")
+        return (None, why) if why else (self.error_of(state, ran.value, sample), "")
+
+    def error_of(self, state: WorkspaceState, predicted: Sequence[float], sample: Sample) -> float:
+        """The error of predictions, by the measure of the project or kind."""
+        if state.plan:
+            return error_by(state.plan.measure, predicted, sample.targets)
+        return error(state.kind, predicted, sample.targets)
 
     # The rules
 
     def statement(self, state: WorkspaceState, seat: int) -> str:
+        if state.plan:
+            return f"{state.plan}\nFiles: {DATA}, {SCRIPT}, {TOOLBOX}."
         return f"Predict {MEANING[state.kind]}. Files: {DATA}, {SCRIPT}."
 
     def notes(self, state: WorkspaceState, seat: int) -> tuple[str, ...]:
         found = ", ".join(f"{one:.4f}" for one in state.measured)
         version = f"{SCRIPT} is at version {len(state.versions)}."
-        return (f"{version} Validation errors so far: {found or 'none'}.",)
+        log = [f"Log: {quote(one)}" for one in state.log]
+        return (f"{version} Validation errors so far: {found or 'none'}.", *log)
 
     def options(self, state: WorkspaceState, seat: int) -> tuple[Option, ...]:
-        scripts = (STARTER, LINEAR, "def predict(rows, targets, queries):\n    return []")
+        files: tuple[str, ...] = (DATA, SCRIPT)
+        scripts, log = [STARTER, LINEAR], tuple[Option, ...]()
+        if state.plan:
+            files = (DATA, SCRIPT, TOOLBOX)
+            scripts = [STARTERS[state.plan.measure], numeric_script(*state.plan.scored)]
+            log = (Option(Note, {"text": Text(LONGEST_NOTE, ("Logarithms help.",))}),)
+        scripts.append("def predict(rows, targets, queries):\n    return []")
         return (
-            Option(Open, {"file": OneOf((DATA, SCRIPT))}),
-            Option(Program, {"code": Text(LONGEST_PROGRAM, scripts)}),
+            Option(Open, {"file": OneOf(files)}),
+            Option(Program, {"code": Text(LONGEST_PROGRAM, tuple(scripts))}),
             Option(Execute),
             *((Option(Undo),) if len(state.versions) > 1 else ()),
+            *log,
             FINISH,
         )
 
@@ -203,6 +312,11 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             return Reply(f"{SCRIPT} is at version {len(state.versions)} again.", kind="edit")
         if isinstance(action, Execute):
             return self._execute(state)
+        if isinstance(action, Note):
+            state.log = (*state.log, action.text)
+            return Reply("Noted.", kind="note")
+        if action.file == TOOLBOX:
+            return Reply(f"{TOOLBOX}: {quote(TOOLS)}", kind="file")
         if action.file == SCRIPT:
             return Reply(f"{SCRIPT}: {quote(state.versions[-1])}", kind="file")
         state.opened = True
@@ -210,9 +324,15 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def _table(self, state: WorkspaceState) -> str:
         known = self.samples(state)[0]
-        head = ",".join([*(f"x{n}" for n in range(len(known.rows[0]))), "target"])
+        names = [*(f"x{n}" for n in range(len(known.rows[0]))), "target"]
+        if state.plan:
+            names = [*(one.name for one in state.plan.columns), state.plan.target]
+        head = ",".join(names)
         pairs = list(zip(known.rows, known.targets, strict=True))[:SHOWN]
-        lines = [",".join(f"{x:g}" for x in (*row, target)) for row, target in pairs]
+        lines = [
+            ",".join((_written(x) if state.plan else f"{x:g}") for x in (*row, target))
+            for row, target in pairs
+        ]
         return "\n".join([head, *lines, f"({len(known.rows)} rows in all)"])
 
     def _execute(self, state: WorkspaceState) -> Reply:
@@ -224,18 +344,24 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def settle(self, state: WorkspaceState) -> Final:
         test = self.samples(state)[2]
-        first, _ = self.score_script(state, STARTER, test)
+        first, _ = self.score_script(state, state.versions[0], test)
         last, why = self.score_script(state, state.versions[-1], test)
         if last is None or not first:
             return solo(0.0, f"The script failed: {why}.", gain=0.0, success=False, ran=False)
         gain = 1 - last / first
         reason = f"Test error {last:.4f}, that of the first script {first:.4f}."
-        return solo(max(0.0, gain), reason, gain=gain, success=gain >= SUCCESS, ran=True)
+        if not state.plan:
+            return solo(max(0.0, gain), reason, gain=gain, success=gain >= SUCCESS, ran=True)
+        known = self.error_of(state, draw_project(state.plan, state.seed).known_best, test)
+        share = (first - last) / (first - known) if first > known else float(last <= known)
+        reason = f"{reason[:-1]}, that of the law {known:.4f}."
+        return solo(min(1.0, max(0.0, share)), reason, gain=gain, success=gain >= SUCCESS, ran=True)
 
     def determinize(self, state: WorkspaceState, seat: int, rng: Rng) -> WorkspaceState:
         """Other data; once rows were shown, these, and others drawn from them.
 
-        A validation error says little of the data: it stays as it was measured.
+        In a project the others come from a law of the same description with other weights. A
+        validation error says little of the data: it stays as it was measured.
         """
         copy = self.copy_for(state, seat)
         copy.seed = rng.word()
@@ -252,43 +378,11 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         return (Bars(tuple(Bar(f"error {n}", one, most, 0) for n, one in shown)),)
 
 
-@agent("experimenter", kind="solver")
-class Experimenter(ScriptedAgent[MLWorkspace]):
-    """Tries four scripts, measures each, and hands in the one with the smallest error."""
-
-    scripts = (LINEAR, QUADRATIC, SEASONAL, NEIGHBOURS)
-
-    def choose(self, turn: Turn[MLWorkspace]) -> Any:
-        made = self.actions_made(turn)
-        tried, executing = divmod(made, 2)
-        if tried < len(self.scripts):
-            return Execute() if executing else Program(self.scripts[tried])
-        if made > 2 * len(self.scripts):
-            return Finish()
-        return Program(self.scripts[self.best(turn)])
-
-    def actions_made(self, turn: Turn[MLWorkspace]) -> int:
-        """How many actions were made, by what the position says is left."""
-        left, total = re.findall(r"Actions left: (\d+) of (\d+)\.", turn.position)[-1]
-        return int(total) - int(left)
-
-    def best(self, turn: Turn[MLWorkspace]) -> int:
-        """The script with the smallest validation error; one that failed has none."""
-        found: dict[int, float] = {}
-        script = -1
-        for event in turn.transcript:
-            script += event.kind == "edit"
-            if "validation" in event.data:
-                found[script] = event.data["validation"]
-        return min(found, key=found.__getitem__, default=0)
-
-
-@agent("experimenter-linear", kind="scripted")
-class FirstIdea(ScriptedAgent[MLWorkspace]):
-    """Hands in least squares without an experiment."""
-
-    def choose(self, turn: Turn[MLWorkspace]) -> Any:
-        return Program(LINEAR) if "version 1." in turn.position else Finish()
+def _written(cell: Any) -> str:
+    """A cell as the file has it."""
+    if cell is None:
+        return ""
+    return cell if isinstance(cell, str) else f"{cell:.10g}" if cell % 1 else f"{cell:.0f}"
 
 
 @metric(
