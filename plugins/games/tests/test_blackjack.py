@@ -11,7 +11,7 @@ import palestra
 import pytest
 from gymnasium.envs.toy_text import blackjack as gymnasium_blackjack
 from palestra import Episode, InvalidOption, Rng
-from palestra.scene import Cards
+from palestra.scene import RoundTable
 from palestra_games.card.blackjack import (
     DEALER,
     HIT,
@@ -244,9 +244,9 @@ def test_hidden_cards_are_redrawn_from_those_not_seen() -> None:
 
 def test_the_dealers_second_card_is_shown_after_sticking_and_not_after_a_bust() -> None:
     def glyphs(episode: Episode, seat: int | None) -> list[str]:
-        dealer = episode.game.scene(episode.state, seat).parts[1]
-        assert isinstance(dealer, Cards)
-        return ["?" if card.hidden else card.rank for card in dealer.cards]
+        (table,) = episode.game.scene(episode.state, seat).parts
+        assert isinstance(table, RoundTable)
+        return ["?" if card.hidden else card.rank for card in table.people[1].cards]
 
     episode = start((TEN, 7), (TEN, NINE))
     assert glyphs(episode, 0) == ["10", "?"]

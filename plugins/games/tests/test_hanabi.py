@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palestra import Episode, Grid, InvalidAction, InvalidOption, Outcome, Rng, Turn
+from palestra import Episode, InvalidAction, InvalidOption, Outcome, Rng, Turn
 from palestra.engine.batch import Batch
 from palestra.scene import Cards
 from palestra_games.card.hanabi.agents import Iggi
-from palestra_games.card.hanabi.game import Hanabi
+from palestra_games.card.hanabi.game import ABREAST, Hanabi
 from palestra_games.card.hanabi.observation import observation_of
 from palestra_games.card.kuhn_poker import KuhnPoker
 
@@ -350,6 +350,7 @@ def test_cards_show_what_hints_have_named_and_nothing_else() -> None:
     say(episode, "tell player_1 yellow", "tell player_0 3", "tell player_1 3")
     for viewer, hidden in ((None, (False, False)), (0, (True, False)), (1, (False, True))):
         rows = [part for part in episode.scene(viewer).all_parts() if isinstance(part, Cards)]
+        rows = [row for row in rows if row.owner in GAME.players]
         assert [[card.badge for card in row.cards] for row in rows] == [
             ["", "", "3", "", ""],
             ["Y", "", "Y3", "", ""],
@@ -359,14 +360,22 @@ def test_cards_show_what_hints_have_named_and_nothing_else() -> None:
             assert {bool(card.rank or card.label) for card in row.cards} == {not own}
 
 
-def test_fireworks_and_discards_lie_in_the_row_of_their_colour() -> None:
+def test_fireworks_show_their_last_cards_and_discards_lie_by_colour() -> None:
     episode = deal(GAME, "r1 r2 g3 b4 b5 y1 w2 y3 b1 w4", tokens=2)
-    say(episode, "play card 1", "play card 1", "discard card 2")
-    (board,) = [part for part in episode.scene().all_parts() if isinstance(part, Grid)]
-    shown = [[piece.glyph for piece in row if piece] for row in board.cells]
-    assert shown[:2] == [["R1", "2", "3", "4", "5"], ["Y1", "2", "3", "4", "5"]]
-    assert shown[2] == ["1", "2", "3", "4", "5", "G3"]
-    assert not any(board.name(0, column) for column in range(5))  # no move is named by a cell
+    say(episode, "play card 1", "play card 1", "discard card 2", "discard card 1")
+    parts = episode.scene().all_parts()
+    shown = {part.owner: part.cards for part in parts if isinstance(part, Cards)}
+    assert [card.rank for card in shown["fireworks"]] == ["R1", "Y1", "G", "W", "B"]
+    assert [card.rank for card in shown["discards"]] == ["G3", "W2"]
+
+
+def test_many_discards_take_several_rows() -> None:
+    state = GAME.initial_state(0)
+    state.discards[:] = [2, 1, 2, 0, 1] * 5
+    parts = GAME.scene(state).all_parts()
+    rows = [part for part in parts if isinstance(part, Cards) and part.owner in ("", "discards")]
+    assert [len(row.cards) for row in rows] == [ABREAST, ABREAST, 30 - 2 * ABREAST]
+    assert [card.rank for card in rows[0].cards[:7]] == ["R1", "R1", "R2", "R3", "R3", "R5", "Y1"]
 
 
 # Options

@@ -52,7 +52,8 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
         wide = min(wide, max(height * 0.4, width / len(cards) / 1.08))
     step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
     for number, card in enumerate(cards):
-        lay_card(card, (left + number * step, top, wide, height), sheet)
+        seen = wide if number == len(cards) - 1 else min(wide, step)
+        lay_card(card, (left + number * step, top, wide, height), sheet, seen)
 
 
 def card_width(cards: Sequence[Card], height: float) -> float:
@@ -61,8 +62,12 @@ def card_width(cards: Sequence[Card], height: float) -> float:
     return height * (0.72 if longest <= 3 else 1.0 if longest <= 5 else 1.25)
 
 
-def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:
+def lay_card(
+    card: Card, box: tuple[float, float, float, float], sheet: Sheet, seen: float = 0.0
+) -> None:
+    """A card; if the next one covers a part, what is on it stands in the width that is `seen`."""
     x, y, wide, tall = box
+    seen = seen or wide
     radius = max(2, tall / 12)
     if card.hidden:
         sheet.marks.append(Rect(x, y, wide, tall, "white", "quiet", 1, radius))
@@ -71,7 +76,7 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
         sheet.marks.append(back)
         known = card.badge or "?"
         sheet.write(
-            known, x + wide / 2, y + tall / 2, room=wide, height=tall / 3, colour="white",
+            known, x + seen / 2, y + tall / 2, room=seen, height=tall / 3, colour="white",
             anchor="middle",
         )  # fmt: skip
         return
@@ -82,21 +87,21 @@ def lay_card(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = height_for(card.rank, wide * 0.9, tall * (0.5 if suited or card.badge else 0.62))
+    height = height_for(card.rank, seen * 0.9, tall * (0.5 if suited or card.badge else 0.62))
     middle = y + tall * (0.3 if suited else 0.36 if card.badge else 0.5)
     sheet.write(
-        card.rank, x + wide / 2, middle, room=2 * wide, height=height,
+        card.rank, x + seen / 2, middle, room=2 * seen, height=height,
         colour=paint if suited else ink_on(face), anchor="middle",
     )  # fmt: skip
     if suited:
         sheet.marks.append(
-            Sprite(x + wide / 2, y + tall * 0.7, min(wide, tall * 0.45), card.suit, paint)
+            Sprite(x + seen / 2, y + tall * 0.7, min(seen, tall * 0.45), card.suit, paint)
         )
     if card.badge:
-        size = height_for(card.badge, wide * 0.8, tall * 0.32)
-        across, at = wide * 0.92, y + tall - size * 0.62
-        plate = Rect(x + (wide - across) / 2, at - size / 2, across, size, "panel", "", 1, size / 3)
-        sheet.marks += [plate, Words(x + wide / 2, at, card.badge, size, "ink", "middle")]
+        size = height_for(card.badge, seen * 0.8, tall * 0.32)
+        across, at = seen * 0.92, y + tall - size * 0.62
+        plate = Rect(x + (seen - across) / 2, at - size / 2, across, size, "panel", "", 1, size / 3)
+        sheet.marks += [plate, Words(x + seen / 2, at, card.badge, size, "ink", "middle")]
 
 
 def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:

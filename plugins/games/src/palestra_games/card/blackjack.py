@@ -41,7 +41,7 @@ from palestra import (
     environment,
 )
 from palestra.rules import DRAW, LOSS, WIN, finish, randint, turn_to
-from palestra.scene import Card, Cards
+from palestra.scene import Card, Person, RoundTable
 
 from palestra_games.card.display import word_list
 
@@ -228,7 +228,7 @@ class Blackjack(ArrayGame[BlackjackState]):
 
     def scene(self, state: BlackjackState, seat: int | None = None) -> Scene:
         """Both hands; the dealer's second card face down while the player is to move."""
-        rows = []
+        people = []
         for owner, name in ((PLAYER, "player_0"), (DEALER, "dealer")):
             cards = state.hands[owner, : state.held[owner]].tolist()
             # suits do not matter, and are dealt in turn so that cards look like cards
@@ -238,9 +238,10 @@ class Blackjack(ArrayGame[BlackjackState]):
             ]
             if owner == DEALER and seat is not None and not is_shown(state):
                 held[1] = Card(hidden=True)
-            rows.append(Cards(name, tuple(held)))
-        lines = tuple(self.describe(state, 0).splitlines())
-        return Scene(lines=lines, parts=tuple(rows))
+            people.append(Person(name, 0 if owner == PLAYER else "grey", cards=tuple(held)))
+        return Scene(
+            parts=(RoundTable(tuple(people), words=" ".join(self.describe(state, 0).splitlines())),)
+        )
 
     def determinize(self, state: BlackjackState, seat: int, rng: Rng) -> BlackjackState:
         """Redraw the dealer's second card from the cards the player has not seen."""

@@ -54,11 +54,9 @@ from palestra import (
     Bar,
     Channel,
     Event,
-    Grid,
     InvalidOption,
     Meta,
     Outcome,
-    Piece,
     Result,
     Rng,
     Scene,
@@ -106,6 +104,7 @@ from palestra_games.card.hanabi.words import (
     value_name,
 )
 
+ABREAST = 14  # discards of a row in a picture
 SHADES = ("red", "yellow", "green", "silver", "blue")  # of the cards in a picture
 
 
@@ -446,8 +445,11 @@ class Hanabi(ArrayGame[HanabiState]):
         )
         left = self.deck_size - int(state.drawn)
         score = f"Score {self.score(state)} of {self.full_score}"
-        caption = f"{score}, deck {left}; fireworks, then discards"
-        return Scene(caption, bars=bars, parts=(*rows, self._piles(state)))
+        piles = Cards(
+            "fireworks", tuple(self._top(state, colour) for colour in range(self.colours))
+        )
+        caption = f"{score}, {left} in the deck"
+        return Scene(caption, bars=bars, parts=(piles, *rows, *self._discards(state)))
 
     def _hint(self, state: HanabiState, owner: int, slot: int) -> str:
         """What hints have named of a card: its colour, its rank, or both, as in "R3"."""
@@ -456,26 +458,22 @@ class Hanabi(ArrayGame[HanabiState]):
         rank = str(card % self.ranks + 1) if state.told_rank[owner, slot] else ""
         return colour + rank
 
-    def _piles(self, state: HanabiState) -> Grid:
-        """A row a colour: its firework with the ranks to come, a gap, and its discards."""
-        heights, discards = state.fireworks.tolist(), state.discards.tolist()
-        rows = []
-        for colour, height in enumerate(heights):
-            cards = range(colour * self.ranks, (colour + 1) * self.ranks)
-            played = [self._tile(card, "played") for card in cards[:height]]
-            coming = [Piece(str(card % self.ranks + 1), -1, "small") for card in cards[height:]]
-            gone = [self._tile(card, "discarded") for card in cards for _ in range(discards[card])]
-            rows.append([*played, *coming, None, *gone])
-        wide = max(2 * self.ranks + 1, *map(len, rows))  # so that cells seldom become smaller
-        cells = tuple((*row, *[None] * (wide - len(row))) for row in rows)
-        names = (("",) * wide,) * self.colours
-        return Grid(cells, COLOURS[: self.colours], names=names)
+    def _top(self, state: HanabiState, colour: int) -> Card:
+        """The last card of a firework; before its first one, the colour."""
+        height = int(state.fireworks[colour])
+        if height:
+            return self._card(colour * self.ranks + height - 1, "")
+        return Card(COLOURS[colour][0].upper(), colour="nobody", label=f"no {COLOURS[colour]} card")
 
-    def _tile(self, card: int, fate: str) -> Piece:
-        shown = self._card(card, "")
-        return Piece(shown.rank, shown.colour, "card", f"{shown.label}, {fate}")
+    def _discards(self, state: HanabiState) -> tuple[Cards, ...]:
+        """The discards by colour and rank, in as many rows as they need."""
+        counts = enumerate(state.discards.tolist())
+        gone = tuple(self._card(card, "") for card, count in counts for _ in range(count))
+        starts = range(ABREAST, len(gone), ABREAST)
+        more = (Cards("", gone[start : start + ABREAST]) for start in starts)
+        return (Cards("discards", gone[:ABREAST]), *more)
 
     def _card(self, card: int, hint: str) -> Card:
         colour, name = card // self.ranks, card_name(self, card)
         glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
-        return Card(glyph, colour=SHADES[colour], label=name, badge=hint)
+        return Card(glyph, "", SHADES[colour], label=name, badge=hint)
