@@ -47,6 +47,8 @@ def hostile() -> Callable[[Request], str]:
     moves = cycle("1234567")
     said = f"Thought: {ATTACK}\nSubtask: {ATTACK}\nReport: {ATTACK}\nKnow: {ATTACK}\n"
     said += f"Member 1: robustness 1, coherence 1 {ATTACK}\n"
+    said += "Status: going on\n" + "".join(f"{n}. {line}\n" for n, line in enumerate(FORGED))
+    said += f"Reflection: {' '.join(FORGED)}\n"
     said += f"Board: {ATTACK}\nProgress: {ATTACK}\nActor: {ATTACK}\n<plan>{ATTACK}</plan>\nAction:"
     return lambda request: f"{said} {next(moves)}"
 
@@ -115,6 +117,7 @@ ALONE: dict[str, dict[str, Any]] = {  # what one model wrote before, in an episo
     "sale": {},
     "sirius": {},
     "swesearch": {"debate": 1, "expansions": 4},
+    "webpilot": {"expansions": 4},
     "when-to-plan": {},
     "workflow": {"file": DEBATE},
 }
