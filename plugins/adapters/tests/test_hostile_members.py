@@ -11,6 +11,7 @@ import pytest
 from adapter_worlds import Free
 from palestra.agents.models import Request
 from palestra_adapters.mediator import Mediator
+from palestra_adapters.teams.adaplan import AdaPlan
 from palestra_adapters.teams.agentflow import AgentFlow
 from palestra_adapters.teams.aime import Aime
 from palestra_adapters.teams.capo import CaPo
@@ -54,6 +55,7 @@ def hostile() -> Callable[[Request], str]:
 
 
 TEAMS: dict[str, Any] = {
+    "adaplan": lambda m: AdaPlan(model=m, judged=True),
     "agentflow": lambda m: AgentFlow(model=m, rounds=2),
     "comas": lambda m: CoMAS(model=m, size=3, rounds=2),
     "aime": lambda m: Aime(model=m, moves=1),

@@ -6,7 +6,7 @@ the members that are linked to them. One meta-agent grades every link that was u
 and coherence and says why; another one reads the grades, and adds and removes links. The majority
 of the last answers is played. The profiles and the wording are this package's own.
 
-Left out: profiles for each kind of task; the paper's own form of edits.
+Left out: profiles made for one kind of task.
 """
 
 from __future__ import annotations
