@@ -9,7 +9,7 @@ import numpy as np
 import palestra
 import pytest
 from adapter_worlds import Free, last, trail
-from palestra import InvalidOption
+from palestra import Budget, InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.teams.adaplan import AdaPlan, stage_rows
 from palestra_rewards import Group, estimate
@@ -106,6 +106,17 @@ def test_an_answer_that_was_refused_is_asked_again_by_the_same_plan() -> None:
         "executor",
     ]
     assert "That was refused" in last(model.requests[2])
+
+
+def test_a_move_stands_where_the_budget_leaves_no_judge() -> None:
+    models = [Free(follows), Free(planner), Free("8")]
+    agent = AdaPlan(model=models, judged=True)
+    agent.name = "pilot"
+    budgets = {"pilot": Budget(calls=3)}
+    (record,) = palestra.play(WORLD, agents=[agent], budgets=budgets, max_episode_steps=1)
+    assert record.turns[0].text == "Go(to='south')"
+    assert record.turns[0].facts["quality"] == 0.8
+    assert "followed" not in record.turns[0].facts
 
 
 def rollouts(seed: int, size: int) -> list[palestra.EpisodeRecord]:

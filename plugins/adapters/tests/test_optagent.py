@@ -12,6 +12,7 @@ import pytest
 from adapter_worlds import Free, last, trail
 from hypothesis import given
 from hypothesis import strategies as st
+from palestra import Budget
 from palestra.agents.models import Request
 from palestra_adapters.teams.optagent import OptAgent, edited, first_links, read_grades
 
@@ -143,6 +144,19 @@ def test_members_who_agree_do_not_debate() -> None:
     (record,) = palestra.play(DOORS, agents=[OptAgent(model=model, size=6, samples=2)])
     assert record.turns[0].facts["debate"] == []
     assert len(model.requests) == 12
+
+
+@pytest.mark.parametrize(("calls", "rounds"), [(5, 0), (6, 0), (11, 0), (16, 1), (27, 2)])
+def test_where_the_budget_ends_the_last_answers_are_played(calls: int, rounds: int) -> None:
+    """Of five members; a round is one edit, five answers and five questions of grades."""
+    members = [Free(answer) for answer in [knows, *[follows_the_many] * 4]]
+    agent = OptAgent(model=[*members, Free(meta(drops_the_weak))], size=5, rounds=9, samples=1)
+    agent.name = "debate"
+    (record,) = palestra.play(DOORS, agents=[agent], budgets={"debate": Budget(calls=calls)})
+    (turn,) = record.turns
+    assert turn.text == f"Go(to='{'left' if rounds < 2 else 'right'}')"
+    assert len(turn.facts["debate"]) == rounds
+    assert turn.usage.calls <= calls
 
 
 @given(

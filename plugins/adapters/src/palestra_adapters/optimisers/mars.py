@@ -48,8 +48,8 @@ ANSWER = (
     "<START> and <END>."
 )
 STATE = "The prompt is now:\n{prompt}\n\nIts mean return is {mean:.3f}.\n{trend}{episodes}"
-NUMBERED = re.compile(r"^\W*\d{1,2}[.):]\s*(.+)$", re.MULTILINE)
-BAD = re.compile(r"^\W*bad\b\W*(.*)$", re.MULTILINE | re.IGNORECASE)
+NUMBERED = re.compile(r"^[^\w\n]*\d{1,2}[.):][^\w\n]*(.+)$", re.MULTILINE)
+BAD = re.compile(r"^[^\w\n]*bad\b[^\w\n]*(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 class Mars(Search):

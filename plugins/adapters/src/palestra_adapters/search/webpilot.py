@@ -47,8 +47,9 @@ APPRAISE = (
     "Promise: from 0 to 10, how likely the subtask is completed from here\n"
     "Reflection: one sentence on what the move has shown"
 )
-STATUS = re.compile(r"^\W*Status\W+(done|going on|failed)\b", re.MULTILINE | re.IGNORECASE)
-REFLECTION = re.compile(r"^\W*Reflection\W*:\W*(.*)$", re.MULTILINE | re.IGNORECASE)
+FLAGS = re.MULTILINE | re.IGNORECASE
+STATUS = re.compile(r"^[^\w\n]*Status[^\w\n]+(done|going on|failed)\b", FLAGS)
+REFLECTION = re.compile(r"^[^\w\n]*Reflection[^\w\n]*:[^\w\n]*(.*)$", FLAGS)
 NUMBERED = re.compile(
     r"^[\s*#-]*(?:\d{1,3}[.):]|subtask\s+\d{1,3}\s*[.):]|[-*])[\s*]*(.+)$", re.IGNORECASE
 )
@@ -267,7 +268,7 @@ def read_plan(text: str, count: int) -> list[str]:
 
 def read_grade_of(label: str, text: str) -> float:
     """The number after a label at the start of a line, from 0 to 10; 5 if there is none."""
-    found = re.search(rf"^\W*{label}\W*?(\d{{1,2}}(?:\.\d{{1,3}})?)\b", text, re.M | re.I)
+    found = re.search(rf"^[^\w\n]*{label}[^\w\n]*?(\d{{1,2}}(?:\.\d{{1,3}})?)\b", text, FLAGS)
     return min(10.0, float(found[1])) if found else 5.0
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
+from palestra import BudgetSpent, Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message
 from palestra.quoting import quote
 
@@ -105,7 +106,8 @@ class AdaPlan(Adapter):
         said["executor"] = _exchange(messages, answer)
         if self._judged:
             asked = FOLLOWED.format(plan=quote(plan), answer=quote(answer))
-            facts["followed"] = yield from self._judge(turn, asked)
+            with suppress(BudgetSpent):  # the move stands without a score
+                facts["followed"] = yield from self._judge(turn, asked)
         self._decided[key] = self._decided.get(key, 0) + (not turn.error)
         decision = self.decide(turn, step.reply)
         decision.text, decision.thought = step.move, step.thought

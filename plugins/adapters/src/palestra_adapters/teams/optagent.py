@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from palestra import Decision, Meta, Turn, agent
+from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import split_thought, story
@@ -45,8 +45,8 @@ EDIT = (
     "nothing for a link that stays:\nAdd NUMBER -> NUMBER\nRemove NUMBER -> NUMBER"
 )
 GRADES = re.compile(
-    r"^[^\w\n]*Member[^\w\n]+(\d{1,4})\b[^\d\n]*?robustness[^\d\n]*(\d{1,2})\b"
-    r"[^\d\n]*?coherence[^\d\n]*(\d{1,2})\b[ .,:;-]*(.*)$",
+    r"^[^\w\n]*Member[^\w\n]+(\d{1,4})\b[^\d\n]{0,40}?robustness[^\d\n]{0,40}(\d{1,2})\b"
+    r"[^\d\n]{0,40}?coherence[^\d\n]{0,40}(\d{1,2})\b[ .,:;-]*(.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
 CHANGE = re.compile(
@@ -104,15 +104,17 @@ class OptAgent(Team):
         answers = yield from together([self._first(turn, m, advice) for m in range(self.size)])
         links, debate = first_links(self._links, self.size), list[dict[str, Any]]()
         grades: dict[Link, Grade] = {}
-        for _ in range(self._rounds):
-            if agree(answers):
-                break
-            text = yield from self._edit(turn, advice, answers, (links, grades), debate)
-            before, links = links, edited(links, text, self.size)
-            after = yield from self._round(turn, advice, answers, links)
-            grades = yield from self._grade(turn, advice, links, answers, after)
-            answers = after
-            debate.append(round_facts(before, links, grades))
+        try:
+            for _ in range(self._rounds):
+                if agree(answers):
+                    break
+                text = yield from self._edit(turn, advice, answers, (links, grades), debate)
+                before, links = links, edited(links, text, self.size)
+                answered, answers = answers, (yield from self._round(turn, advice, answers, links))
+                grades = yield from self._grade(turn, advice, links, answered, answers)
+                debate.append(round_facts(before, links, grades))
+        except BudgetSpent:
+            pass  # the last answers are played
         decision = self.agreed(turn, answers)
         decision.facts = {**decision.facts, "debate": debate}
         return decision
