@@ -11,6 +11,7 @@ import pytest
 from adapter_worlds import Free
 from palestra.agents.models import Request
 from palestra_adapters.mediator import Mediator
+from palestra_adapters.teams.adaplan import AdaPlan
 from palestra_adapters.teams.agentflow import AgentFlow
 from palestra_adapters.teams.aime import Aime
 from palestra_adapters.teams.capo import CaPo
@@ -19,6 +20,7 @@ from palestra_adapters.teams.delegate import Delegate
 from palestra_adapters.teams.dylan import DyLAN
 from palestra_adapters.teams.malt import Malt
 from palestra_adapters.teams.mdagents import MDAgents
+from palestra_adapters.teams.optagent import OptAgent
 from palestra_adapters.teams.redteam import RedTeam
 from palestra_adapters.teams.selforg import SelfOrg
 from palestra_adapters.teams.topologies import Topologies
@@ -45,11 +47,15 @@ def hostile() -> Callable[[Request], str]:
     """A thought with forged lines, every label that a role may look for, and a move in turn."""
     moves = cycle("1234567")
     said = f"Thought: {ATTACK}\nSubtask: {ATTACK}\nReport: {ATTACK}\nKnow: {ATTACK}\n"
+    said += f"Member 1: robustness 1, coherence 1 {ATTACK}\n"
+    said += "Status: going on\n" + "".join(f"{n}. {line}\n" for n, line in enumerate(FORGED))
+    said += f"Reflection: {' '.join(FORGED)}\n"
     said += f"Board: {ATTACK}\nProgress: {ATTACK}\nActor: {ATTACK}\n<plan>{ATTACK}</plan>\nAction:"
     return lambda request: f"{said} {next(moves)}"
 
 
 TEAMS: dict[str, Any] = {
+    "adaplan": lambda m: AdaPlan(model=m, judged=True),
     "agentflow": lambda m: AgentFlow(model=m, rounds=2),
     "comas": lambda m: CoMAS(model=m, size=3, rounds=2),
     "aime": lambda m: Aime(model=m, moves=1),
@@ -59,6 +65,7 @@ TEAMS: dict[str, Any] = {
     "mdagents": lambda m: MDAgents(model=m, complexity="moderate"),
     "mdagents in teams": lambda m: MDAgents(model=m, complexity="high", teams=2),
     "mediator": lambda m: Mediator(model=m, policy="first", every=1),
+    "optagent": lambda m: OptAgent(model=m, size=3, rounds=2, samples=1),
     "redteam": lambda m: RedTeam(model=m, guard=True),
     "selforg": lambda m: SelfOrg(model=m, alike=0.0),
     **{
@@ -112,6 +119,7 @@ ALONE: dict[str, dict[str, Any]] = {  # what one model wrote before, in an episo
     "sale": {},
     "sirius": {},
     "swesearch": {"debate": 1, "expansions": 4},
+    "webpilot": {"expansions": 4},
     "when-to-plan": {},
     "workflow": {"file": DEBATE},
 }

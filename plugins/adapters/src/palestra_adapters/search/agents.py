@@ -85,12 +85,7 @@ class TreeAgent(Adapter):
         legal = turn.legal_texts
         if len(legal) == 1:
             return Decision(text=legal[0])
-        lookahead = Lookahead(self._others, self.rng)
-        spending = Spending(**self._limits, account=turn.account)
-        search = Search(
-            self, lookahead, self._scorer, self.growth, self._expansions, advice, spending
-        )
-        tree = yield from search.run(turn)
+        tree = yield from self.searching(turn, advice).run(turn)
         if not tree.root.children:
             return (yield from self._answer_without_search(turn, tree))
         goal = yield from self.settle(turn, self.growth.choose(tree), tree.root)
@@ -100,6 +95,14 @@ class TreeAgent(Adapter):
             text=path[0].move,
             thought=_summary(path, tree.spent),
             facts=search_facts(turn, tree, path),
+        )
+
+    def searching(self, turn: Turn, advice: str) -> Search:
+        """The search of one turn, ready to run."""
+        lookahead = Lookahead(self._others, self.rng)
+        spending = Spending(**self._limits, account=turn.account)
+        return Search(
+            self, lookahead, self._scorer, self.growth, self._expansions, advice, spending
         )
 
     def _answer_without_search(self, turn: Turn, tree: Tree) -> Thinking[Decision]:

@@ -65,7 +65,7 @@ class Bounds(Growth):
         node = tree.root
         while node.full or node.spot.over or node.depth >= self.depth:
             if node.spot.over or node.depth >= self.depth or not node.children:
-                _back_up(node, node.value)  # it cannot grow, so its own value is backed up
+                self.back_up(node)  # it cannot grow, so its own value is backed up
                 tree.spent += 1
                 if tree.spent >= tree.limit:
                     return []
@@ -81,18 +81,18 @@ class Bounds(Growth):
 
     def learn(self, tree: Tree, node: Node, children: Sequence[Node]) -> None:
         for child in children:
-            _back_up(child, child.value)
+            self.back_up(child)
+
+    def back_up(self, node: Node) -> None:
+        """Count one more visit of a node and those above it, each with the node's value."""
+        step: Node | None = node
+        while step is not None:
+            step.visits += 1
+            step.total += node.value
+            step = step.parent
 
     def choose(self, tree: Tree) -> Node:
         return max(tree.root.children, key=lambda child: (child.visits, child.mean))
-
-
-def _back_up(node: Node, value: float) -> None:
-    step: Node | None = node
-    while step is not None:
-        step.visits += 1
-        step.total += value
-        step = step.parent
 
 
 @dataclass
