@@ -226,7 +226,7 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A playing card; `suit` is "spades", "hearts", "diamonds", "clubs", or "" for other cards.
+    """A playing card; `suit` is "spades", "hearts", "diamonds", "clubs", "firework" or "".
 
     A hidden card shows its back. `label` is what it is in words, `badge` what is known about it.
     `sprite` names a picture of the theme to draw in the card's colour, over the rank if it has one.

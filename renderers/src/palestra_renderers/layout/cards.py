@@ -81,22 +81,23 @@ def lay_card(
         )  # fmt: skip
         return
     suited = card.suit in SUITS
+    pictured = suited or (card.suit == "firework" and not card.badge)
     paint = SUITS[card.suit] if suited else paint_of(card.colour)
     face = "white" if suited or paint in ("black", "nobody") else paint
+    ink = paint if suited else ink_on(face)
     sheet.marks.append(Rect(x, y, wide, tall, face, "black", 1, radius))
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = height_for(card.rank, seen * 0.9, tall * (0.5 if suited or card.badge else 0.62))
-    middle = y + tall * (0.3 if suited else 0.36 if card.badge else 0.5)
+    height = height_for(card.rank, seen * 0.9, tall * (0.5 if pictured or card.badge else 0.62))
+    middle = y + tall * (0.3 if pictured else 0.36 if card.badge else 0.5)
     sheet.write(
         card.rank, x + seen / 2, middle, room=2 * seen, height=height,
-        colour=paint if suited else ink_on(face), anchor="middle",
+        colour=ink, anchor="middle",
     )  # fmt: skip
-    if suited:
-        sheet.marks.append(
-            Sprite(x + seen / 2, y + tall * 0.7, min(seen, tall * 0.45), card.suit, paint)
-        )
+    if pictured:
+        size = min(seen, tall * 0.45)
+        sheet.marks.append(Sprite(x + seen / 2, y + tall * 0.7, size, card.suit, ink))
     if card.badge:
         size = height_for(card.badge, seen * 0.8, tall * 0.32)
         across, at = seen * 0.92, y + tall - size * 0.62

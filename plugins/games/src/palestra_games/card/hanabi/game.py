@@ -476,4 +476,4 @@ class Hanabi(ArrayGame[HanabiState]):
     def _card(self, card: int, hint: str) -> Card:
         colour, name = card // self.ranks, card_name(self, card)
         glyph = f"{COLOURS[colour][0].upper()}{card % self.ranks + 1}"
-        return Card(glyph, "", SHADES[colour], label=name, badge=hint)
+        return Card(glyph, "firework", SHADES[colour], label=name, badge=hint)
