@@ -111,3 +111,55 @@ class Recall(ArrayGame[RecallState]):
     @staticmethod
     def write_observation(config: Any, state: RecallState, seat: int, obs: Any) -> None:
         obs[2 if state.turn > 0 else state.bit] = 1
+
+
+class NextState(ArrayState):
+    symbols: Annotated[NDArray[np.int8], Shape("num_players")]  # what each player sees
+
+
+@dataclass(frozen=True)
+class NextOne(ArrayGame[NextState]):
+    """Each player sees a symbol of `num_symbols`, and is paid 1 for naming that of the next one."""
+
+    num_players: int = 2
+    num_symbols: int = 2
+
+    rules_text = "Name the next one's symbol."
+    order = "simultaneous"
+    payoffs = "general"
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_symbols
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (self.num_symbols,)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def describe(self, state: NextState, seat: int) -> str:
+        return f"symbol {state.symbols[seat]}"
+
+    @staticmethod
+    def init_state(config: Any, state: NextState) -> None:
+        for seat in range(config.num_players):
+            state.symbols[seat] = randint(state, config.num_symbols)
+        all_act(state)
+
+    @staticmethod
+    def apply_actions(config: Any, state: NextState, actions: Any, out: Out) -> None:
+        for seat in range(config.num_players):
+            right = actions[seat] == state.symbols[(seat + 1) % config.num_players]
+            out.rewards[seat, 0] = 1.0 if right else 0.0
+        finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: NextState, seat: int, mask: Any) -> None:
+        mask[:] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: NextState, seat: int, obs: Any) -> None:
+        obs[state.symbols[seat]] = 1

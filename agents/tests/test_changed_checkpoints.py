@@ -32,6 +32,8 @@ TEAMS: dict[str, dict[str, Any]] = {
     "maddpg": {"batch_size": 4, "warm_up": 4, "memory": 20, "ensemble": 2, "hidden": 8},
     "mansa": {},
     "recurrent": {"horizon": 4, "population": 3, "hidden": 8},
+    "hammer": {"horizon": 4, "message": 2, "hidden": 8},
+    "clam": {"pool": "forager,random", "hidden": 8},
 }
 
 

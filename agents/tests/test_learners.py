@@ -344,13 +344,13 @@ def test_moves_are_legal_with_any_token_and_advantages_follow_the_textbook() -> 
 # By name
 
 
-@pytest.mark.parametrize("algo", ["iql", "qmix", "maddpg", "recurrent"])
+@pytest.mark.parametrize("algo", ["iql", "qmix", "maddpg", "recurrent", "hammer"])
 def test_a_team_is_trained_kept_and_played_by_name(
     algo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / algo)
     with pytest.raises(SystemExit) as done:
-        main([*COMMAND, *OWN[algo == "recurrent"], "--algo", algo, "--out", out])
+        main([*COMMAND, *OWN[algo in ("recurrent", "hammer")], "--algo", algo, "--out", out])
     assert not done.value.code
     assert "marl:" in capsys.readouterr().out
     learner, kept = read_learner(Path(out))
@@ -389,6 +389,8 @@ RUNS = {
     "maddpg": ["batch_size=16", "warm_up=16", "memory=100", "ensemble=2", "infer=true"],
     "mansa": ["explore_end=0.3"],
     "recurrent": ["horizon=4", "population=3"],
+    "hammer": ["horizon=4", "message=2"],
+    "clam": ["pool=forager,random", "hidden=8"],
     "cfcql": ["batch_size=16", "target_every=7"],
 }
 

@@ -99,7 +99,7 @@ def converted(kept: Mapping[str, Any], kind: type[T]) -> T:
 def require_room(settings: Mapping[str, Any], path: Path) -> None:
     """Raise `InvalidOption` for settings of networks and lanes that the file is too small for."""
     size = path.stat().st_size
-    names = ("num_envs", "hidden", "mixing", "population", "ensemble")
+    names = ("num_envs", "hidden", "mixing", "population", "ensemble", "message", "embedding")
     known = {name: settings[name] for name in names if type(settings.get(name)) is int}
     copies = max(known.get("population", 1), known.get("ensemble", 1))
     if max([*known.values(), known.get("hidden", 0) ** 2 * copies]) > size // 4:

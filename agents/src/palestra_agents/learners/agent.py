@@ -12,6 +12,8 @@ from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, a
 try:
     import torch
 
+    from palestra_agents.learners.clam import Clam
+    from palestra_agents.learners.hammer import Hammer
     from palestra_agents.learners.recurrent import Recurrent
     from palestra_agents.learners.training import read_learner
 except ModuleNotFoundError as error:
@@ -27,8 +29,10 @@ except ModuleNotFoundError as error:
 class LearnerAgent(Agent):
     """Plays the best actions of the learner in the folder `target`.
 
-    A team whose values are central (MANSA) must be one agent for all seats, as it plays by what all
-    of them see: list it once for every seat in Python, or name it once on the command line.
+    A team with a central part (MANSA, HAMMER with messages) must be one agent for all seats, as
+    that part plays by what all of them see: list it once for every seat in Python, or name it once
+    on the command line. HAMMER's central agent sends the messages in play too; a seat's move
+    depends on its own observation and message alone.
     """
 
     def __init__(
@@ -40,6 +44,8 @@ class LearnerAgent(Agent):
             raise InvalidOption("name the folder of a trained team, as in marl:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
         self._field: Any = self._learner.field
+        sends = isinstance(self._learner, Hammer) and self._learner.settings.message > 0
+        self._sees_all = sends or self._kept["algo"] == "mansa"
         self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode
 
     def forget(self, episode_key: int) -> None:
@@ -59,18 +65,20 @@ class LearnerAgent(Agent):
         field = self._field
         seen = torch.zeros(1, field.seats, field.width)
         masks = torch.ones(1, field.seats, field.actions, dtype=torch.bool)
-        if self._kept["algo"] == "mansa" and len(turns) < field.seats:
-            raise InvalidOption("mansa plays by what all seats see; give it every seat of the game")
         for seat, turn in turns.items():
             self._check(turn)
             own = torch.from_numpy(np.asarray(turn.observation, np.float32)).flatten()
             seen[0, seat] = own / field.scale
             masks[0, seat] = torch.from_numpy(turn.mask.copy()).bool()
+        if self._sees_all and len(turns) < field.seats:
+            raise InvalidOption(
+                f"{self._kept['algo']} plays by what all seats see; give it every seat of the game"
+            )
         learner, key = self._learner, next(iter(turns.values())).episode_key
-        if isinstance(learner, Recurrent):
+        if isinstance(learner, Recurrent | Clam):
             learner.going = self._going.get(key)
         actions = learner.act(seen, masks)
-        if isinstance(learner, Recurrent):
+        if isinstance(learner, Recurrent | Clam):
             self._going[key] = learner.going
         return {seat: int(actions[0, seat]) for seat in turns}
 

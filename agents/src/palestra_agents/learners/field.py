@@ -34,16 +34,12 @@ class Step(NamedTuple):
         return self._asdict()
 
 
-class Field:
-    """Episodes of one game side by side; finished ones start anew.
+class Form:
+    """The sizes and scales of a game in which all seats act at once."""
 
-    `returns` are those of the episodes that finished in the last `step`, summed over seats if
-    `summed`.
-    """
+    batch: Batch | None = None  # the lanes that are played, if they are those of a batch
 
-    changing = ("moves", "fresh")
-
-    def __init__(self, rules: ArrayGame[Any], lanes: int, seed: int, compiled: bool | None) -> None:
+    def __init__(self, rules: ArrayGame[Any]) -> None:
         if not isinstance(rules, ArrayGame):
             raise InvalidOption(f"{type(rules).__name__} is not an array game; learners need one")
         if rules.order != "simultaneous":
@@ -57,6 +53,20 @@ class Field:
         usable = np.isfinite(reach) & (reach > 0)
         self.scale = torch.from_numpy(np.where(usable, reach, 1.0).astype(np.float32))
         self.width, self.actions = len(reach), int(rules.num_actions)
+
+
+class Field(Form):
+    """Episodes of one game side by side; finished ones start anew.
+
+    `returns` are those of the episodes that finished in the last `step`, summed over seats if
+    `summed`.
+    """
+
+    changing = ("moves", "fresh")
+    batch: Batch
+
+    def __init__(self, rules: ArrayGame[Any], lanes: int, seed: int, compiled: bool | None) -> None:
+        super().__init__(rules)
         self.batch = Batch(rules, lanes, autoreset="disabled", compiled=compiled)
         self.batch.reset(seed)
         self.moves = LaneMoves(self.batch)

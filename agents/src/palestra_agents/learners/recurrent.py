@@ -11,9 +11,9 @@ Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal policy optimization al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -106,6 +106,19 @@ class Frame(NamedTuple):
     rewards: Tensor
     ended: Tensor  # nothing follows in this stream: its episode is over
     cut: Tensor  # value of the last observation where time was up, else 0
+
+
+class Played(Protocol):
+    """What `advantages` needs of a frame, each of shape (N, P)."""
+
+    @property
+    def values(self) -> Tensor: ...
+    @property
+    def rewards(self) -> Tensor: ...
+    @property
+    def ended(self) -> Tensor: ...
+    @property
+    def cut(self) -> Tensor: ...
 
 
 class Recurrent:
@@ -307,7 +320,7 @@ def entropy_of(logprobs: Tensor) -> Tensor:
     return -(logprobs.exp() * logprobs.clamp(min=-50)).sum(-1)
 
 
-def advantages(frames: list[Frame], last: Tensor, gamma: float, decay: float) -> Tensor:
+def advantages(frames: Sequence[Played], last: Tensor, gamma: float, decay: float) -> Tensor:
     """Generalised advantages (T, N, P) (Schulman et al., 2016); values of cut episodes go on."""
     found = torch.zeros(len(frames), *last.shape)
     after, later = last, torch.zeros_like(last)

@@ -32,6 +32,8 @@ from palestra_agents.checkpoints import (
     require_all_finite,
     require_room,
 )
+from palestra_agents.learners.clam import Clam
+from palestra_agents.learners.hammer import Hammer
 from palestra_agents.learners.keeping import restore, state_of
 from palestra_agents.learners.maddpg import MADDPG
 from palestra_agents.learners.offline import Offline
@@ -44,7 +46,7 @@ from palestra_agents.settings import require_same
 FORMAT = "palestra.learner/1"
 STATE_FORMAT = "palestra.team-run/2"
 FILE, STATE, CURVE = "learner.pt", "state.pt", "curve.csv"
-ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent", "cfcql")
+ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent", "hammer", "clam", "cfcql")
 
 
 class Learner(Protocol):
@@ -74,6 +76,10 @@ def make_learner(
         return Switching(env, options, compiled=compiled, **settings)
     if algo == "recurrent":
         return Recurrent(env, options, compiled=compiled, **settings)
+    if algo == "hammer":
+        return Hammer(env, options, compiled=compiled, **settings)
+    if algo == "clam":
+        return Clam(env, options, compiled=compiled, **settings)
     if algo == "cfcql":
         return Offline(env, options, compiled=compiled, **settings)
     if algo in ALGOS:
@@ -221,7 +227,7 @@ def train_team(
         while learner.steps < steps:
             before = learner.steps
             run.returns += [float(np.mean(row)) for row in learner.update(learner.steps / steps)]
-            if page is not None:
+            if page is not None and learner.field.batch is not None:
                 page.show_lanes(learner.field.batch, run.env)
             if learner.steps // every > before // every or learner.steps >= steps:
                 mean = float(np.mean(run.returns)) if run.returns else float("nan")

@@ -22,7 +22,10 @@ def train_command(
         str, typer.Argument(help="An id such as games/KuhnPoker-v0.", autocompletion=complete_id)
     ],
     algo: Annotated[
-        str, typer.Option(help="ppo, mappo, iql, vdn, qmix, maddpg, mansa, recurrent or cfcql.")
+        str,
+        typer.Option(
+            help="ppo, mappo, iql, vdn, qmix, maddpg, mansa, recurrent, hammer, clam or cfcql."
+        ),
     ] = "ppo",
     steps: Annotated[int, typer.Option(min=1, help="Steps of all lanes together.")] = 1_000_000,
     out: Annotated[Path | None, typer.Option(help="Folder for the policy and its curve.")] = None,
