@@ -63,15 +63,15 @@ class Trajectory:
         }
 
 
-Answer = tuple[Trajectory, int]  # and which of its answers
+Answered = tuple[Trajectory, int]  # and which of its answers
 
 
 class Pair(NamedTuple):
     """Two answers to one question, and what they are worth."""
 
     worths: tuple[float, float]
-    better: Answer
-    worse: Answer
+    better: Answered
+    worse: Answered
 
     @property
     def gap(self) -> float:
@@ -225,7 +225,7 @@ def _whole_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Iterat
 
 def _answer_pairs(group: Sequence[Trajectory], expert: Collection[str]) -> Iterator[Pair]:
     """Different answers to one question; the same answer is worth its mean over the rollouts."""
-    asked: dict[tuple[Message, ...], dict[Message, list[Answer]]] = {}
+    asked: dict[tuple[Message, ...], dict[Message, list[Answered]]] = {}
     for one in group:
         for place, answer in enumerate(one.answers):
             given = asked.setdefault(answer.messages, {}).setdefault(answer.reply, [])
