@@ -19,7 +19,8 @@ from palestra.runner.run_folder import sole_writer
 from palestra_agents.learners import training
 from palestra_agents.learners.field import Field, Memory, explore, with_seats
 from palestra_agents.learners.maddpg import MADDPG
-from palestra_agents.learners.recurrent import Frame, Recurrent, advantages, move_masks
+from palestra_agents.learners.policies import advantages
+from palestra_agents.learners.recurrent import Frame, Recurrent, move_masks
 from palestra_agents.learners.switching import Switching
 from palestra_agents.learners.training import CURVE, FILE, STATE, make_learner, read_learner
 from palestra_agents.learners.values import Mixer, ValueLearner

@@ -12,10 +12,7 @@ from palestra import Agent, Decision, InvalidOption, Meta, MissingExtra, Turn, a
 try:
     import torch
 
-    from palestra_agents.learners.clam import Clam
-    from palestra_agents.learners.hammer import Hammer
-    from palestra_agents.learners.recurrent import Recurrent
-    from palestra_agents.learners.training import read_learner
+    from palestra_agents.learners.training import Remembering, read_learner
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for marl:)", "palestra-agents[torch]") from error
 
@@ -44,8 +41,6 @@ class LearnerAgent(Agent):
             raise InvalidOption("name the folder of a trained team, as in marl:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
         self._field: Any = self._learner.field
-        sends = isinstance(self._learner, Hammer) and self._learner.settings.message > 0
-        self._sees_all = sends or self._kept["algo"] == "mansa"
         self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode
 
     def forget(self, episode_key: int) -> None:
@@ -70,15 +65,15 @@ class LearnerAgent(Agent):
             own = torch.from_numpy(np.asarray(turn.observation, np.float32)).flatten()
             seen[0, seat] = own / field.scale
             masks[0, seat] = torch.from_numpy(turn.mask.copy()).bool()
-        if self._sees_all and len(turns) < field.seats:
+        if self._learner.sees_all and len(turns) < field.seats:
             raise InvalidOption(
                 f"{self._kept['algo']} plays by what all seats see; give it every seat of the game"
             )
         learner, key = self._learner, next(iter(turns.values())).episode_key
-        if isinstance(learner, Recurrent | Clam):
+        if isinstance(learner, Remembering):
             learner.going = self._going.get(key)
         actions = learner.act(seen, masks)
-        if isinstance(learner, Recurrent | Clam):
+        if isinstance(learner, Remembering):
             self._going[key] = learner.going
         return {seat: int(actions[0, seat]) for seat in turns}
 

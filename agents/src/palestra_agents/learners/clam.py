@@ -25,8 +25,14 @@ from torch import Tensor, nn
 
 from palestra_agents.checkpoints import load_weights, require_finite
 from palestra_agents.learners.field import Form, rules_of
-from palestra_agents.learners.hammer import Local
-from palestra_agents.learners.recurrent import chosen_of, entropy_of
+from palestra_agents.learners.policies import (
+    Local,
+    chosen_of,
+    clipped_loss,
+    descend,
+    entropy_of,
+    standardised,
+)
 from palestra_agents.settings import (
     Checked,
     Clip,
@@ -105,6 +111,7 @@ class Clam:
     """Trains one player against a pool; `update` plays episodes and learns from them."""
 
     kind = ClamSettings
+    sees_all = False
     changing = ("steps", "episodes", "generator", "encoder", "local", "optimizer", "contrasts")
     algo = "clam"
 
@@ -214,16 +221,17 @@ class Clam:
 
     def loss(self, played: Played, inputs: Tensor, gains: Tensor, values: Tensor) -> Tensor:
         """PPO's clipped loss over the steps that were played."""
-        chosen, there = self.settings, played.going
+        there = played.going
         logprobs, worth = self.local(inputs[there], played.masks[there])
-        mine = gains[there]
-        scaled = (mine - mine.mean()) / (mine.std() + 1e-8)
-        ratio = (chosen_of(logprobs, played.actions[there]) - played.logprobs[there]).exp()
-        bounded = ratio.clamp(1 - chosen.clip, 1 + chosen.clip)
-        policy = -torch.min(ratio * scaled, bounded * scaled)
-        value = (worth - (mine + values[there])).square()
-        spread = entropy_of(logprobs)
-        return (policy + chosen.value_weight * value - chosen.entropy * spread).mean()
+        return clipped_loss(
+            self.settings,
+            logprobs=chosen_of(logprobs, played.actions[there]),
+            before=played.logprobs[there],
+            gains=standardised(gains[there]),
+            values=worth,
+            wanted=gains[there] + values[there],
+            entropy=entropy_of(logprobs),
+        ).mean()
 
     def contrastive_loss(self, played: Played) -> Tensor:
         """InfoNCE of two views of each episode."""
@@ -276,15 +284,6 @@ def gains_of(rewards: Tensor, values: Tensor, gamma: float, decay: float) -> Ten
         later = rewards[:, t] + gamma * after - values[:, t] + gamma * decay * later
         found[:, t], after = later, values[:, t]
     return found
-
-
-def descend(loss: Tensor, optimizer: torch.optim.Optimizer) -> None:
-    """One gradient step."""
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.5)
-    optimizer.step()
-    require_finite(loss)
 
 
 def legal_of(game: Episode, seat: int) -> Tensor:

@@ -23,7 +23,16 @@ from torch import Tensor, nn
 
 from palestra_agents.checkpoints import load_weights, require_finite
 from palestra_agents.learners.field import Field, rules_of, with_seats
-from palestra_agents.learners.recurrent import ILLEGAL, advantages, chosen_of, entropy_of
+from palestra_agents.learners.policies import (
+    Local,
+    advantages,
+    chosen_of,
+    clipped_loss,
+    descend,
+    entropy_of,
+    standardised,
+    tanh_network,
+)
 from palestra_agents.settings import (
     Checked,
     Clip,
@@ -81,26 +90,6 @@ class Frame(NamedTuple):
     cut: Tensor  # value of the last observation where time was up, else 0
 
 
-class Local(nn.Module):
-    """What all seats share: logits of actions and a value, from one seat's inputs."""
-
-    def __init__(self, inputs: int, actions: int, hidden: int) -> None:
-        super().__init__()
-        self.policy, self.value = (
-            tanh_network(inputs, actions, hidden),
-            tanh_network(inputs, 1, hidden),
-        )
-        last: Any = self.policy[-1]
-        nn.init.orthogonal_(last.weight, 0.01)
-        nn.init.zeros_(last.bias)
-
-    def forward(self, inputs: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities (…, A) and values (…) for inputs (…, I) and masks (…, A)."""
-        legal = masks | ~masks.any(-1, keepdim=True)  # a seat that is out has nothing legal
-        logprobs = self.policy(inputs).masked_fill(~legal, ILLEGAL).log_softmax(-1)
-        return logprobs, self.value(inputs).squeeze(-1)
-
-
 class Hammer:
     """Trains the central agent and the seats; `update` plays a horizon and learns from it."""
 
@@ -130,6 +119,10 @@ class Hammer:
         self.optimizer = torch.optim.Adam(learnt, lr=chosen.learning_rate)
         self.steps = 0
         self.finished: list[np.ndarray[Any, Any]] = []  # returns of episodes, in the last update
+
+    @property
+    def sees_all(self) -> bool:
+        return self.settings.message > 0
 
     # Playing
 
@@ -192,31 +185,22 @@ class Hammer:
             order = torch.randperm(len(played.seen), generator=self.generator)
             for rows in order.chunk(chosen.minibatches):
                 part = Frame(*(kept[rows] for kept in played))
-                self.descend(part, gains.flatten(0, 1)[rows])
+                descend(self.loss(part, gains.flatten(0, 1)[rows]), self.optimizer)
         self.steps += chosen.horizon * chosen.num_envs
         return self.finished
 
-    def descend(self, part: Frame, gains: Tensor) -> None:
-        """One gradient step, through the seats and through their messages."""
-        loss = self.loss(part, gains)
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        learnt = self.optimizer.param_groups[0]["params"]
-        nn.utils.clip_grad_norm_(learnt, 0.5)
-        self.optimizer.step()
-        require_finite(loss)
-
     def loss(self, part: Frame, gains: Tensor) -> Tensor:
         """The seats' mean PPO loss, a function of what the central agent sent."""
-        chosen = self.settings
         logprobs, values = self.look(part.seen, part.masks, self.messages(part.seen, part.noise))
-        scaled = (gains - gains.mean()) / (gains.std() + 1e-8)
-        ratio = (chosen_of(logprobs, part.actions) - part.logprobs).exp()
-        bounded = ratio.clamp(1 - chosen.clip, 1 + chosen.clip)
-        policy = -torch.min(ratio * scaled, bounded * scaled)
-        value = (values - (gains + part.values)).square()
-        spread = entropy_of(logprobs)
-        return (policy + chosen.value_weight * value - chosen.entropy * spread).mean()
+        return clipped_loss(
+            self.settings,
+            logprobs=chosen_of(logprobs, part.actions),
+            before=part.logprobs,
+            gains=standardised(gains),
+            values=values,
+            wanted=gains + part.values,
+            entropy=entropy_of(logprobs),
+        ).mean()
 
     # Keeping
 
@@ -238,14 +222,3 @@ def regularise(sent: Tensor, noise: Tensor | None, channel: str) -> Tensor:
     if noise is not None:
         return (sent + noise).sigmoid()
     return (sent > 0).float() if channel == "bits" else sent.sigmoid()
-
-
-def tanh_network(inputs: int, outputs: int, hidden: int) -> nn.Sequential:
-    """Two hidden layers."""
-    return nn.Sequential(
-        nn.Linear(inputs, hidden),
-        nn.Tanh(),
-        nn.Linear(hidden, hidden),
-        nn.Tanh(),
-        nn.Linear(hidden, outputs),
-    )

@@ -32,6 +32,7 @@ from palestra_agents.learners.field import (
     Memory,
     rules_of,
 )
+from palestra_agents.learners.policies import ILLEGAL, descend
 from palestra_agents.settings import (
     BatchSize,
     Checked,
@@ -45,7 +46,6 @@ from palestra_agents.settings import (
     read_settings,
 )
 
-ILLEGAL = -1e9
 PARTS = ("policies", "critics", "inferred")
 
 
@@ -138,6 +138,7 @@ class MADDPG:
     """Trains all seats; `update` plays one step in every lane and learns."""
 
     kind = MADDPGSettings
+    sees_all = False
     changing = ("steps", "plays", "generator", "field", "seats", "memory", "playing")
     algo = "maddpg"
 
@@ -211,9 +212,9 @@ class MADDPG:
         if seat.inference_steps is not None:
             self.infer(seat, rows)
         losses = [self.critic_loss(seat, k, rows) for k in range(self.settings.ensemble)]
-        descend(seat.critic_steps, seat.critics, torch.stack(losses).sum())
+        descend(torch.stack(losses).sum(), seat.critic_steps)
         losses = [self.policy_loss(seat, k, rows) for k in range(self.settings.ensemble)]
-        descend(seat.policy_steps, seat.policies, torch.stack(losses).sum())
+        descend(torch.stack(losses).sum(), seat.policy_steps)
         seat.follow(self.settings.follow)
 
     def infer(self, seat: SeatLearner, rows: Mapping[str, Tensor]) -> None:
@@ -227,7 +228,7 @@ class MADDPG:
                 taken = logprobs.gather(1, rows["actions"][:, other : other + 1])
                 entropy = -(logprobs.exp() * logprobs.clamp(min=-50)).sum(-1)
                 loss = loss - (taken.mean() + self.settings.inference_entropy * entropy.mean())
-        descend(seat.inference_steps, seat.inferred, loss)
+        descend(loss, seat.inference_steps)
 
     def critic_loss(self, seat: SeatLearner, k: int, rows: Mapping[str, Tensor]) -> Tensor:
         """Squared error of the critic of one sub-policy, on the steps that it played."""
@@ -315,12 +316,3 @@ def one_hot(actions: Tensor, count: int) -> Tensor:
 def own_mean(losses: Tensor, own: Tensor) -> Tensor:
     """The mean loss over the rows that are a sub-policy's own; 0 if it has none."""
     return (losses * own).sum() / own.sum().clamp(min=1)
-
-
-def descend(steps: torch.optim.Optimizer, learnt: nn.Module, loss: Tensor) -> None:
-    """One step down a loss, gradients bounded as in the paper's code."""
-    require_finite(loss)
-    steps.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(learnt.parameters(), 0.5)
-    steps.step()

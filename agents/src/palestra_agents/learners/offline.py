@@ -76,6 +76,7 @@ class OfflineSettings(Checked):
 class Offline:
     """Learns values of all seats from records, with a copy of their behaviour beside them."""
 
+    sees_all = False
     changing = (
         "steps",
         "generator",

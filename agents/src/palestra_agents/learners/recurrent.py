@@ -11,9 +11,9 @@ Schulman, Wolski, Dhariwal, Radford and Klimov, "Proximal policy optimization al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,15 @@ from torch import Tensor, nn
 
 from palestra_agents.checkpoints import load_weights, require_finite, require_tensor
 from palestra_agents.learners.field import Field, rules_of
+from palestra_agents.learners.policies import (
+    ILLEGAL,
+    advantages,
+    chosen_of,
+    clipped_loss,
+    descend,
+    entropy_of,
+    standardised,
+)
 from palestra_agents.settings import (
     Checked,
     Clip,
@@ -37,8 +46,6 @@ from palestra_agents.settings import (
     ValueWeight,
     read_settings,
 )
-
-ILLEGAL = -1e9
 
 
 @dataclass(frozen=True)
@@ -108,23 +115,11 @@ class Frame(NamedTuple):
     cut: Tensor  # value of the last observation where time was up, else 0
 
 
-class Played(Protocol):
-    """What `advantages` needs of a frame, each of shape (N, P)."""
-
-    @property
-    def values(self) -> Tensor: ...
-    @property
-    def rewards(self) -> Tensor: ...
-    @property
-    def ended(self) -> Tensor: ...
-    @property
-    def cut(self) -> Tensor: ...
-
-
 class Recurrent:
     """Trains the population; `update` plays a horizon and learns from it."""
 
     kind = RecurrentSettings
+    sees_all = False
     changing = ("steps", "generator", "field", "agents", "optimizer", "who", "memory")
     algo = "recurrent"
 
@@ -269,24 +264,24 @@ class Recurrent:
     ) -> dict[str, float]:
         """One clipped step through the horizon, memories carried as they were played."""
         chosen, memory, losses = self.settings, start, []
-        scaled = (gains - gains.mean()) / (gains.std() + 1e-8)
+        scaled = standardised(gains)
         for t, frame in enumerate(frames):
             out = self.look(frame.seen, frame.masks, frame.who, memory)
             taken = chosen_of(out.moves, frame.moves) + chosen_of(out.tokens, frame.tokens)
-            ratio = (taken - frame.logprobs).exp()
-            bounded = ratio.clamp(1 - chosen.clip, 1 + chosen.clip)
-            policy = -torch.min(ratio * scaled[t], bounded * scaled[t])
-            value = (out.values - (gains[t] + frame.values)).square()
-            spread = entropy_of(out.moves) + entropy_of(out.tokens)
-            losses.append(policy + chosen.value_weight * value - chosen.entropy * spread)
+            lost = clipped_loss(
+                chosen,
+                logprobs=taken,
+                before=frame.logprobs,
+                gains=scaled[t],
+                values=out.values,
+                wanted=gains[t] + frame.values,
+                entropy=entropy_of(out.moves) + entropy_of(out.tokens),
+            )
+            losses.append(lost)
             keep = (~frame.ended).float().unsqueeze(-1)
             memory = out.memory[0] * keep, out.memory[1] * keep
         loss = torch.stack(losses).mean()
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.agents.parameters(), 0.5)
-        self.optimizer.step()
-        require_finite(loss)
+        descend(loss, self.optimizer)
         return {"loss": float(loss.item())}
 
     # Keeping
@@ -308,26 +303,3 @@ def move_masks(masks: Tensor, moves: int) -> Tensor:
     """Which moves are legal (…, A), from masks of actions `token * moves + move`."""
     allowed = masks.reshape(*masks.shape[:-1], -1, moves).any(-2)
     return allowed | ~allowed.any(-1, keepdim=True)
-
-
-def chosen_of(logprobs: Tensor, actions: Tensor) -> Tensor:
-    """The log-probabilities (N, P) of the actions taken."""
-    return logprobs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-
-
-def entropy_of(logprobs: Tensor) -> Tensor:
-    """The entropy (N, P) of each distribution (N, P, A)."""
-    return -(logprobs.exp() * logprobs.clamp(min=-50)).sum(-1)
-
-
-def advantages(frames: Sequence[Played], last: Tensor, gamma: float, decay: float) -> Tensor:
-    """Generalised advantages (T, N, P) (Schulman et al., 2016); values of cut episodes go on."""
-    found = torch.zeros(len(frames), *last.shape)
-    after, later = last, torch.zeros_like(last)
-    for t in reversed(range(len(frames))):
-        frame = frames[t]
-        after = torch.where(frame.ended, frame.cut, after)
-        later = torch.where(frame.ended, 0.0, later)
-        later = frame.rewards + gamma * after - frame.values + gamma * decay * later
-        found[t], after = later, frame.values
-    return found

@@ -104,6 +104,7 @@ class Switching:
     """Trains the team's tables and the switcher; `calls_share` is how often it has called."""
 
     kind = SwitchingSettings
+    sees_all = True
     changing = (
         "steps",
         "field",

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -46,7 +46,6 @@ from palestra_agents.settings import require_same
 FORMAT = "palestra.learner/1"
 STATE_FORMAT = "palestra.team-run/2"
 FILE, STATE, CURVE = "learner.pt", "state.pt", "curve.csv"
-ALGOS = ("iql", "vdn", "qmix", "maddpg", "mansa", "recurrent", "hammer", "clam", "cfcql")
 
 
 class Learner(Protocol):
@@ -56,10 +55,32 @@ class Learner(Protocol):
     settings: Any
     field: Any  # the lanes it plays in
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether a part of it reads in play what all seats see, so that one agent holds them."""
+
     def update(self, progress: float = 0.0) -> list[np.ndarray[Any, Any]]: ...
     def act(self, seen: Tensor, masks: Tensor) -> Tensor: ...
     def weights(self) -> dict[str, Any]: ...
     def load_weights(self, kept: Mapping[str, Any]) -> None: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A learner that remembers the episode of `act`: in `going`, None where one begins."""
+
+    going: Any
+
+
+LEARNERS: dict[str, Any] = {
+    "maddpg": MADDPG,
+    "mansa": Switching,
+    "recurrent": Recurrent,
+    "hammer": Hammer,
+    "clam": Clam,
+    "cfcql": Offline,
+}
+ALGOS = ("iql", "vdn", "qmix", *LEARNERS)
 
 
 def make_learner(
@@ -70,18 +91,9 @@ def make_learner(
     compiled: bool | None = None,
 ) -> Learner:
     """The learner of a name."""
-    if algo == "maddpg":
-        return MADDPG(env, options, compiled=compiled, **settings)
-    if algo == "mansa":
-        return Switching(env, options, compiled=compiled, **settings)
-    if algo == "recurrent":
-        return Recurrent(env, options, compiled=compiled, **settings)
-    if algo == "hammer":
-        return Hammer(env, options, compiled=compiled, **settings)
-    if algo == "clam":
-        return Clam(env, options, compiled=compiled, **settings)
-    if algo == "cfcql":
-        return Offline(env, options, compiled=compiled, **settings)
+    if algo in LEARNERS:
+        made: Learner = LEARNERS[algo](env, options, compiled=compiled, **settings)
+        return made
     if algo in ALGOS:
         return ValueLearner(env, options, algo=algo, compiled=compiled, **settings)  # type: ignore[arg-type]
     raise InvalidOption(f"--algo {algo!r}; choose from: {', '.join(('ppo', 'mappo', *ALGOS))}")

@@ -97,6 +97,7 @@ class ValueLearner:
     """Trains one network for all seats; `algo` says how their values make up the team's."""
 
     kind = ValueSettings
+    sees_all = False
     changing = (
         "steps",
         "updates",
