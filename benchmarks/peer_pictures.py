@@ -21,6 +21,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -153,10 +154,10 @@ def pgx(name: str, plies: int) -> Picture:
         if bool(following.terminated):
             break
         state = following
-    drawing = Path(f"/tmp/{os.getpid()}.svg")
-    state.save_svg(drawing)
-    png = cairosvg.svg2png(url=str(drawing), output_width=2 * SIDE)
-    drawing.unlink()
+    with TemporaryDirectory() as folder:
+        drawing = Path(folder) / "state.svg"
+        state.save_svg(drawing)
+        png = cairosvg.svg2png(url=str(drawing), output_width=2 * SIDE)
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 

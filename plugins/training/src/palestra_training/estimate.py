@@ -22,6 +22,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.flop_counter import FlopCounterMode
 
 from palestra_training.exchanges import exchanges
+from palestra_training.learner import AT_ONCE
 from palestra_training.lora import add_adapters
 from palestra_training.losses import chosen_logprobs
 from palestra_training.plan import TrainPlan
@@ -32,7 +33,6 @@ GB = 10**9
 LEARNING, READING = 0.4, 0.6  # of the peak and of the bandwidth
 EPISODES = 16  # of random play, for lengths
 LETTERS = 3.5  # of a token, where the model's folder has no tokenizer
-AT_ONCE = 256  # conversations that a learner answers at once
 VLLM_SHARE = 0.9  # of the memory, which vLLM takes unless its options say otherwise
 FULL = 4  # bytes of a number in float32
 

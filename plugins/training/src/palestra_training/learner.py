@@ -20,6 +20,7 @@ from palestra.llm.tokens import allowed_tokens, read_prompt, token_ids
 
 from palestra_training.checkpoint import require_same_form
 
+AT_ONCE = 256  # conversations that a learner answers at once
 Finish = tuple[list[int], list[float], str]
 
 
@@ -52,7 +53,7 @@ class Learner(Engine):
         folder: str | Path,
         *,
         name: str = "",
-        batch: int = 256,
+        batch: int = AT_ONCE,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         where = Path(folder).expanduser()
@@ -65,7 +66,7 @@ class Learner(Engine):
 
     @classmethod
     def around(
-        cls, net: Any, tokenizer: Any, *, name: str = "learner", batch: int = 256
+        cls, net: Any, tokenizer: Any, *, name: str = "learner", batch: int = AT_ONCE
     ) -> Learner:
         """The learner over a model that another trainer holds, whose weights it shares.
 

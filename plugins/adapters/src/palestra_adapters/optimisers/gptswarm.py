@@ -162,10 +162,7 @@ class GptSwarm(Search):
 
     def _variant(self, studio: Studio, graph: Workflow, how: str) -> Variant:
         """The archive's variant with this graph; a graph sampled twice is one variant."""
-        for variant in studio.archive:
-            if variant.workflow.key == graph.key:
-                return variant
-        return studio.add(graph, (), how)
+        return studio.known(graph) or studio.add(graph, (), how)
 
     def _members(self, start: Workflow) -> list[AskStep]:
         own = [s for s in start.steps if isinstance(s, AskStep) and s.answers]

@@ -98,7 +98,7 @@ class HuxleyGodel(Search):
         parent = studio.archive[number]
         if self._mutator == "random":
             changed = mutate(parent.workflow, studio.rng)
-            if any(v.workflow.key == changed.key for v in studio.archive):
+            if studio.known(changed):
                 return False
             studio.add(changed, [parent], "mutated")
             return True

@@ -117,9 +117,8 @@ class Mars(Search):
         )
         old = here.workflow.step(name)
         changed = replace_step(here.workflow, old, with_prompt(old, between(told.text)[:LONGEST]))
-        for known in studio.archive:
-            if known.workflow.key == changed.key:
-                return None
+        if studio.known(changed):
+            return None
         made = studio.add(changed, [here], "answered", asked=told.usage)
         yield from studio.play(made)
         return made

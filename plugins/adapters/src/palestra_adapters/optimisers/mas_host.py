@@ -184,10 +184,7 @@ class MasHost(Search):
 
     def _variant(self, studio: Studio, team: Built, how: str) -> Variant:
         made = self.workflow(team)
-        for variant in studio.archive:
-            if variant.workflow.key == made.key:
-                return variant
-        return studio.add(made, (), how)
+        return studio.known(made) or studio.add(made, (), how)
 
     def workflow(self, team: Built) -> Workflow:
         """The team as steps; agents whom no other agent reads are heard by the vote."""

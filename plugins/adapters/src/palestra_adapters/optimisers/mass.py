@@ -93,9 +93,8 @@ class Mass(Search):
 
     def _played(self, studio: Studio, workflow: Workflow, how: str) -> Searching[Variant]:
         """The variant of a workflow; one that was tried before is not played again."""
-        for known in studio.archive:
-            if known.workflow.key == workflow.key:
-                return known
+        if (known := studio.known(workflow)) is not None:
+            return known
         made = studio.add(workflow, how=how)
         yield from studio.play(made)
         return made
@@ -132,8 +131,7 @@ class Mass(Search):
         for _ in range(100 * self._topologies):  # few of a small number may be new
             drawn = {b: step for b, step in blocks.items() if studio.rng.random() < chances[b]}
             workflow = joined(predictor, drawn)
-            known = any(one.workflow.key == workflow.key for one in studio.archive)
-            if not known and workflow.calls <= self._calls:
+            if studio.known(workflow) is None and workflow.calls <= self._calls:
                 yield from self._played(studio, workflow, "+".join(drawn))
                 tried += 1
             if tried == self._topologies:

@@ -216,9 +216,12 @@ class Studio:
 
     def refuse_known(self, workflow: Workflow) -> None:
         """Raise `InvalidOption` if a variant has the same steps."""
-        for variant in self.archive:
-            if variant.workflow.key == workflow.key:
-                raise InvalidOption(f"its steps are those of variant {variant.number}; change them")
+        if (known := self.known(workflow)) is not None:
+            raise InvalidOption(f"its steps are those of variant {known.number}; change them")
+
+    def known(self, workflow: Workflow) -> Variant | None:
+        """The variant that has the steps of a workflow, if there is one."""
+        return next((one for one in self.archive if one.workflow.key == workflow.key), None)
 
     def listed(self, variants: Sequence[Variant]) -> str:
         """Variants with their scores, as a proposer reads them."""

@@ -96,7 +96,7 @@ class Trace(Search):
             if changed is None:
                 self._memory.append(f"refused: {note}")
                 continue
-            if any(one.workflow.key == changed.key for one in studio.archive):
+            if studio.known(changed):
                 self._memory.append(f"{note}: tried before")
                 continue
             made = studio.add(changed, [now], "parameters changed", note, told.usage)

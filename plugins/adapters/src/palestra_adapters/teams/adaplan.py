@@ -24,6 +24,7 @@ from palestra.agents.models import Message
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, split_thought, story
+from palestra_adapters.memory.memrl import standardise
 from palestra_adapters.react import ACTION, FORM, can_hold, reason
 from palestra_adapters.thinking import Thinking
 
@@ -212,10 +213,6 @@ def _start(record: EpisodeRecord) -> tuple[Any, ...]:
 
 def _advantages(rewards: Sequence[float], groups: Sequence[Sequence[int]]) -> list[float]:
     found = np.zeros(len(rewards))
-    values = np.asarray(rewards, float)
     for group in groups:
-        own = values[list(group)]
-        spread = float(own.std())
-        if spread > 0:
-            found[list(group)] = (own - own.mean()) / spread
+        found[list(group)] = standardise([rewards[place] for place in group])
     return [float(gain) for gain in found]
