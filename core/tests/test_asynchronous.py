@@ -141,7 +141,8 @@ def test_a_slow_reply_holds_up_its_own_episode_only(name: str) -> None:
         )
     )
     assert gate.open.is_set()
-    assert records[-1].number == 0 and {r.number for r in records} == set(range(8))
+    assert records[-1].number == 0
+    assert {r.number for r in records} == set(range(8))
     assert all(record.outcome and not record.error for record in records)
 
 
@@ -230,7 +231,8 @@ def test_a_late_seat_forfeits_and_the_other_games_go_on() -> None:
     finally:
         never.set()
     for record in records:
-        assert record.outcome is not None and record.outcome.results == ("win", "forfeit")
+        assert record.outcome is not None
+        assert record.outcome.results == ("win", "forfeit")
         assert not record.error
 
 
@@ -250,11 +252,11 @@ def test_a_budget_counts_all_that_is_under_way() -> None:
 
 
 def test_an_agent_that_only_acts_sits_beside_one_that_is_awaited() -> None:
-    class Batches(Agent):
-        sizes: list[int] = []
+    sizes: list[int] = []
 
+    class Batches(Agent):
         def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-            self.sizes.append(len(turns))
+            sizes.append(len(turns))
             return [Decision(text=turn.legal_texts[0]) for turn in turns]
 
     clerk = make_agent("llm", model=Clerk())
@@ -265,7 +267,8 @@ def test_an_agent_that_only_acts_sits_beside_one_that_is_awaited() -> None:
         invalid="random",
         asynchronous=True,
     )
-    assert len(records) == 5 and max(Batches.sizes) == 5
+    assert len(records) == 5
+    assert max(sizes) == 5
 
 
 def test_nothing_is_forgotten_while_somebody_thinks_of_it() -> None:
@@ -305,7 +308,8 @@ def test_nothing_is_forgotten_while_somebody_thinks_of_it() -> None:
         )
     finally:
         Clerk.reply = kept  # type: ignore[method-assign]
-    assert len(forgotten) == 3 and not any(record.error for record in records)
+    assert len(forgotten) == 3
+    assert not any(record.error for record in records)
 
 
 def test_lines_are_asked_in_rounds() -> None:
@@ -325,7 +329,8 @@ def test_lines_are_asked_in_rounds() -> None:
         return start
 
     found = deliberate_together([line(1, 3), line(5, 1), line(3, 2), line(7, 0)])
-    assert found[:2] == [8, 10] and found[3] == 7
+    assert found[:2] == [8, 10]
+    assert found[3] == 7
     assert isinstance(found[2], ModelError)
     assert model.sizes == [3, 1, 1]
 
@@ -376,4 +381,5 @@ def test_an_interrupted_run_ends_at_once_and_keeps_what_was_played(tmp_path: Pat
         out=tmp_path / "run",
         resume=True,
     )
-    assert len(records) == 4 and all(record.outcome for record in records)
+    assert len(records) == 4
+    assert all(record.outcome for record in records)

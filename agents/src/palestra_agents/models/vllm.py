@@ -40,7 +40,7 @@ try:
     from vllm.sampling_params import StructuredOutputsParams
 
     from palestra_agents.models.vllm_choices import HeldChoices
-    from palestra_agents.models.vllm_steps import Prompt, Steps
+    from palestra_agents.models.vllm_steps import REFUSED, Prompt, Steps
 except ImportError as error:
     raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
 
@@ -110,10 +110,10 @@ class VLLMModel(Model):
             request = requests[number]
             try:
                 sampling = self._sampling(engine, request)
-            except ValueError as error:
+            except REFUSED as error:
                 raise ModelError(f"{self.name} refused a request: {error}") from error
             prompts.append(Prompt(ids + more, sampling, engine.adapter(request.adapter)))
-        made = engine.steps.generate(self, prompts) if prompts else []
+        made = engine.steps.generate(self, prompts, engine.abandon) if prompts else []
         found: dict[int, list[Any]] = {}
         for (number, ids, continuation), output in zip(waiting, made, strict=True):
             found.setdefault(number, []).append((ids, continuation, output))
@@ -183,7 +183,6 @@ class _Engine:
         self.steps = Steps(
             self.llm.llm_engine,
             one_adapter=current_platform.is_cpu(),  # vLLM 0.32 applies one to the batch there
-            abandon=self.abandon,
         )
         self._adapters: dict[tuple[str, str], Any] = {}
         self._naming = Lock()

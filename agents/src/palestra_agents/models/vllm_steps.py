@@ -9,11 +9,18 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from palestra import ModelError
+from palestra import MissingExtra, ModelError
 from palestra.kernel.errors import cause
-from vllm import RequestOutput, SamplingParams
-from vllm.lora.request import LoRARequest
-from vllm.sampling_params import RequestOutputKind
+
+try:
+    from vllm import RequestOutput, SamplingParams, exceptions
+    from vllm.lora.request import LoRARequest
+    from vllm.sampling_params import RequestOutputKind
+except ImportError as error:
+    raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
+
+# what a request raises that vLLM does not take; before 0.32 all of it was a ValueError
+REFUSED = (ValueError, getattr(exceptions, "VLLMClientError", ValueError))
 
 
 class Prompt(NamedTuple):
@@ -22,6 +29,10 @@ class Prompt(NamedTuple):
     ids: Sequence[int]
     sampling: SamplingParams
     adapter: LoRARequest | None = None
+
+    @property
+    def adapter_number(self) -> int:
+        return self.adapter.lora_int_id if self.adapter else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -53,12 +64,11 @@ class Steps:
     another that waits. An output is handed over as soon as it is finished.
 
     engine: `vllm.LLM.llm_engine`. one_adapter: prompts with different adapters are kept apart.
-    abandon: called when a step was cut off, to drop what the engine has not finished.
     """
 
-    def __init__(self, engine: Any, *, one_adapter: bool, abandon: Callable[[], object]) -> None:
+    def __init__(self, engine: Any, *, one_adapter: bool) -> None:
         self.lock = threading.RLock()  # held by the thread that uses the engine
-        self._engine, self._one_adapter, self._abandon = engine, one_adapter, abandon
+        self._engine, self._one_adapter = engine, one_adapter
         self._state = threading.RLock()  # of what follows
         self._leader: _Call | None = None
         self._waiting: deque[Waiting] = deque()
@@ -66,15 +76,22 @@ class Steps:
         self._numbers = count()
         self._adapter = 0  # of the prompts that are open
 
-    def generate(self, owner: object, prompts: Sequence[Prompt]) -> list[RequestOutput]:
+    def generate(
+        self, owner: object, prompts: Sequence[Prompt], abandon: Callable[[], object]
+    ) -> list[RequestOutput]:
         """The finished output of every prompt, in order.
+
+        owner: the model that asks. abandon: called if a step is cut off, to drop what the engine
+        has not finished.
 
         Raises `ModelError` for a prompt that vLLM refuses, and in every call under way whatever
         the engine raises.
         """
         call = _Call(owner, [None] * len(prompts), len(prompts))
+        listed = [(call, place, prompt) for place, prompt in enumerate(prompts)]
+        listed.sort(key=lambda one: one[2].adapter_number)  # fewer changes, where one is used
         with self._state:
-            self._waiting += [(call, place, prompt) for place, prompt in enumerate(prompts)]
+            self._waiting += listed
             if self._leader is None:
                 self._leader = call
                 call.woken.set()
@@ -83,7 +100,7 @@ class Steps:
             if not call.over:
                 self._lead(call)
         except BaseException as error:
-            self._give_up(call, error)
+            self._give_up(call, error, abandon)
             raise
         finally:
             self._pass_on(call)
@@ -96,6 +113,11 @@ class Steps:
         for call in self._calls():
             if call.owner is owner:
                 call.fail(ModelError("the model was closed before it had answered"))
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are prompts that the engine has not been given."""
+        return bool(self._waiting)
 
     def _calls(self) -> list[_Call]:
         """The calls under way, the oldest first."""
@@ -123,24 +145,23 @@ class Steps:
         """Give the engine the prompts that may join those it computes."""
         while self._waiting:
             call, place, prompt = self._waiting[0]
-            number = prompt.adapter.lora_int_id if prompt.adapter else 0
-            if self._one_adapter and self._open and number != self._adapter:
+            if self._one_adapter and self._open and prompt.adapter_number != self._adapter:
                 return
             with self._state:
                 self._waiting.popleft()
             if call.over:
                 continue
-            self._adapter = number
+            self._adapter = prompt.adapter_number
             name = str(next(self._numbers))
             prompt.sampling.output_kind = RequestOutputKind.FINAL_ONLY
             try:
                 self._engine.add_request(
                     name,
-                    {"prompt_token_ids": list(prompt.ids)},
+                    {"type": "token", "prompt_token_ids": list(prompt.ids)},
                     prompt.sampling,
                     lora_request=prompt.adapter,
                 )
-            except ValueError as error:
+            except REFUSED as error:
                 call.fail(ModelError(f"vLLM refused a request: {error}"))
             else:
                 self._open[name] = call, place
@@ -153,7 +174,7 @@ class Steps:
         for name in ended:
             del self._open[name]
 
-    def _give_up(self, call: _Call, error: BaseException) -> None:
+    def _give_up(self, call: _Call, error: BaseException, abandon: Callable[[], object]) -> None:
         """End a call that was interrupted; if it led, the engine was cut off anywhere."""
         call.fail(ModelError("it was interrupted"))
         if self._leader is not call:
@@ -162,7 +183,7 @@ class Steps:
             other.fail(ModelError(f"the engine failed in a call beside this one: {cause(error)}"))
         with self.lock:
             self._open.clear()
-            self._abandon()
+            abandon()
 
     def _pass_on(self, call: _Call) -> None:
         with self._state:

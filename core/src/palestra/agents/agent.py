@@ -374,7 +374,7 @@ class Agent(ABC):
         """
 
     def deliberate(self, turn: Turn) -> Asking | None:
-        """The same answer as a generator of questions, for runs that await each by itself.
+        """What `act` decides for `turn`, as a generator of questions: for asynchronous runs.
 
         None, where the agent has none: then `act` is called.
         """
