@@ -139,3 +139,19 @@ def test_where_the_disk_is_full_rules_are_compiled_and_not_kept(tmp_path: Path) 
     assert first_step(tmp_path, limit=20_000) == "[0, 0, 0, 0, 1, 0, 0, 0, 0]\n"
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".py"}
     assert not list(tmp_path.rglob("*.tmp.*"))
+
+
+def test_linear_algebra_is_imported_by_those_who_use_it() -> None:
+    """Playing needs none of SciPy; code of one's own that numba compiles still finds it."""
+    program = """
+import sys, numba, numpy, palestra
+palestra.make("games/TicTacToe-v0").reset(seed=0)
+assert "numba.np.arraymath" in sys.modules
+assert "scipy.linalg" not in sys.modules
+@numba.njit
+def solve(a, b):
+    return numpy.linalg.solve(a @ a, b)
+print(solve(2.0 * numpy.eye(2), numpy.ones(2)).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[0.25, 0.25]\n", done.stderr

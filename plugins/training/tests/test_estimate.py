@@ -49,6 +49,7 @@ def from_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize("name", ["train_llm_1.5b.toml", "train_llm_1.5b_eight.toml"])
 def test_the_examples_fit_their_devices(from_root: None, name: str) -> None:
     """Qwen2.5-1.5B has 1.54 billion weights, 1.31 without the embedding, by its model card."""
