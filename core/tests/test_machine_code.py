@@ -145,7 +145,7 @@ def test_linear_algebra_is_imported_by_those_who_use_it() -> None:
     """Playing needs none of SciPy; code of one's own that numba compiles still finds it."""
     program = """
 import sys, numba, numpy, palestra
-palestra.make("games/TicTacToe-v0").reset(seed=0)
+palestra.make("games/TicTacToe-v0", compiled=True).reset(seed=0)
 assert "numba.np.arraymath" in sys.modules
 assert "scipy.linalg" not in sys.modules
 @numba.njit
