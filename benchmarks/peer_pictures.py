@@ -168,8 +168,8 @@ PAIRS: dict[str, tuple[Callable[[], Picture], Callable[[], Picture]]] = {
         lambda: pettingzoo("connect_four_v3", *COLUMNS),
     ),
     "hanabi": (
-        lambda: ours("games/Hanabi-v0", plies=16),
-        lambda: pettingzoo("hanabi_v5", plies=16),
+        lambda: ours("games/Hanabi-v0", plies=12),
+        lambda: pettingzoo("hanabi_v5", plies=12),
     ),
     "hold'em": (
         lambda: ours("games/Holdem-v0", plies=5),

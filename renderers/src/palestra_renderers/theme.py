@@ -77,6 +77,10 @@ THINGS: dict[str, Rgb] = {
     "felt": (38, 106, 78),
     "rail": (94, 62, 38),
     "back": (52, 84, 138),  # of a card
+    "night": (20, 27, 58),  # behind fireworks, of which these three are
+    "ember": (255, 122, 99),
+    "leaf": (140, 210, 150),
+    "sky": (120, 190, 255),
     "target": (40, 140, 90),
     "winning": (20, 150, 60),
     "last": (214, 178, 40),

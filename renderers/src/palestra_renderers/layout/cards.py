@@ -13,6 +13,8 @@ from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
 from palestra_renderers.theme import ink_on, paint_of
 
+# what burns, by the colour of its card: bright enough for the night
+LIT = {"red": "ember", "green": "leaf", "blue": "sky", "yellow": "yellow"}
 SUITS = {"spades": "black", "hearts": "red", "diamonds": "red", "clubs": "black"}
 PIPS = {
     1: ((0, 0),),
@@ -80,8 +82,10 @@ def lay_card(
             anchor="middle",
         )  # fmt: skip
         return
+    if card.suit == "firework":
+        lay_firework(card, box, sheet, seen)
+        return
     suited = card.suit in SUITS
-    pictured = suited or (card.suit == "firework" and not card.badge)
     paint = SUITS[card.suit] if suited else paint_of(card.colour)
     face = "white" if suited or paint in ("black", "nobody") else paint
     ink = paint if suited else ink_on(face)
@@ -89,20 +93,51 @@ def lay_card(
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = height_for(card.rank, seen * 0.9, tall * (0.5 if pictured or card.badge else 0.62))
-    middle = y + tall * (0.3 if pictured else 0.36 if card.badge else 0.5)
+    height = height_for(card.rank, seen * 0.9, tall * (0.5 if suited or card.badge else 0.62))
+    middle = y + tall * (0.3 if suited else 0.36 if card.badge else 0.5)
     sheet.write(
         card.rank, x + seen / 2, middle, room=2 * seen, height=height,
         colour=ink, anchor="middle",
     )  # fmt: skip
-    if pictured:
+    if suited:
         size = min(seen, tall * 0.45)
         sheet.marks.append(Sprite(x + seen / 2, y + tall * 0.7, size, card.suit, ink))
+    lay_badge(card, box, sheet, seen)
+
+
+def lay_badge(
+    card: Card, box: tuple[float, float, float, float], sheet: Sheet, seen: float
+) -> None:
+    """What is known about a card, on a plate at its lower edge."""
+    x, y, _, tall = box
     if card.badge:
         size = height_for(card.badge, seen * 0.8, tall * 0.32)
         across, at = seen * 0.92, y + tall - size * 0.62
         plate = Rect(x + (seen - across) / 2, at - size / 2, across, size, "panel", "", 1, size / 3)
         sheet.marks += [plate, Words(x + seen / 2, at, card.badge, size, "ink", "middle")]
+
+
+def lay_firework(
+    card: Card, box: tuple[float, float, float, float], sheet: Sheet, seen: float
+) -> None:
+    """A night with as many bursts as the rank says; only its name where nothing burns yet."""
+    x, y, wide, tall = box
+    ink, edge = LIT.get(str(card.colour), "white"), max(1, tall / 40)
+    sheet.marks.append(Rect(x, y, wide, tall, "night", ink, edge, max(2, tall / 12)))
+    bursts = int("".join(filter(str.isdigit, card.rank)) or 0)
+    height = height_for(card.rank, seen * 0.8, tall * (0.26 if bursts else 0.5))
+    middle = y + tall * (0.17 if bursts else 0.5)
+    sheet.write(
+        card.rank, x + seen / 2, middle, room=seen, height=height, colour=ink, anchor="middle"
+    )
+    top, end = y + tall * 0.31, y + tall * (0.64 if card.badge else 0.96)
+    places = PIPS.get(bursts, PIPS[6])
+    apart = 0.5 if bursts > 1 else 0.0
+    size = min(seen * (0.9 - 0.9 * apart), (end - top) * (1 - apart))
+    for across, down in places if bursts else ():
+        at = x + seen * (0.5 + 0.24 * across), (top + end) / 2 + (end - top) * 0.26 * down
+        sheet.marks.append(Sprite(*at, size, "firework", ink))
+    lay_badge(card, box, sheet, seen)
 
 
 def lay_picture(card: Card, box: tuple[float, float, float, float], sheet: Sheet) -> None:

@@ -463,7 +463,8 @@ class Hanabi(ArrayGame[HanabiState]):
         height = int(state.fireworks[colour])
         if height:
             return self._card(colour * self.ranks + height - 1, "")
-        return Card(COLOURS[colour][0].upper(), colour="nobody", label=f"no {COLOURS[colour]} card")
+        letter, nothing = COLOURS[colour][0].upper(), f"no {COLOURS[colour]} card"
+        return Card(letter, "firework", SHADES[colour], label=nothing)
 
     def _discards(self, state: HanabiState) -> tuple[Cards, ...]:
         """The discards by colour and rank, in as many rows as they need."""
