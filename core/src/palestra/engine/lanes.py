@@ -176,8 +176,9 @@ def check_actions(actions: Any, shape: tuple[int, ...], choices: int, acting: Ar
             f"array of shape {array.shape} and type {array.dtype}",
             f"integers of shape {shape}: one action number for every environment and seat",
         )
-    wrong = ((array < 0) | (array >= choices)) & acting
-    if wrong.any():
+    numbers = array.view(f"u{array.itemsize}")  # what is below 0 is larger than any number
+    wrong = (numbers >= choices) & acting
+    if np.count_nonzero(wrong):  # a tenth of the time that `any` takes
         first = tuple(np.argwhere(wrong)[0].tolist())
         names = zip(("environment", "seat"), first, strict=False)  # one seat's have no second side
         where = ", ".join(f"{name} {number}" for name, number in names)

@@ -33,7 +33,8 @@ from palestra.views.opening import (
 Array = NDArray[Any]
 Policy = Callable[[Array, Array], Any]
 
-WORDS = np.array(RESULTS, object)
+WORDS = np.array([*RESULTS, "truncated", None], object)  # of episodes that ended, or did not
+TRUNCATED, UNSAID = len(RESULTS), len(RESULTS) + 1
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -302,7 +303,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
             paid = {name: terms[:, self.seat].copy() for name, terms in self.batch.terms.items()}
             infos["reward_terms"], infos["_reward_terms"] = paid, self._everywhere.copy()
         done = self.batch.finished
-        if done.any():
+        if np.count_nonzero(done):
             found = self._endings(done)
             for name, values in found.items():
                 infos[name], infos[f"_{name}"] = values, done.copy()
@@ -312,8 +313,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
         """Additional infos for episodes that ended."""
         batch, seat = self.batch, self.seat
         statistics = batch.statistics()
+        said = np.where(batch.terminations[:, seat], statistics["results"][:, seat], TRUNCATED)
         found: dict[str, Any] = {
-            "outcome": _words(statistics["results"][:, seat], ~batch.terminations[:, seat], done),
+            "outcome": WORDS.take(np.where(done, said, UNSAID)),
             "final_return": np.where(done, statistics["returns"][:, seat], 0.0),
             "final_length": np.where(done, statistics["length"], 0),
         }
@@ -428,14 +430,6 @@ class SyncedViews(SyncVectorEnv):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         return super().reset(seed=seed, options=None if options is None else dict(options))
-
-
-def _words(results: Array, cut: Array, done: Array) -> Array:
-    """A seat's results in finished episodes, as in `Outcome.results`."""
-    words: Array = WORDS[results]
-    words[cut] = "truncated"
-    words[~done] = None
-    return words
 
 
 def mode_named(autoreset: str | AutoresetMode) -> str:
