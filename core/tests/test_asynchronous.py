@@ -19,6 +19,9 @@ import pytest
 from palestra import Agent, Budget, Decision, EpisodeRecord, ModelError, Turn, Usage, make_agent
 from palestra.agents.asking import Question, deliberate_together
 from palestra.agents.models import Model, PartialReplies, Reply, Request
+from palestra.kernel.specs import AgentSpec
+from palestra.testing.givers import one_seed_one_episode
+from palestra.testing.subject import Failed
 
 SECONDS = re.compile(rb'"seconds":[^,}]*')
 LONG = 60.0  # seconds after which a test that hangs has failed
@@ -383,3 +386,25 @@ def test_an_interrupted_run_ends_at_once_and_keeps_what_was_played(tmp_path: Pat
     )
     assert len(records) == 4
     assert all(record.outcome for record in records)
+
+
+class TwoFaced(Agent):
+    """Decides otherwise where it is awaited by itself."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+        return [Decision(text=turn.legal_texts[0]) for turn in turns]
+
+    def deliberate(self, turn: Turn) -> Any:
+        yield [Question(self.model, Request(()))]
+        return Decision(text=turn.legal_texts[-1])
+
+
+def test_the_kit_finds_an_agent_that_decides_otherwise() -> None:
+    spec = AgentSpec(
+        name="two-faced", entry_point=f"{__name__}:TwoFaced", kind="llm", summary="Two faces."
+    )
+    with pytest.raises(Failed, match="deliberate decides otherwise than act"):
+        one_seed_one_episode(spec, "games/TicTacToe-v0")

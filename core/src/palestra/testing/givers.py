@@ -156,13 +156,16 @@ def plays_legal_moves(spec: AgentSpec, env: str) -> None:
 
 
 def one_seed_one_episode(spec: AgentSpec, env: str) -> None:
-    """The same seed gives the same moves, however many episodes are played side by side."""
+    """The same seed gives the same moves, side by side with others or awaited by itself."""
 
-    def moves(live: int) -> list[Any]:
-        return _moves(play(env, agents=_agents(spec, env), episodes=EPISODES, seed=3, live=live))
+    def moves(live: int, episodes: int = EPISODES, **how: Any) -> list[Any]:
+        agents = _agents(spec, env)
+        return _moves(play(env, agents=agents, episodes=episodes, seed=3, live=live, **how))
 
     first = moves(EPISODES)
     require(first == moves(EPISODES), "the same seed gave other moves; draw from self.rng")
+    alone = moves(1, 1, asynchronous=True)
+    require(first[: len(alone)] == alone, "deliberate decides otherwise than act")
     if spec.kind != "llm":  # those may learn from the episode before
         require(first == moves(1), "moves depend on the episodes beside; draw from Turn.rng")
 
