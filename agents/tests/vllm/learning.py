@@ -36,6 +36,7 @@ PLAN = TrainPlan(
 )
 PLANS = {
     "free": replace(PLAN, history="conversation", max_tokens=6),
+    "asynchronous": replace(PLAN, history="conversation", max_tokens=6, asynchronous=True),
     "choice": replace(PLAN, mode="choice", max_tokens=24),
     "gpt2": replace(
         PLAN, mode="choice", max_tokens=24, tiny=TinyModel("gpt2", 2, 64, 2, 256, 0.1, "words")
@@ -86,7 +87,7 @@ def test_the_engine_reports_what_the_trainer_computes_after_each_update(
         assert min(moved) > 1e-2, "an engine that kept the weights before would not be noticed"
 
 
-@pytest.mark.parametrize("kind", ["free", "adapter"])
+@pytest.mark.parametrize("kind", ["free", "asynchronous", "adapter"])
 def test_a_run_is_the_same_again_and_when_it_is_resumed(kind: str, tmp_path: Path) -> None:
     plan = PLANS[kind]
     one, two = Trainer(plan, tmp_path / "one"), Trainer(plan, tmp_path / "two")
