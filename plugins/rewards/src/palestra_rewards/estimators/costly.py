@@ -41,7 +41,7 @@ def hc_grpo(
     "a2fm",
     shape="group",
     needs=("success", "modes"),
-    paper="A^2FM: An Adaptive Agent Foundation Model (2025)",
+    paper="A^2FM: An Adaptive Agent Foundation Model for Tool-Aware Hybrid Reasoning (2025)",
     check="test_a2fm_pays_less_for_a_heavy_mode_on_an_easy_task",
 )
 def a2fm(
