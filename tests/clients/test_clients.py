@@ -7,6 +7,7 @@ scripts/client_env.py makes.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,6 +36,15 @@ REMOTE = (
     "ray_serve",
     "deployed",
 )
+FRAMEWORKS = (  # by their section of docs/frameworks.md
+    ("crewai", "Teams"),
+    ("ag2", "AG2"),
+    ("ag2_classic", "AG2 Classic"),
+    ("autogen", "AutoGen"),
+    ("langgraph", "LangGraph"),
+    ("openai_agents", "OpenAI Agents SDK"),
+    ("pydantic_ai", "pydantic-ai"),
+)
 DEVELOPMENT = ("gymnasium", "pettingzoo", "sb3", "cleanrl")
 
 
@@ -53,6 +63,30 @@ def test_client(client: str) -> None:
     done = run(python, "-m", "pytest", *options, str(HERE / f"with_{client}.py"))
     assert " passed" in done
     assert " skipped" not in done
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("client", "section"), FRAMEWORKS)
+def test_the_embedded_model_plays_behind_an_agent_or_team(
+    client: str, section: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(HERE)
+    from model_service import serving  # with torch, which no other test here needs
+    from palestra_agents.models.weights import embedded_model
+
+    python = run(sys.executable, "scripts/client_env.py", client).splitlines()[-1]
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with serving(embedded_model(), most=8) as served:
+        monkeypatch.setenv("OPENAI_BASE_URL", served.url)
+        played = json.loads(run(python, str(HERE / "real_episode.py"), section).splitlines()[-1])
+    assert not played["error"]
+    assert played["results"]
+    exchanges = served.exchanges
+    tokens = [sum(len(one.prompt) for one in exchanges), sum(len(one.ids) for one in exchanges)]
+    assert played["usage"] == [*tokens, len(exchanges)]
+    said = {one.text.strip() for one in exchanges}
+    assert {raw.strip() for raw in played["raw"]} <= said
 
 
 def test_every_client_has_its_test_and_its_requirements() -> None:
