@@ -135,6 +135,20 @@ def test_messages_arrive_as_a_library_sends_them(seed, packed):
     assert asyncio.run(play()) == messages
 
 
+def test_a_short_message_is_not_parsed(monkeypatch):
+    async def play():
+        protocol, _, heard, _ = await opened()
+        first, second = frame(0x82, b"first" * 30), frame(0x81, b"second")
+        protocol.data_received(first[:7])
+        protocol.data_received(first[7:])
+        monkeypatch.setattr(protocol.conn, "receive_data", None)
+        for _ in range(3):
+            protocol.data_received(second)
+        return heard.heard
+
+    assert asyncio.run(play()) == [b"first" * 30, *["second"] * 3]
+
+
 def test_answers_arrive_as_a_library_reads_them():
     answers = [b"", b"x" * 125, b"x" * 126, b"x" * 70_000]
 

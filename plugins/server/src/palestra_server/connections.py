@@ -34,6 +34,7 @@ WHOLE: dict[int, Literal["text", "bytes"]] = {
     0x81: "text",
     0x82: "bytes",
 }  # first byte, by RFC 6455
+BETWEEN_FRAMES = StreamReader.at_eof.__code__  # the parser has nothing of a next frame
 HEADER_SECONDS, BODY_SECONDS = 10.0, 60.0
 MOST_BYTES = 100_000  # of a request besides its body: its address, headers, and marks of chunks
 MOST_PIPELINED = 64  # requests that wait on one connection until those before are answered
@@ -240,17 +241,12 @@ class DirectSocket(_Counted, WebSocketsSansIOProtocol):
         super().data_received(data)
 
     def _is_between_messages(self) -> bool:
-        conn = self.conn
-        waiting = cast(
-            Any, conn.parser
-        ).gi_yieldfrom  # what the parser waits for: a frame, or parts of one
-        return (
-            self._listener is not None
-            and conn.state is State.OPEN
-            and not self.frames
-            and waiting is not None
-            and waiting.gi_code is StreamReader.at_eof.__code__
-        )
+        if self._listener is None or self.frames or self.conn.state is not State.OPEN:
+            return False
+        waiting: Any = self.conn.parser  # generators within each other: what the parser waits for
+        while waiting.gi_yieldfrom is not None:
+            waiting = waiting.gi_yieldfrom
+        return waiting.gi_code is BETWEEN_FRAMES
 
     def send_receive_event_to_app(self) -> None:
         if self._listener is None or self.close_sent or not self.queue.empty():
