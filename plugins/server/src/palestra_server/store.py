@@ -390,6 +390,4 @@ def _write_ahead(connection: Any, _: Any) -> None:
     """Let readers read while one writes; a commit survives the process, if not the machine."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
-    # 40 MB; at its default of 4 MB one move in a hundred waited for the disk
-    connection.execute("PRAGMA wal_autocheckpoint=10000")
     connection.execute("PRAGMA busy_timeout=5000")
