@@ -36,6 +36,7 @@ PYTHONS = {"nemo_gym": "3.12", "skyrl": "3.12"}  # what they need, where it is n
 LEARNING = ("agents", "plugins/rewards", "plugins/training")
 BRIDGED = (  # agent frameworks
     *("pydantic_ai", "langgraph", "openai_agents", "smolagents", "autogen", "dspy", "crewai"),
+    *("ag2", "ag2_classic"),
 )
 MORE = {
     "trl": LEARNING,

@@ -23,7 +23,9 @@ TESTS = Path(__file__).parent / "vllm"
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),
     reason="the CPU build of vLLM is for Linux on x86-64",
 )
-@pytest.mark.parametrize("part", ["engine", "kept", "embedded", "adapters", "learning", "server"])
+@pytest.mark.parametrize(
+    "part", ["engine", "kept", "together", "embedded", "adapters", "learning", "server"]
+)
 @pytest.mark.usefixtures("environment")
 def test_vllm_on_a_cpu(part: str) -> None:
     run(

@@ -66,9 +66,14 @@ def _text(message: dict[str, Any]) -> str:
     return "\n".join([*parts, *calls])
 
 
+def legal_moves(texts: Sequence[str]) -> str:
+    """The legal moves as the last question lists them."""
+    return str(LEGAL.findall("\n".join(texts))[-1])
+
+
 def random_move(texts: Sequence[str], rng: random.Random) -> str:
     """A legal move by the last question: an item of its list, or an amount within its bounds."""
-    legal = LEGAL.findall("\n".join(texts))[-1]
+    legal = legal_moves(texts)
     if found := MOST.search(legal):
         return f"{found[1]}(amount={rng.randrange(1 + int(found[2]) // 20)})"
     return rng.choice(legal.split(", "))
@@ -92,6 +97,25 @@ def tool_call(tag: str, move: str, body: dict[str, Any]) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments)}
     calls = [{"id": f"call_{tag.strip('#')}", "type": "function", "function": function}]
     return {"content": tag, "tool_calls": calls}
+
+
+def asking(argument: str, **more: str) -> Form:
+    """Replies of an agent that calls its first tool, another agent, before each answer.
+
+    argument: the tool's argument that holds what the other is asked. more: further arguments.
+    """
+
+    def reply(tag: str, move: str, body: dict[str, Any]) -> dict[str, Any]:
+        if not body.get("tools") or body["messages"][-1]["role"] == "tool":
+            return plain(tag, move, body)
+        question = f"{tag} you may play: {legal_moves(texts_of(body))};"
+        name = body["tools"][0]["function"]["name"]
+        arguments = json.dumps({argument: question, **more})
+        function = {"name": name, "arguments": arguments}
+        call = {"id": f"call_{tag.strip('#')}", "type": "function", "function": function}
+        return {"content": None, "tool_calls": [call]}
+
+    return reply
 
 
 @contextmanager
@@ -158,16 +182,19 @@ def check(
     records: Sequence[EpisodeRecord],
     seats: Sequence[int],
     *,
-    refused: int = 0,
+    refused: int | Container[int] = 0,
     cached: bool = True,
+    mates: int = 0,
 ) -> None:
     """What every bridge must do, by the requests of whole games in which each reply was a move.
 
-    seats: those of the agent. refused: how many replies were no legal move. cached: whether the
-    framework reports tokens that were cached.
+    seats: those of the agent. refused: how many replies were no legal move, or which, of whom only
+    those count that were the answer of a team. cached: whether the framework reports tokens that
+    were cached. mates: how many others of a team replied before each answer, which saw them.
     """
     rules = RULES[records[0].env]
     exchanges, seen = {asked.number: asked for asked in served.exchanges}, []
+    refusals = 0
     for record in records:
         assert not record.error
         assert record.outcome
@@ -175,20 +202,31 @@ def check(
             turns = [turn for turn in record.turns if turn.seat == seat]
             answers = [answer for turn in turns for answer in (*turn.refused, turn)]
             tags = [_tag(answer) for answer in answers]
+            earlier: list[int] = []  # what this seat's agents replied to former questions
             for place, (tag, answer) in enumerate(zip(tags, answers, strict=True)):
                 asked = exchanges[tag]
-                assert asked.known == tags[:place], asked.texts  # its own answers, nobody else's
+                team = [one for one in asked.known if one not in earlier]
+                assert len(team) == mates, asked.texts  # nobody's else
+                told = [one for one in asked.known if one in tags]
+                assert told == tags[:place], asked.texts  # its own answers
                 assert "\n".join(asked.texts).count(rules) == 1
-                assert _amounts(answer.usage, cached) == _amounts(asked.usage, cached)
-            seen += tags
+                spent = sum((exchanges[one].usage for one in (*team, tag)), start=Usage())
+                assert _amounts(answer.usage, cached) == _amounts(spent, cached)
+                earlier += [*team, tag]
+                refusals += not isinstance(refused, int) and tag in refused
+            seen += earlier
             _check_refusals(turns, exchanges)
     assert sorted(seen) == sorted(exchanges)  # no question that is on no record
-    assert sum(map(sum, (record.mistakes for record in records))) == refused
+    expected = refused if isinstance(refused, int) else refusals
+    assert sum(map(sum, (record.mistakes for record in records))) == expected
 
 
-def run_page(framework: str, monkeypatch: pytest.MonkeyPatch, *, form: Form = plain) -> Tagged:
-    """Run the example of a framework on docs/frameworks.md as printed, and `check` its `records`.
+def run_page(
+    framework: str, monkeypatch: pytest.MonkeyPatch, *, form: Form = plain, mates: int = 0
+) -> Tagged:
+    """Run an example of docs/frameworks.md as printed, and `check` its `records`.
 
+    framework: the section of the example. mates: others of its team, if it is one.
     The page's models are those of OpenAI, whose address the environment gives.
     """
     names: dict[str, Any] = {}
@@ -196,7 +234,7 @@ def run_page(framework: str, monkeypatch: pytest.MonkeyPatch, *, form: Form = pl
     with tagging(form=form) as served:
         monkeypatch.setenv("OPENAI_BASE_URL", served.url)
         exec(compile(block(framework, FRAMEWORKS), FRAMEWORKS.name, "exec"), names)
-    check(served, names["records"], [0], cached=False)
+    check(served, names["records"], [0], cached=False, mates=mates)
     assert len(names["records"]) == 4
     return served
 

@@ -20,6 +20,7 @@ OWN_ENVIRONMENT = (
     *("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "jaxmarl"),
     *("trl", "verifiers", "inspect", "tinker", "verl"),  # these train or ask language models
     *("pydantic_ai", "langgraph", "openai_agents", "smolagents", "autogen", "dspy", "crewai"),
+    *("ag2", "ag2_classic"),
 )
 # its environment weighs 6 GB, with a GPU's build of torch; run with: scripts/client_env.py skyrl,
 # then the Python that it prints, -m pytest tests/clients/with_skyrl.py

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import palestra
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.conditions import MaxMessageTermination
-from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.conditions import MaxMessageTermination, TextMessageTermination
+from autogen_agentchat.teams import (
+    DiGraphBuilder,
+    GraphFlow,
+    MagenticOneGroupChat,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
 from autogen_core import FunctionCall
 from autogen_core.models import CreateResult, ModelFamily, RequestUsage
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 from autogen_ext.models.replay import ReplayChatCompletionClient
 from palestra_agents.bridges import bridge
-from tagged_moves import check, run_page, tagging
+from tagged_moves import check, plain, run_page, tagging
 
 COMMONS = {"num_players": 3, "rounds": 3, "talk": False}
 INFO: Any = {
@@ -24,9 +32,20 @@ INFO: Any = {
 }
 
 
-def served_agent(url: str) -> AssistantAgent:
-    model = OpenAIChatCompletionClient(model="tiny", base_url=url, api_key="none", model_info=INFO)
-    return AssistantAgent("winner", model, system_message="Play to win.")
+def served_model(url: str) -> OpenAIChatCompletionClient:
+    return OpenAIChatCompletionClient(model="tiny", base_url=url, api_key="none", model_info=INFO)
+
+
+def served_agent(url: str, name: str = "winner", **options: Any) -> AssistantAgent:
+    return AssistantAgent(name, served_model(url), system_message="Play to win.", **options)
+
+
+def served_team(url: str, kind: str) -> Any:
+    pair = [served_agent(url, name) for name in ("advisor", "mover")]
+    if kind == "graph":
+        graph = DiGraphBuilder().add_node(pair[0]).add_node(pair[1]).add_edge(*pair).build()
+        return GraphFlow(pair, graph)
+    return RoundRobinGroupChat(pair, termination_condition=MaxMessageTermination(3))
 
 
 def test_two_games_at_once_have_their_own_conversations() -> None:
@@ -79,6 +98,82 @@ def test_a_team_takes_a_seat() -> None:
     assert record.outcome.results == ("win", "loss")
     contents = [message["content"] for message in record.turns[0].facts["trace"]]
     assert contents[1:] == ["Take a corner.", "9"]
+
+
+@pytest.mark.parametrize("kind", ["round robin", "graph"])
+def test_one_team_in_two_bridges_plays_games_at_once(kind: str) -> None:
+    refused = {3, 5, 8, 12}
+    with tagging(refused=refused) as served:
+        team = served_team(served.url, kind)
+        one, other = bridge(team), bridge(team)
+        records = palestra.play("games/TicTacToe-v0", agents=[one, other], episodes=2)
+    check(served, records, [0, 1], refused=refused, cached=False, mates=1)
+
+
+def test_the_calls_that_choose_a_speaker_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    def choose(tag: str, move: str, body: dict[str, Any]) -> dict[str, Any]:
+        choosing = "role play game" in str(body["messages"])
+        return {"content": "mover"} if choosing else plain(tag, move, body)
+
+    with tagging(form=choose) as served:
+        pair = [served_agent(served.url, name) for name in ("advisor", "mover")]
+        stop = MaxMessageTermination(2)
+        team = SelectorGroupChat(pair, served_model(served.url), termination_condition=stop)
+        records = palestra.play("games/TicTacToe-v0", agents=[bridge(team), "random"], episodes=2)
+    assert not caplog.records  # calls are counted by their log, which stays as quiet as it was
+    spent = sum((asked.usage for asked in served.exchanges), start=palestra.Usage())
+    counted = [usage for record in records for _, usage in record.usages]
+    total = sum(counted, start=palestra.Usage())
+    assert (total.calls, total.tokens_in) == (len(served.exchanges), spent.tokens_in)
+
+
+def test_a_swarm_hands_over() -> None:
+    call = FunctionCall(id="c", name="transfer_to_mover", arguments="{}")
+    asked = CreateResult(
+        finish_reason="function_calls", content=[call], usage=RequestUsage(50, 3), cached=False
+    )
+    advisor = AssistantAgent("advisor", replayed(asked), handoffs=["mover"])
+    mover = AssistantAgent("mover", replayed(*"987"))
+    team = Swarm([advisor, mover], termination_condition=TextMessageTermination("mover"))
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[bridge(team), "first"], episodes=1)
+    assert not record.error
+    assert record.outcome.results == ("win", "loss")
+    assert [turn.usage.calls for turn in record.turns if turn.seat == 0] == [2, 1, 1]
+
+
+def ledger(done: bool) -> str:
+    """What the orchestrator of Magentic-One notes of its progress."""
+    facts = {
+        "is_request_satisfied": done,
+        "is_in_loop": False,
+        "is_progress_being_made": True,
+        "next_speaker": "mover",
+        "instruction_or_question": "Choose.",
+    }
+    return json.dumps({key: {"reason": "so", "answer": value} for key, value in facts.items()})
+
+
+def test_magentic_one_plays() -> None:
+    said = [[f"Facts {n}", "A plan.", ledger(False), ledger(True), n] for n in "987"]
+    info = {**INFO, "json_output": True, "structured_output": False}
+    model = ReplayChatCompletionClient([one for turn in said for one in turn], model_info=info)
+    mover = AssistantAgent("mover", replayed(*"123"))
+    team = MagenticOneGroupChat([mover], model)
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[bridge(team), "first"], episodes=1)
+    assert not record.error
+    assert record.outcome.results == ("win", "loss")
+
+
+def test_an_error_inside_is_named_with_the_team() -> None:
+    class Fails(AssistantAgent):
+        async def on_messages_stream(self, *given: Any, **more: Any) -> Any:
+            raise OSError("the mover is out of memory")
+            yield
+
+    pair = [AssistantAgent("advisor", replayed("Win.")), Fails("mover", replayed("9"))]
+    team = RoundRobinGroupChat(pair, termination_condition=MaxMessageTermination(3))
+    with pytest.raises(Exception, match=r"mover is out of memory[\s\S]*raised inside"):
+        palestra.play("games/TicTacToe-v0", agents=[bridge(team), "first"], episodes=1)
 
 
 def test_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

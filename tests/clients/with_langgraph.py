@@ -54,6 +54,30 @@ def test_one_agent_on_three_seats_shares_nothing_between_them() -> None:
     check(served, records, [0, 1, 2], refused=1)
 
 
+@pytest.mark.parametrize("saved", [False, True], ids=["stateless", "checkpointer"])
+def test_a_graph_of_agents_plays_games_at_once(saved: bool) -> None:
+    refused = {3, 5, 8, 12}
+    with tagging(refused=refused) as served:
+        graph = StateGraph(MessagesState)
+        for name in ("advisor", "mover"):
+            graph.add_node(name, create_agent(chat(served.url), name=name))
+        graph.add_edge(START, "advisor").add_edge("advisor", "mover")
+        team = graph.compile(name="team", checkpointer=InMemorySaver() if saved else None)
+        one, other = bridge(team), bridge(team)
+        records = palestra.play("games/TicTacToe-v0", agents=[one, other], episodes=3)
+    check(served, records, [0, 1], refused=refused, mates=1)
+
+
+def test_an_error_inside_is_named_with_the_graph() -> None:
+    def fail(state: MessagesState) -> dict[str, Any]:
+        raise OSError("the mover is out of memory")
+
+    graph = StateGraph(MessagesState).add_node("fail", fail).add_edge(START, "fail")
+    player = bridge(graph.compile(name="team"))
+    with pytest.raises(OSError, match=r"mover is out of memory[\s\S]*raised inside team"):
+        palestra.play("games/TicTacToe-v0", agents=[player, "first"], episodes=1)
+
+
 class FakeWithTools(GenericFakeChatModel):
     def bind_tools(self, tools: Any, **_: Any) -> Any:
         return self

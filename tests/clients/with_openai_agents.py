@@ -13,7 +13,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 from palestra_agents.bridges import bridge
-from tagged_moves import check, plain, run_page, tagging, tool_call
+from tagged_moves import asking, check, plain, run_page, tagging, tool_call
 
 from agents import (
     Agent,
@@ -55,6 +55,37 @@ def test_one_agent_on_three_seats_shares_nothing_between_them(moves: str) -> Non
         player = bridge(served_agent(served.url), moves=moves)
         records = palestra.play("text/Commons-v0", agents=player, episodes=2, **COMMONS)
     check(served, records, [0, 1, 2], refused=1)
+
+
+def hands_over(tag: str, move: str, body: dict[str, Any]) -> dict[str, Any]:
+    """A reply of an agent that hands each run to another, who has no tools."""
+    if not body.get("tools"):
+        return plain(tag, move, body)
+    name = body["tools"][0]["function"]["name"]
+    function = {"name": name, "arguments": "{}"}
+    calls = [{"id": f"call_{tag.strip('#')}", "type": "function", "function": function}]
+    return {"content": tag, "tool_calls": calls}
+
+
+def test_a_run_that_is_handed_over_is_one_answer() -> None:
+    refused = {3, 5, 8, 12}
+    with tagging(form=hands_over, refused=refused) as served:
+        mover = served_agent(served.url).clone(name="mover")
+        team = served_agent(served.url).clone(name="advisor", handoffs=[mover])
+        one, other = bridge(team), bridge(team)
+        records = palestra.play("games/TicTacToe-v0", agents=[one, other], episodes=3)
+    check(served, records, [0, 1], refused=refused, mates=1)
+    assert records[0].agents[0] == "advisor"
+
+
+def test_an_agent_asks_another_as_its_tool() -> None:
+    refused = {5, 8, 11, 14}
+    with tagging(form=asking("input"), refused=refused) as served:
+        advisor = served_agent(served.url).clone(name="advisor")
+        tools = [advisor.as_tool("advise", "Knows what to play.")]
+        player = bridge(served_agent(served.url).clone(tools=tools))
+        records = palestra.play("games/TicTacToe-v0", agents=[player] * 2, episodes=2)
+    check(served, records, [0, 1], refused=refused, mates=2)  # its call, and the advisor
 
 
 class Says(Model):

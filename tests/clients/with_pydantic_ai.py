@@ -14,13 +14,13 @@ import pytest
 from page import block
 from palestra_agents.bridges import bridge
 from pydantic import BaseModel
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from tagged_moves import FRAMEWORKS, check, plain, run_page, tagging, tool_call
+from tagged_moves import FRAMEWORKS, asking, check, plain, run_page, tagging, tool_call
 
 COMMONS = {"num_players": 3, "rounds": 3, "talk": False}
 
@@ -51,6 +51,21 @@ def test_one_agent_on_three_seats_shares_nothing_between_them(moves: str) -> Non
         player = bridge(served_agent(served.url), moves=moves)
         records = palestra.play("text/Commons-v0", agents=player, episodes=2, **COMMONS)
     check(served, records, [0, 1, 2], refused=1)
+
+
+def test_an_agent_asks_another_as_its_tool() -> None:
+    refused = {5, 8, 11, 14}
+    with tagging(form=asking("question"), refused=refused) as served:
+        advisor, agent = served_agent(served.url), served_agent(served.url)
+
+        @agent.tool
+        async def advise(ctx: RunContext[Any], question: str) -> str:
+            """Ask the advisor."""
+            return str((await advisor.run(question, usage=ctx.usage)).output)
+
+        one, other = bridge(agent), bridge(agent)
+        records = palestra.play("games/TicTacToe-v0", agents=[one, other], episodes=2)
+    check(served, records, [0, 1], refused=refused, mates=2)  # its call, and the advisor
 
 
 def legal_moves(messages: list[ModelMessage]) -> list[str]:

@@ -21,13 +21,16 @@ FRAMEWORKS = {  # by the package that defines the class of an agent
     "agents": "palestra_agents.bridges.openai_agents:OpenAIAgentsBridge",
     "smolagents": "palestra_agents.bridges.smolagents:SmolagentsBridge",
     "autogen_agentchat": "palestra_agents.bridges.autogen:AutoGenBridge",
+    "ag2": "palestra_agents.bridges.ag2:AG2Bridge",
+    "autogen": "palestra_agents.bridges.ag2_classic:AG2ClassicBridge",
     "dspy": "palestra_agents.bridges.dspy:DSPyBridge",
     "crewai": "palestra_agents.bridges.crewai:CrewAIBridge",
 }
 ACCEPTED = (
     "a compiled graph of LangGraph (also what LangChain's create_agent returns), a "
     "pydantic_ai.Agent, an agents.Agent of the OpenAI Agents SDK, a CodeAgent or ToolCallingAgent "
-    "of smolagents, an agent or team of AutoGen, a dspy.Module or an Agent of CrewAI"
+    "of smolagents, an agent or team of AutoGen, an ag2.Agent, a ConversableAgent or group chat of "
+    "AG2 Classic, a dspy.Module, or an Agent, Crew or Flow of CrewAI"
 )
 
 
@@ -101,7 +104,11 @@ class Bridge(ABC):
         seats = self._conversations.setdefault(turn.episode_key, {})
         conversation = seats.setdefault(turn.seat, Conversation())
         offer = MoveTools(turn) if self._tools else None
-        answer = await self.ask(conversation, self._question(turn, conversation), offer)
+        try:
+            answer = await self.ask(conversation, self._question(turn, conversation), offer)
+        except Exception as error:
+            error.add_note(f"raised inside {self.name}, a {type(self.agent).__name__}, when asked")
+            raise
         text, unread = answer.text.strip(), answer.unread
         facts: dict[str, Any] = {"trace": list(answer.trace)} if answer.trace else {}
         if offer is not None and answer.calls:
@@ -153,6 +160,15 @@ def line(role: str, content: Any, calls: Sequence[ToolCall] = ()) -> dict[str, A
     """A message of a trace; role is "system", "user", "assistant" or "tool"."""
     written = {"role": role, "content": as_text(content)}
     return {**written, "calls": called(calls)} if calls else written
+
+
+def transcript(messages: Sequence[dict[str, str]]) -> str:
+    """A conversation as one text, for teams that take no messages: the last one is the question.
+
+    messages: those of the roles "user" and "assistant" in turn, each with its `content`.
+    """
+    said = {"user": "", "assistant": "You answered: "}
+    return "\n\n".join(f"{said[message['role']]}{message['content']}" for message in messages)
 
 
 def as_text(output: Any) -> str:

@@ -62,6 +62,7 @@ class OpenAIAgentsBridge(Bridge):
             return Answer("", conversation.history, _usage(run.usage), unread=str(error))
         history = result.to_input_list()
         new = history[len(before) :]
+        model = result.last_agent.model  # of whom the run was handed to
         offered = {tool.name for tool in offer.tools} if offer else set()
         moves = [call for item in new if (call := _call(item)) and call.name in offered]
         return Answer(
@@ -71,9 +72,7 @@ class OpenAIAgentsBridge(Bridge):
             calls=moves,
             trace=[one for item in new if (one := _line(item))],
             thought=ItemHelpers.text_message_outputs(result.new_items) if moves else "",
-            model=agent.model
-            if isinstance(agent.model, str)
-            else getattr(agent.model, "model", ""),
+            model=model if isinstance(model, str) else getattr(model, "model", ""),
         )
 
 

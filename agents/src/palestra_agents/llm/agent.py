@@ -23,10 +23,10 @@ from palestra import (
     open_model,
 )
 from palestra.agents.agent import PartialDecisions
+from palestra.agents.asking import Asking, Question, deliberate_together
 from palestra.agents.models import (
     Ability,
     Model,
-    PartialReplies,
     Reply,
     Request,
     Score,
@@ -171,53 +171,26 @@ class LLMAgent(Agent):
             )
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        asked = [self._ask(turn) for turn in turns]
+        answers = deliberate_together([self.deliberate(turn) for turn in turns])
+        failed = [answer for answer in answers if isinstance(answer, Exception)]
+        if failed and len(turns) == 1:
+            raise failed[0]
+        if failed:
+            raise PartialDecisions(turns, answers)
+        return answers
+
+    def deliberate(self, turn: Turn) -> Asking:
+        """Ask the model, again with a shorter conversation where that outgrows its context."""
+        item = self._ask(turn)
         try:
-            replies = self._replies(asked)
-        except Exception:
-            for item in asked:  # the same turns may be asked again, one by one
-                item.talk.take_back()
+            while True:
+                (reply,) = yield [Question(self._model, item.request)]
+                if not reply.overflow:
+                    return self._decide(item, reply)
+                self._shorten(item)
+        except BaseException:  # the same turn may be asked again
+            item.talk.take_back()
             raise
-        answers = [self._answer(item, reply) for item, reply in zip(asked, replies, strict=True)]
-        decided = [answer for answer in answers if isinstance(answer, Decision)]
-        if len(decided) == len(answers):
-            return decided
-        if len(answers) == 1 and isinstance(answers[0], ModelError):
-            raise answers[0]
-        raise PartialDecisions(turns, answers)
-
-    def _replies(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
-        """The model's reply to each request, with conversations shortened to its context."""
-        replies = self._chat(asked)
-        while True:
-            long = [i for i, r in enumerate(replies) if isinstance(r, Reply) and r.overflow]
-            for i in long:
-                try:
-                    self._shorten(asked[i])
-                except ModelError as error:
-                    replies[i] = error
-            again = [i for i in long if isinstance(replies[i], Reply)]
-            if not again:
-                return replies
-            for i, reply in zip(again, self._chat([asked[i] for i in again]), strict=True):
-                replies[i] = reply
-
-    def _chat(self, asked: Sequence[OpenRequest]) -> list[Reply | ModelError]:
-        """One reply per request, or the error in its place."""
-        try:
-            return list(self._model.chat([item.request for item in asked]))
-        except ModelError as error:
-            if isinstance(error, PartialReplies):
-                return error.replies
-            if len(asked) == 1:
-                return [error]
-            raise
-
-    def _answer(self, item: OpenRequest, reply: Reply | ModelError) -> Decision | ModelError:
-        if isinstance(reply, Reply):
-            return self._decide(item, reply)
-        item.talk.take_back()
-        return reply
 
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)

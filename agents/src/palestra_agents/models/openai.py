@@ -94,27 +94,32 @@ class OpenAIModel(Model):
         self._key_from = key or "OPENAI_API_KEY"
         self._key = _key_for(self.name, self._url, key)
         self._timeout, self._retries = timeout, retries
-        self._pace, self._concurrency = _Pace(per_minute), concurrency
+        self._pace, self.concurrency = _Pace(per_minute), concurrency
         self._loop: _Loop | None = None
+        self._opening = threading.Lock()
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        if self._loop is None:
-            self._client = openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self._url,
-                timeout=self._timeout,
-                max_retries=0,  # retries happen here, within one time limit for the whole answer
-                http_client=_Bounded(),
-            )
-            self._slots = asyncio.Semaphore(self._concurrency)
-            self._loop = _Loop()  # last: whoever closes this meanwhile closes what is there
-        replies = self._loop.run(self._ask_all(requests))
+        replies = self._open_loop().run(self._ask_all(requests))
         failed = [reply for reply in replies if isinstance(reply, ModelError)]
         if failed and len(replies) == 1:
             raise failed[0]
         if failed:
             raise PartialReplies(replies)
         return [reply for reply in replies if isinstance(reply, Reply)]
+
+    def _open_loop(self) -> _Loop:
+        with self._opening:
+            if self._loop is None:
+                self._client = openai.AsyncOpenAI(
+                    api_key=self._key,
+                    base_url=self._url,
+                    timeout=self._timeout,
+                    max_retries=0,  # retries happen here, within one limit for the whole answer
+                    http_client=_Bounded(),
+                )
+                self._slots = asyncio.Semaphore(self.concurrency)
+                self._loop = _Loop()  # last: whoever closes this meanwhile closes what is there
+            return self._loop
 
     async def _ask_all(self, requests: Sequence[Request]) -> list[Reply | ModelError]:
         return await asyncio.gather(*map(self._ask, requests))

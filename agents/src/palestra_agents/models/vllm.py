@@ -1,4 +1,4 @@
-"""`vllm:<model or folder>`: vLLM in this process, with all waiting conversations in one call.
+"""`vllm:<model or folder>`: vLLM in this process, which batches all conversations that wait.
 
 Agents that name the same model with the same engine options share one engine, which stays loaded
 until `palestra.release()`. No data leave the machine: usage statistics are off.
@@ -14,6 +14,7 @@ from dataclasses import fields
 from inspect import signature
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar
 
 from palestra import InvalidOption, MissingExtra, ModelError
@@ -39,6 +40,7 @@ try:
     from vllm.sampling_params import StructuredOutputsParams
 
     from palestra_agents.models.vllm_choices import HeldChoices
+    from palestra_agents.models.vllm_steps import REFUSED, Prompt, Steps
 except ImportError as error:
     raise MissingExtra("vLLM", "palestra-agents[vllm]") from error
 
@@ -76,14 +78,10 @@ class VLLMModel(Model):
         self._claim = ENGINES.claim(key, lambda: _Engine(where, options))
 
     def chat(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        with self._claim.held() as engine:
-            if engine.empty:
-                raise ModelError(f"{self.name} has no weights yet; call take_weights")
-            try:
-                return self._answer(engine, requests)
-            except BaseException:  # Ctrl-C and time limits too
-                engine.abandon()
-                raise
+        engine = self._claim.weights
+        if engine.empty:
+            raise ModelError(f"{self.name} has no weights yet; call take_weights")
+        return self._answer(engine, requests)
 
     def take_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
         """Put weights in place of the engine's, without loading it again; see `Model`."""
@@ -91,7 +89,8 @@ class VLLMModel(Model):
             raise InvalidOption(
                 f"others may use the engine of {self.name}; open it with for_training=true"
             )
-        with self._claim.held() as engine:
+        engine = self._claim.weights
+        with engine.steps.lock:
             engine.take_weights(weights)
 
     def _answer(self, engine: _Engine, requests: Sequence[Request]) -> list[Reply]:
@@ -106,40 +105,21 @@ class VLLMModel(Model):
                     break
             else:
                 waiting += [(number, ids, engine.ids(s)) for s in request.score or ("",)]
-        made = self._generate(engine, requests, waiting) if waiting else []
+        prompts = []
+        for number, ids, more in waiting:
+            request = requests[number]
+            try:
+                sampling = self._sampling(engine, request)
+            except REFUSED as error:
+                raise ModelError(f"{self.name} refused a request: {error}") from error
+            prompts.append(Prompt(ids + more, sampling, engine.adapter(request.adapter)))
+        made = engine.steps.generate(self, prompts, engine.abandon) if prompts else []
         found: dict[int, list[Any]] = {}
         for (number, ids, continuation), output in zip(waiting, made, strict=True):
             found.setdefault(number, []).append((ids, continuation, output))
         for number, outputs in found.items():
             replies[number] = self._reply(requests[number], outputs)
         return [reply for reply in replies if reply is not None]
-
-    def _generate(
-        self, engine: _Engine, requests: Sequence[Request], waiting: Sequence[Any]
-    ) -> list[Any]:
-        """Outputs in the order of `waiting`.
-
-        On a CPU each call has one adapter, because vLLM 0.32 applies it to the whole batch there.
-        """
-        outputs: dict[int, Any] = {}
-        split = current_platform.is_cpu()
-        batches: dict[str | None, list[int]] = {}
-        for place, (number, _, _) in enumerate(waiting):
-            batches.setdefault(requests[number].adapter if split else None, []).append(place)
-        for places in batches.values():
-            chosen = [waiting[place] for place in places]
-            adapters = [engine.adapter(requests[number].adapter) for number, _, _ in chosen]
-            try:
-                made = engine.llm.generate(
-                    [{"prompt_token_ids": ids + more} for _, ids, more in chosen],
-                    [self._sampling(engine, requests[number]) for number, _, _ in chosen],
-                    lora_request=adapters,
-                    use_tqdm=False,
-                )
-            except ValueError as error:
-                raise ModelError(f"{self.name} refused a request: {error}") from error
-            outputs.update(zip(places, made, strict=True))
-        return [outputs[place] for place in range(len(waiting))]
 
     def _sampling(self, engine: _Engine, request: Request) -> Any:
         if not self._for_training or request.choices is None:
@@ -166,7 +146,14 @@ class VLLMModel(Model):
             said.text, usage, sum(chances), self.name, tokens=tokens if request.tokens else None
         )
 
+    @property
+    def concurrency(self) -> int:  # type: ignore[override]  # the engine's, once it is loaded
+        """How many prompts the engine computes together."""
+        return self._claim.weights.most
+
     def close(self) -> None:
+        if (engine := self._claim.loaded) is not None:
+            engine.steps.close(self)
         self._claim.leave()
 
 
@@ -192,7 +179,13 @@ class _Engine:
             raise ModelError(f"vLLM cannot load {model}: {error}{hint if kept else ''}") from error
         self.tokenizer = self.llm.get_tokenizer()
         self.context = int(self.llm.llm_engine.model_config.max_model_len)
+        self.most = int(self.llm.llm_engine.vllm_config.scheduler_config.max_num_seqs)
+        self.steps = Steps(
+            self.llm.llm_engine,
+            one_adapter=current_platform.is_cpu(),  # vLLM 0.32 applies one to the batch there
+        )
         self._adapters: dict[tuple[str, str], Any] = {}
+        self._naming = Lock()
         self.empty = options.get("load_format") == "dummy"
 
     @property
@@ -237,10 +230,11 @@ class _Engine:
         if not (Path(folder) / "adapter_config.json").exists():
             raise ModelError(f"{folder} is not a LoRA adapter: no adapter_config.json in it")
         version = folder, version_of_files(Path(folder))
-        if version not in self._adapters:
-            number = len(self._adapters) + 1
-            self._adapters[version] = LoRARequest(f"{folder} ({number})", number, folder)
-        return self._adapters[version]
+        with self._naming:
+            if version not in self._adapters:
+                number = len(self._adapters) + 1
+                self._adapters[version] = LoRARequest(f"{folder} ({number})", number, folder)
+            return self._adapters[version]
 
 
 def _forget_prompts(engine: _Engine) -> None:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from inspect import isasyncgenfunction, iscoroutinefunction
 from math import isfinite
 from operator import index
 from typing import Any, Generic
@@ -18,6 +19,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from palestra.agents.answers import WrongAnswer, discard, is_awaited
+from palestra.agents.asking import Asking, Question
 from palestra.agents.budget import MOST, Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
@@ -371,6 +373,13 @@ class Agent(ABC):
         Raises `PartialDecisions` if some have none.
         """
 
+    def deliberate(self, turn: Turn) -> Asking | None:
+        """What `act` decides for `turn`, as a generator of questions: for asynchronous runs.
+
+        None, where the agent has none: then `act` is called.
+        """
+        return None
+
     def reseed(self, seed: int) -> None:  # noqa: B027 - most agents draw nothing
         """Start the agent's own random numbers afresh from `seed`; called before a run or an
         episode.
@@ -381,6 +390,18 @@ class Agent(ABC):
 
     def close(self) -> None:  # noqa: B027 - most agents hold nothing
         """The run is over; free models and connections."""
+
+
+class _Coroutines:
+    """Awaits coroutines that come with their time limits, each in a thread."""
+
+    def __init__(self, concurrency: int) -> None:
+        self.concurrency = concurrency
+
+    def chat(self, requests: Sequence[tuple[Any, float | None]]) -> Sequence[Any]:
+        from palestra.agents.awaiting import await_all  # asyncio takes a while to import
+
+        return await_all([value for value, _ in requests], [limit for _, limit in requests])
 
 
 class FunctionAgent(Agent):
@@ -408,6 +429,7 @@ class FunctionAgent(Agent):
         given = getattr(own, "name", "")
         self.name = name or (given if isinstance(given, str) else "")
         self.name = self.name or getattr(own, "__name__", type(own).__name__)
+        self._coroutines = _Coroutines(concurrency)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         answers = [self._called(turn) for turn in turns]
@@ -426,6 +448,23 @@ class FunctionAgent(Agent):
         if failed:
             raise PartialDecisions(turns, decided)
         return decided  # type: ignore[return-value]
+
+    def deliberate(self, turn: Turn) -> Asking | None:
+        own = (self._answer, getattr(self._answer, "__call__", None))  # noqa: B004 - an object's
+        if not any(iscoroutinefunction(one) or isasyncgenfunction(one) for one in own):
+            return None
+        return self._await(turn)
+
+    def _await(self, turn: Turn) -> Asking:
+        coroutine = self._answer(turn)
+        try:
+            (answer,) = yield [Question(self._coroutines, (coroutine, turn.move_seconds))]
+        finally:
+            discard(coroutine)
+        decided = self._decided(answer)
+        if isinstance(decided, Exception):
+            raise decided
+        return decided
 
     def _called(self, turn: Turn) -> Any:
         try:

@@ -66,6 +66,11 @@ class Claim(Generic[T]):
             yield loaded.weights
 
     @property
+    def weights(self) -> T:
+        """The weights, for threads that take turns by themselves; loaded again like `held`."""
+        return self._kept.find(self).weights
+
+    @property
     def loaded(self) -> T | None:
         """The weights if they are loaded."""
         return self._kept.loaded(self.key)

@@ -164,10 +164,12 @@ class Model(ABC):
     """A language model, opened by `palestra.open_model(uri)` through a plugin.
 
     Raises `ModelError` if it cannot answer at all (the server is down, the key is wrong), and
-    `PartialReplies` if it cannot answer some of many requests.
+    `PartialReplies` if it cannot answer some of many requests. `concurrency` is in how many threads
+    at a time `chat` may be called, where every reply is awaited by itself.
     """
 
     name: str = ""
+    concurrency: int = 1
     abilities: ClassVar[frozenset[Ability]] = frozenset()
 
     @abstractmethod

@@ -66,6 +66,10 @@ def play_command(
         bool | None,
         typer.Option(help="Each agent in a process of its own; default for agents of files."),
     ] = None,
+    asynchronous: Annotated[
+        bool,
+        typer.Option("--asynchronous", help="Await each reply of a model by itself."),
+    ] = False,
     resume: Annotated[bool, typer.Option(help="Continue the run in --out.")] = False,
     other_versions: Annotated[
         bool, typer.Option("--other-versions", help="Resume a run of other versions of plugins.")
@@ -126,6 +130,7 @@ def play_command(
                 rewards=split_agents(rewards) if rewards else None,
                 move_seconds=move_seconds,
                 isolate=isolate,
+                asynchronous=asynchronous,
                 hooks=[meter, *hooks, *logs, *standings, *([] if page is None else [page])],
                 live=live,
                 **options,

@@ -19,6 +19,7 @@ from palestra.kernel.registry import open_game
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import EpisodeRecord, options_of
 from palestra.records.versions import versions_for, versions_of_names
+from palestra.runner.calls import Calls
 from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.run_folder import RunFolder, RunPlan
@@ -46,13 +47,14 @@ def stream(
     gamma: float = 1.0,
     move_seconds: float | None = None,
     isolate: bool | None = None,
+    asynchronous: bool = False,
     **options: Any,
 ) -> Iterator[EpisodeRecord]:
     """Play episodes and yield each record as soon as it is finished, keeping none in memory.
 
     env, agents, episodes, seed, out, resume, other_versions, invalid, budgets, hooks, live,
-        max_episode_steps, rewards, gamma, move_seconds, isolate, options: as in `play`, which
-        returns the same records as a list and raises the same errors.
+        max_episode_steps, rewards, gamma, move_seconds, isolate, asynchronous, options: as in
+        `play`, which returns the same records as a list and raises the same errors.
 
     Raises `InvalidOption` for resume=True without a folder.
     """
@@ -70,6 +72,7 @@ def stream(
         rewards=rewards,
         gamma=gamma,
         move_seconds=move_seconds,
+        calls=Calls() if asynchronous else None,
     )
     if out is None:
         if resume:
@@ -134,6 +137,9 @@ def play(
     isolate: each agent plays in a process of its own, which reaches nothing but its turns (Linux):
         see `palestra.isolation`. By default only agents named by a file do, as in "mine.py:Mine";
         with False none does.
+    asynchronous: whether a language model, or a coroutine, answers each turn as soon as it is
+        ready, so that a long reply holds up its own episode only (False: all turns that wait are
+        asked together, and the next ones when all have been answered).
 
     Everything else goes to the game; num_players follows from `agents` if not given.
 
@@ -220,8 +226,8 @@ def rollouts(
         to `branched_at`; `EpisodeRecord.own_turns` leaves them out. It keeps its own rewards, so
         `rewards` and `gamma` cannot be given with it.
     parent: the number, or the tag `id`, of the record that the start was taken from.
-    settings: as in `play`: invalid, budgets, live, max_episode_steps, move_seconds, isolate, and
-        the game's options.
+    settings: as in `play`: invalid, budgets, live, max_episode_steps, move_seconds, isolate,
+        asynchronous, and the game's options.
 
     Records of one call share `group`, which identifies seed and position. Raises `InvalidOption`
     for a start of another game, and for settings of runs that are kept in a folder.
@@ -242,6 +248,7 @@ def rollouts(
     if unknown:
         raise InvalidOption(f"rollouts takes no {min(unknown)}: n records are returned")
     isolate = settings.pop("isolate", None)
+    calls = Calls() if settings.pop("asynchronous", False) else None
     own = {name: settings.pop(name) for name in RUNNER_SETTINGS if name in settings}
     spec, game, seated = _open(env, agents, seed, settings, isolate)
     if start is None:
@@ -252,7 +259,9 @@ def rollouts(
             "options it was made with"
         )
     listeners = Listeners(hooks)
-    runner = Runner(game, seated, spec=spec, seed=seed, listeners=listeners, root=start, **own)
+    runner = Runner(
+        game, seated, spec=spec, seed=seed, listeners=listeners, root=start, calls=calls, **own
+    )
     position = f"-{start.state_key().hex()[:12]}" if start.steps_played else ""
     records = sorted(runner.run(range(n)), key=lambda record: record.number)
     for record in records:

@@ -39,6 +39,7 @@ from palestra.records.record import (
     readable,
     record_episode,
 )
+from palestra.runner.calls import Calls
 from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.running import PendingTurn, RunningEpisode
@@ -65,6 +66,8 @@ class Runner:
     rewards, gamma: step shapers to pay, and the discount; see `palestra.play`.
     move_seconds: time for a move, as for a budget; a batch of turns has that much for each.
     root: an episode from which every one branches, instead of a new start.
+    calls: where agents think about each turn in its own time, if they can; by default each agent is
+        called with all its waiting turns.
     forfeits: an agent that raises one of these forfeits, once the others that act in the step have
         answered.
 
@@ -94,6 +97,7 @@ class Runner:
         gamma: float = 1.0,
         move_seconds: float | None = None,
         root: Episode | None = None,
+        calls: Calls | None = None,
         forfeits: tuple[type[Exception], ...] = (),
     ) -> None:
         if len(agents) != game.num_players:
@@ -107,6 +111,7 @@ class Runner:
             _check_steps(max_episode_steps)
         self.game, self.agents, self.spec = game, list(agents), spec
         self._move_seconds, self._root, self._forfeits = move_seconds, root, forfeits
+        self._calls = calls
         self.seed, self.invalid = seed, invalid
         self._policy = InvalidMovePolicy.read(invalid)
         self.ledger = Ledger(budgets)
@@ -152,6 +157,8 @@ class Runner:
             if self.failures and not self._finished:
                 raise self.failures[0]
         finally:
+            if self._calls is not None:
+                self._calls.close()
             for agent in dict.fromkeys(self.agents):
                 _close(agent)
 
@@ -206,16 +213,20 @@ class Runner:
         return running
 
     def step(self, episodes: Sequence[RunningEpisode]) -> list[RunningEpisode]:
-        """Call each agent with its waiting turns, and play episodes whose answers are complete.
+        """Put waiting turns to their agents, and play episodes whose answers are complete.
 
-        Returns the episodes that are over now.
+        Each agent is called once. With `calls`, turns are begun, and this waits for one that was
+        begun before if there is nothing else to do. Returns the episodes that are over now.
         """
         by_agent: dict[Agent, list[PendingTurn]] = {}
         for running in episodes:
             for pending in self.waiting(running):
-                by_agent.setdefault(pending.agent, []).append(pending)
+                if self._calls is None or not self._begin(self._calls, pending):
+                    by_agent.setdefault(pending.agent, []).append(pending)
         for agent, waiting in by_agent.items():
-            self._ask(agent, [p for p in waiting if not p.running.over])
+            self._ask(agent, [p for p in waiting if not p.running.ended])
+        if self._calls is not None:
+            self._calls.hand_out(wait=not by_agent)
         over = []
         for running in episodes:
             if running.answered and not running.error:
@@ -223,6 +234,32 @@ class Runner:
             if running.over:
                 over.append(running)
         return over
+
+    def _begin(self, calls: Calls, pending: PendingTurn) -> bool:
+        """Let an agent think about a turn in its own time; False if it cannot."""
+        running, seat = pending.running, pending.turn.seat
+
+        def settled(answer: Any, seconds: float) -> None:
+            running.asked.discard(seat)
+            if isinstance(answer, BaseException):
+                if is_stop(answer):
+                    raise answer
+                answer = as_exception(answer)
+            decision = self._check_answer(pending, as_answer(pending.agent, answer))
+            if decision is not None:
+                self.settle(pending, decision, seconds)
+
+        if running.ended:
+            return True
+        try:
+            asking = pending.agent.deliberate(pending.turn)
+        except BaseException as error:
+            settled(error, 0.0)
+            return True
+        if asking is not None:
+            running.asked.add(seat)
+            calls.begin(asking, settled, self._move_seconds)
+        return asking is not None
 
     def waiting(self, running: RunningEpisode) -> list[PendingTurn]:
         """Turns of the seats that have not answered yet."""
@@ -532,12 +569,14 @@ def answers_of(agent: Agent, turns: Sequence[Turn]) -> Sequence[Decision | Excep
         raise InvalidOption(
             f"agent {agent.name!r} gave {len(answers)} decisions for {len(turns)} turns"
         )
-    return [
-        answer
-        if isinstance(answer, Decision | Exception)
-        else InvalidOption(f"agent {agent.name!r}: {decision_problem(answer)}")
-        for answer in answers
-    ]
+    return [as_answer(agent, answer) for answer in answers]
+
+
+def as_answer(agent: Agent, answer: Any) -> Decision | Exception:
+    """What an agent returned for one turn; the exception that says what is wrong with it."""
+    if isinstance(answer, Decision | Exception):
+        return answer
+    return InvalidOption(f"agent {agent.name!r}: {decision_problem(answer)}")
 
 
 def _check_steps(steps: Any) -> None:

@@ -21,7 +21,7 @@ class RunningEpisode:
     `actions`, `notes` and `lost` belong to the step that is being decided, by seat; `lost` says why
     a seat has no action, which ends the episode once the others have answered. `error` is the
     traceback of what ended the episode, where something failed. `sibling` tells rollouts from one
-    start apart.
+    start apart. `asked` are the seats whose answers are under way.
     """
 
     number: int
@@ -33,15 +33,24 @@ class RunningEpisode:
     lost: dict[int, str] = field(default_factory=dict)
     error: str = ""
     sibling: int = 0
+    asked: set[int] = field(default_factory=set)
 
     @property
-    def over(self) -> bool:
+    def ended(self) -> bool:
         """Whether the rules, the runner or an error have ended it."""
         return not self.episode.to_act or bool(self.error)
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, and no seat is being asked any more."""
+        return self.ended and not self.asked
+
     def awaits(self, seat: int) -> bool:
-        """Whether a seat is to answer and has not yet."""
-        return seat in self.episode.to_act and not (seat in self.actions or seat in self.lost)
+        """Whether a seat is to answer, has not yet, and is not being asked."""
+        episode = self.episode
+        return seat in episode.to_act and not (
+            seat in self.actions or seat in self.lost or seat in self.asked
+        )
 
     @property
     def answered(self) -> bool:

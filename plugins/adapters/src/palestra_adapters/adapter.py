@@ -19,12 +19,13 @@ from palestra import (
     UnknownName,
 )
 from palestra import open_model as open_by_uri
+from palestra.agents.asking import Asking
 from palestra.agents.models import Message, Model, Reply, Request
 from palestra.llm.conversation import STYLES, Conversation, confidence
 from palestra.llm.legal import hold
 from palestra.phrasing.wording import answer_form
 
-from palestra_adapters.thinking import Ask, Thinking, Thread, think_together
+from palestra_adapters.thinking import Ask, Thinking, Thread, think_alone, think_together
 
 SEEDS = 1 << 31
 STREAM = 0xADA9  # keeps the random numbers of adapters apart from those of other agents
@@ -77,6 +78,7 @@ class Adapter(Agent):
         self._seed, self._fixed_seed = seed or 0, seed is not None
         self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
+        self._thinking: set[Thread] = set()  # about turns that are awaited by themselves
 
     @abstractmethod
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
@@ -85,6 +87,19 @@ class Adapter(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         threads = [Thread(self.think_alone(turn), turn.account) for turn in turns]
         return think_together(self.models, threads)
+
+    def deliberate(self, turn: Turn) -> Asking | None:
+        if type(self).act is not Adapter.act:  # it thinks about several turns together
+            return None
+        return self._deliberate(turn)
+
+    def _deliberate(self, turn: Turn) -> Asking:
+        thread = Thread(self.think_alone(turn), turn.account)
+        self._thinking.add(thread)
+        try:
+            return (yield from think_alone(self.models, thread, self._thinking - {thread}))
+        finally:
+            self._thinking.discard(thread)
 
     def think_alone(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         """`think` with random numbers that do not depend on other turns thought about together."""

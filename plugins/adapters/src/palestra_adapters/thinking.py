@@ -11,12 +11,13 @@ questions of all of them, calls every model once, and hands the replies back.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
 from palestra import BudgetSpent, Decision, ModelError, Usage
+from palestra.agents.asking import Asking, Question, deliberate_together
 from palestra.agents.budget import Account
 from palestra.agents.models import Message, Model, Reply, Request, Tokens, exchanges
 from palestra.llm.conversation import Conversation
@@ -59,7 +60,7 @@ def together(parts: Iterable[Thinking[T]]) -> Thinking[list[T]]:
     return [done[i] for i in range(len(lines))]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Thread:
     """A line of thought about one turn, and the usage and exact tokens of its replies so far."""
 
@@ -77,6 +78,12 @@ class Thread:
         except StopIteration as end:
             self.decision = end.value
 
+    def take(self, replies: Sequence[Reply]) -> None:
+        """Count replies, and continue with them."""
+        self.usage = sum((reply.usage for reply in replies), self.usage)
+        self.tokens += [reply.tokens for reply in replies if reply.tokens is not None]
+        self.hear(replies)
+
     def stop(self, unit: str) -> None:
         """Force a decision without further questions; if there is none, the answer is empty."""
         try:
@@ -90,6 +97,32 @@ class Thread:
             self.decision = Decision(text="", thought=f"budget of {unit} is spent")
 
 
+def think_alone(models: Sequence[Model], thread: Thread, beside: Collection[Thread]) -> Asking:
+    """Run one thread to its decision, while others run `beside` it, which spend with it."""
+    thread.hear(None)
+    while thread.decision is None:
+        _stop_the_poor([thread], [thread, *beside])
+        if thread.decision is None:
+            thread.take((yield from _answered(models, thread.asks)))
+    return _settle_thread(thread, models)
+
+
+def _answered(
+    models: Sequence[Model], asked: Sequence[Ask]
+) -> Generator[Sequence[Question], Sequence[Reply], list[Reply]]:
+    """One priced reply per ask, in order, asked again where a context is full."""
+    asks, replies = list(asked), [Reply("")] * len(asked)
+    open_ = list(range(len(asks)))
+    while open_:
+        found = yield [Question(models[asks[i].member], asks[i].request) for i in open_]
+        for i, reply in zip(open_, found, strict=True):
+            replies[i] = price_reply(reply, models[asks[i].member])
+        open_ = [i for i in open_ if replies[i].overflow]
+        for i in open_:
+            asks[i] = shorten_history(asks[i], models[asks[i].member])
+    return replies
+
+
 def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[Decision]:
     """Run all threads to their decisions, calling every model once per round; usage is summed."""
     for thread in threads:
@@ -100,10 +133,7 @@ def think_together(models: Sequence[Model], threads: Sequence[Thread]) -> list[D
         asked = [ask for thread in waiting for ask in thread.asks]
         replies = iter(answer(models, asked))
         for thread in waiting:
-            heard = [next(replies) for _ in thread.asks]
-            thread.usage = sum((reply.usage for reply in heard), thread.usage)
-            thread.tokens += [reply.tokens for reply in heard if reply.tokens is not None]
-            thread.hear(heard)
+            thread.take([next(replies) for _ in thread.asks])
     return [_settle_thread(thread, models) for thread in threads]
 
 
@@ -139,18 +169,10 @@ def _stop_the_poor(waiting: Sequence[Thread], threads: Sequence[Thread]) -> None
 
 def answer(models: Sequence[Model], asked: Sequence[Ask]) -> list[Reply]:
     """One priced reply per ask, in order; one call per model, and more if a context is full."""
-    asks, replies = list(asked), [Reply("")] * len(asked)
-    open_ = list(range(len(asks)))
-    while open_:
-        for model in dict.fromkeys(models):
-            own = [i for i in open_ if models[asks[i].member] is model]
-            if own:
-                found = model.chat([asks[i].request for i in own])
-                for i, reply in zip(own, found, strict=True):
-                    replies[i] = price_reply(reply, model)
-        open_ = [i for i in open_ if replies[i].overflow]
-        for i in open_:
-            asks[i] = shorten_history(asks[i], models[asks[i].member])
+    (found,) = deliberate_together([_answered(models, asked)])
+    if isinstance(found, Exception):
+        raise found
+    replies: list[Reply] = found
     return replies
 
 

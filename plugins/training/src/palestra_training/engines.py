@@ -60,6 +60,11 @@ class VLLM(Engine):
         self.learner, self.model, self.name = learner, model, learner.name
         self.version = -1  # of the weights that the engine has
 
+    @property
+    def concurrency(self) -> int:  # type: ignore[override]
+        """As many as the engine computes together."""
+        return self.model.concurrency
+
     def refresh(self) -> None:
         """Hand the learner's weights over, unless the engine has this version."""
         if self.version != self.learner.version:

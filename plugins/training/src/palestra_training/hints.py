@@ -88,6 +88,7 @@ def play_hinted(
         invalid=plan.invalid,
         max_episode_steps=plan.max_episode_steps,
         listeners=listeners,
+        asynchronous=plan.asynchronous,
     )
     both = zip(_parts(plain, size), _parts(found, hinted), strict=True)
     records = [record for own, after in both for record in [*own, *after]]

@@ -103,7 +103,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     matching: how often each is drawn, see `pool`; self_play: the share of groups in which the
     learner plays all seats. policies: "shared", or "seat" for one in each seat, with weights (or an
     adapter, with lora) of its own. ahead: 1 plays a round's episodes while the round before is
-    being learned from, with older weights, which the ratios of the loss correct for. groups,
+    being learned from, with older weights, which the ratios of the loss correct for. asynchronous:
+    each reply of vLLM is awaited by itself, as in `palestra.play`. groups,
     group_size: starts per round, and rollouts of each. dynamic_sampling: groups whose rollouts are
     all paid alike are replaced by further starts, until a round has played so many times `groups`;
     1 for no replacement. credit: estimators, as in `palestra credit --by`. average, clip,
@@ -138,6 +139,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     engine: Literal["transformers", "vllm"] = "transformers"
     vllm: dict[str, Any] = {}
     ahead: Annotated[int, Meta(ge=0, le=1)] = 0
+    asynchronous: bool = False
     self_play: Share = 1.0
     rounds: Positive = 100
     save_every: Positive = 1
@@ -194,6 +196,10 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise InvalidOption(
                 "ahead = 1 plays with weights of its own, and vLLM has one set; set ahead = 0, or "
                 'engine = "transformers"'
+            )
+        if self.asynchronous and self.engine != "vllm":
+            raise InvalidOption(
+                'asynchronous = true awaits replies of vLLM; set engine = "vllm", or leave it out'
             )
         if self.dynamic_sampling > 1 and (self.group_size == 1 or self.hints.agent):
             raise InvalidOption(

@@ -11,6 +11,7 @@ from palestra.agents.agent import Agent
 from palestra.agents.making import make_agent
 from palestra.agents.models import Model
 from palestra.records.record import go_on
+from palestra.runner.calls import Calls
 from palestra.runner.listeners import Listeners
 from palestra.runner.runner import Runner
 from palestra.runner.running import RunningEpisode
@@ -78,6 +79,7 @@ def play_groups(
         invalid=plan.invalid,
         max_episode_steps=plan.max_episode_steps,
         listeners=listeners,
+        asynchronous=plan.asynchronous,
     )
 
 
@@ -89,8 +91,13 @@ def play_starts(
     invalid: str,
     max_episode_steps: int | None,
     listeners: Listeners | None = None,
+    asynchronous: bool = False,
 ) -> list[EpisodeRecord]:
-    """One record a start, in order; what starts alike with the same agents has the same group."""
+    """One record a start, in order; what starts alike with the same agents has the same group.
+
+    asynchronous: as in `palestra.play`.
+    """
+    calls = Calls() if asynchronous else None
     runners: dict[tuple[int, ...], Runner] = {}
     running: list[tuple[Runner, RunningEpisode, str]] = []
     policy = "raise" if invalid.startswith("retry") else invalid
@@ -105,6 +112,7 @@ def play_starts(
                 invalid=invalid,
                 max_episode_steps=max_episode_steps,
                 listeners=listeners,
+                calls=calls,
             )
         episode = open_episode(game, seed, spec=spec, invalid=policy)
         group = f"{seed} {'+'.join(a.name for a in line_up)}"
@@ -115,11 +123,16 @@ def play_starts(
         running.append((runners[key], started, group))
         if listeners and listeners.episode_started:
             listeners.episode_started(episode=episode, agents=tuple(a.name for a in line_up))
-    for runner in runners.values():
-        own = [started for owner, started, _ in running if owner is runner]
+    for together in (
+        [[owner] for owner in runners.values()] if calls is None else [runners.values()]
+    ):
+        own = [pair[:2] for pair in running if pair[0] in together]
         while own:
-            runner.step(own)
-            own = [started for started in own if started.episode.to_act]
+            for runner in together:
+                runner.step([started for owner, started in own if owner is runner])
+            own = [(owner, started) for owner, started in own if not started.over]
+    if calls is not None:
+        calls.close()
     records = []
     for (runner, started, group), start in zip(running, starts, strict=True):
         record = runner.finish(started)
