@@ -138,11 +138,15 @@ class SocketSession:
                 self._behind.append(each)
         if self._behind and self._catching_up is None:
             self._catching_up = asyncio.create_task(self._catch_up())
+        elif self._behind and self._direct is not None:
+            self._direct.hold(True)
 
     async def _catch_up(self) -> None:
-        """Act on messages one after the other; no further ones are read meanwhile."""
-        if self._direct is not None:
-            self._direct.hold(True)
+        """Act on messages one after the other.
+
+        Reading goes on until a further frame has come: answers to pings have to be read, or the
+        client counts as gone.
+        """
         try:
             while self._behind:
                 await self._take(self._behind[0])
@@ -375,7 +379,7 @@ class SocketSession:
                 told = {"bytes": said} if self._binary else {"text": said.decode()}
                 try:
                     await self._send({"type": "websocket.send", **told})
-                except OSError:  # it is closed
+                except (OSError, RuntimeError):  # it is closed
                     return
 
     def _made(self) -> bytes:
@@ -390,16 +394,15 @@ class SocketSession:
                 sitting = self._sitting.get(handle)
                 if sitting is not None and (asked or sitting.live or self._is_news(sitting)):
                     said.append(self._view(sitting))
+            if not said:
+                return b""
+            told = said[0] if len(said) == 1 else said
+            return msgspec.msgpack.encode(told) if self._binary else msgspec.json.encode(told)
         except (Elsewhere, OSError):
             self._end(1012, GONE)
-            return b""
         except Exception as error:
             self._fail(error)
-            return b""
-        told = said[0] if len(said) == 1 else said
-        if not told:
-            return b""
-        return msgspec.msgpack.encode(told) if self._binary else msgspec.json.encode(told)
+        return b""
 
     def _view(self, sitting: Sitting) -> Any:
         rules = sitting.since == 0 and "no-text" not in sitting.show
