@@ -149,11 +149,14 @@ def test_a_short_message_is_not_parsed(monkeypatch):
     assert asyncio.run(play()) == [b"first" * 30, *["second"] * 3]
 
 
-def test_answers_arrive_as_a_library_reads_them():
-    answers = [b"", b"x" * 125, b"x" * 126, b"x" * 70_000]
+@pytest.mark.parametrize("packed", [False, True])
+def test_answers_arrive_as_a_library_reads_them(packed):
+    answers = [b"x" * size for size in (0, 1, 125, 126, 127, 65_535, 65_536, 70_000)]
 
     async def play():
-        protocol, wire, _, client = await opened()
+        extensions = [ClientPerMessageDeflateFactory()] if packed else []
+        protocol, wire, _, client = await opened(extensions)
+        assert bool(protocol.conn.extensions) == packed
         for answer in answers:
             protocol.tell(answer, binary=True)
             protocol.tell(answer, binary=False)
