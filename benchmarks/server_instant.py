@@ -12,6 +12,15 @@ from typing import Any
 
 import uvicorn
 
+QUIET: dict[str, Any] = {"log_level": "error", "access_log": False}
+
+
+def our_settings() -> dict[str, Any]:
+    """What `palestra serve` tells uvicorn."""
+    from palestra_server.connections import SETTINGS
+
+    return SETTINGS | QUIET
+
 
 def our_app(store: str) -> Any:
     """A match server, with the game `bench/Instant-v0`."""
@@ -69,7 +78,8 @@ def main(whose: str, store: str) -> None:
     listening.bind(("127.0.0.1", 0))
     app = our_app(store) if whose == "ours" else openenv_app()
     print(listening.getsockname()[1], flush=True)
-    uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False)).run([listening])
+    config = uvicorn.Config(app, **(our_settings() if whose == "ours" else QUIET))
+    uvicorn.Server(config).run([listening])
 
 
 if __name__ == "__main__":

@@ -324,7 +324,7 @@ class Runner:
 
     def settle(self, pending: PendingTurn, decision: Decision, seconds: float) -> None:
         """Charge an answer, which took `seconds`, and accept or refuse it."""
-        if not decision.usage.seconds:
+        if seconds and not decision.usage.seconds:
             decision.usage = decision.usage + Usage(seconds=seconds)
         pending.account.spend(decision.usage)
         running = pending.running

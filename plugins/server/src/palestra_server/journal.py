@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 
-from palestra.kernel.errors import PalestraError
+from palestra.kernel.errors import PalestraError, cause
 
 from palestra_server.audit import write_kept
 from palestra_server.live import Live
@@ -56,8 +56,8 @@ class Journal:
         except OwnershipLost as error:
             overtaken = error
             self._lost(error.matches)
-        except PalestraError as error:
-            log.error("%s", error)
+        except Exception as error:  # also of the audit log: a disk that is full
+            log.error("%s", error, exc_info=not isinstance(error, PalestraError))
             _fail(flushed, error)
             asyncio.get_running_loop().call_later(1.0, self.changed)
             return
@@ -68,7 +68,15 @@ class Journal:
             _fail(flushed, overtaken)
         for live in changed:
             if not live.match.lost:  # its followers have been notified
-                live.notify()
+                _notify(live)
+
+
+def _notify(live: Live) -> None:
+    """Call who follows a match; a fault of its rules keeps no other match's followers waiting."""
+    try:
+        live.notify()
+    except Exception as error:
+        log.exception("match=%s notifies nobody: %s", live.match.name, cause(error))
 
 
 def _fail(flushed: asyncio.Future[None], error: Exception) -> None:

@@ -280,7 +280,9 @@ class Match:
 
     def agents_due(self) -> list[PendingTurn]:
         """Turns that wait for local agents."""
-        if self.free or self.remote.issuperset(self.episode.to_act):
+        if self.free or not self.has_local_agents:
+            return []
+        if self.remote.issuperset(self.episode.to_act):
             return []
         return [p for p in self._runner.waiting(self._running) if p.turn.seat not in self.remote]
 

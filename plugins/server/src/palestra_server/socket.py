@@ -1,7 +1,7 @@
 """A WebSocket: any number of seats on one connection, answers in, views out.
 
-It speaks ASGI itself: starlette's own socket, and what it puts around each send, would cost a turn
-a tenth more.
+Where the process is served by `connections.DirectSocket`, messages come straight from the protocol,
+and views go straight to it; elsewhere it speaks ASGI, by a task that reads and one that writes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from palestra.kernel.errors import cause
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from palestra_server.connections import DIRECT, DirectSocket
 from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
@@ -32,6 +34,7 @@ from palestra_server.table import WATCHER
 log = logging.getLogger("palestra.server")
 MOST_SEATS = 4_096  # of one connection
 MOST_BYTES = 1_000_000  # of one frame
+GONE = "the match is played by another server now"
 _json = msgspec.json.Decoder(SocketMessage | list[SocketMessage])
 _msgpack = msgspec.msgpack.Decoder(SocketMessage | list[SocketMessage])
 
@@ -61,6 +64,8 @@ class SocketSession:
 
     def __init__(self, server: MatchServer, scope: Scope, receive: Receive, send: Send) -> None:
         self._server, self._receive, self._send = server, receive, send
+        self._direct: DirectSocket | None = scope.get("extensions", {}).get(DIRECT)
+        self._loop = asyncio.get_running_loop()
         self._sitting: dict[int, Sitting] = {}
         self._due: dict[int, bool] = {}  # handles with something to say; whether asked for
         self._said: list[Any] = []
@@ -68,8 +73,12 @@ class SocketSession:
         self._relay = Relay(self._pass_on, self._sit_down, self._gone, client=told)
         self._hop = HOP in Headers(scope=scope)  # whether another server speaks here for its client
         self._ready = asyncio.Event()
-        self._lost: asyncio.Task[None] | None = None
+        self._scheduled = False  # whether views will be sent in a moment
+        self._closing: asyncio.Task[None] | None = None
+        self._behind: deque[SocketMessage] = deque()  # messages that wait for one that takes longer
+        self._catching_up: asyncio.Task[None] | None = None
         self._later: set[asyncio.Task[None]] = set()
+        self._second, self._taken = 0, 0  # messages of this second
         self._binary = False
 
     async def serve(self) -> None:
@@ -80,12 +89,17 @@ class SocketSession:
             await self._close(1013, "too many connections; try later")
             return
         self._server.metrics.sockets += 1
-        writer = asyncio.create_task(self._write())
+        writer = None
+        if self._direct is None:
+            writer = asyncio.create_task(self._write())
+        else:
+            self._direct.listen(self)
         try:
             await self._read()
         finally:
-            for task in (writer, *self._later):
-                task.cancel()
+            for task in (writer, self._catching_up, *self._later):
+                if task is not None:
+                    task.cancel()
             await self._relay.close()
             self._server.metrics.sockets -= 1
             for sitting in self._sitting.values():
@@ -93,22 +107,72 @@ class SocketSession:
                     sitting.leave()
 
     async def _read(self) -> None:
-        loop = asyncio.get_running_loop()
-        second, taken, most = 0, 0, self._server.limits.messages
+        """Take messages until the connection ends; those that come directly are not among them."""
         while True:
             frame = await self._receive()
             if frame["type"] == "websocket.disconnect":
                 return
-            messages = self._decode(frame)
-            if int(loop.time()) != second:
-                second, taken = int(loop.time()), 0
-            taken += len(messages)
-            if taken > most:
-                self._server.metrics.throttled += 1
-                await self._close(1008, f"at most {most} messages a second")
+            data = frame.get("bytes")
+            self.received(frame["text"] if data is None else data)
+            if self._catching_up is not None:
+                await self._catching_up
+            if self._closing is not None:
+                await self._closing
                 return
-            for message in messages:
-                await self._take(message)
+
+    def received(self, message: str | bytes) -> None:
+        """Act on a frame's messages in order, at once up to the first that takes longer."""
+        if self._closing is not None:
+            return
+        messages = self._decode(message)
+        now, most = int(self._loop.time()), self._server.limits.messages
+        if now != self._second:
+            self._second, self._taken = now, 0
+        self._taken += len(messages)
+        if self._taken > most:
+            self._server.metrics.throttled += 1
+            self._end(1008, f"at most {most} messages a second")
+            return
+        for each in messages:
+            if self._behind or not self._take_at_once(each):
+                self._behind.append(each)
+        if self._behind and self._catching_up is None:
+            self._catching_up = asyncio.create_task(self._catch_up())
+        elif self._behind and self._direct is not None:
+            self._direct.hold(True)
+
+    async def _catch_up(self) -> None:
+        """Act on messages one after the other.
+
+        Reading goes on until a further frame has come: answers to pings have to be read, or the
+        client counts as gone.
+        """
+        try:
+            while self._behind:
+                await self._take(self._behind[0])
+                self._behind.popleft()
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._catching_up = None
+            if self._direct is not None:
+                self._direct.hold(False)
+
+    def _take_at_once(self, message: SocketMessage) -> bool:
+        """Take a move, or show what there is; False for a message that may have to wait."""
+        sitting = self._sitting.get(message.handle)
+        if sitting is None or message.do not in ("move", "look") or sitting.match.stepping:
+            return False
+        try:
+            self._act(sitting, message)
+        except Elsewhere:
+            return False
+        except Exception as error:
+            try:
+                self._refuse(error, message.handle)
+            except Exception:
+                self._fail(error)
+        return True
 
     async def _take(self, message: SocketMessage) -> None:
         try:
@@ -117,6 +181,18 @@ class SocketSession:
             await self._gone()
         except Exception as error:
             self._refuse(error, message.handle)
+
+    def _act(self, sitting: Sitting, message: SocketMessage) -> None:
+        if message.do == "look":
+            sitting.since, sitting.show = message.since, message.show or sitting.show
+            self._tell(sitting, asked=True)
+            return
+        if message.move is None:
+            raise RequestRefused("a 'move' has a move: an action's number or a text", 400)
+        counted = self._server.take(sitting.key, message.move)
+        sitting.asked = -1
+        if not counted:
+            self._tell(sitting, asked=True)
 
     def _postpone(self, message: SocketMessage, key: SeatKey) -> None:
         """Handle a message once the rules have computed a step; the other seats do not wait."""
@@ -129,17 +205,16 @@ class SocketSession:
         self._later.add(task)
         task.add_done_callback(self._later.discard)
 
-    def _decode(self, frame: Any) -> list[SocketMessage]:
-        text, data = frame.get("text"), frame.get("bytes")
-        self._binary = data is not None
+    def _decode(self, frame: str | bytes) -> list[SocketMessage]:
+        self._binary = isinstance(frame, bytes)
         try:
-            if len(text if data is None else data) > MOST_BYTES:
+            if len(frame) > MOST_BYTES:
                 raise RequestRefused(f"a frame has at most {MOST_BYTES} bytes")
-            if data is not None:
-                read = _msgpack.decode(data)
+            if isinstance(frame, bytes):
+                read = _msgpack.decode(frame)
             else:
-                read = _json.decode(text)
-                refuse_repeated(text)
+                read = _json.decode(frame)
+                refuse_repeated(frame)
         except Exception as error:
             self._refuse(error, 0)
             return []
@@ -152,7 +227,7 @@ class SocketSession:
         self._server.refuse(error)
         failure.handle = handle
         self._said.append(failure)
-        self._ready.set()
+        self._wake()
 
     async def _handle(self, message: SocketMessage) -> None:
         if message.do in ("sit", "watch"):
@@ -168,21 +243,13 @@ class SocketSession:
             )
         if sitting.match.stepping and message.do in ("move", "try", "resign", "reclaim"):
             self._postpone(message, sitting.key)
-        elif message.do == "move":
-            if message.move is None:
-                raise RequestRefused("a 'move' has a move: an action's number or a text", 400)
-            counted = self._server.take(sitting.key, message.move)
-            sitting.asked = -1
-            if not counted:
-                self._tell(sitting, asked=True)
+        elif message.do in ("move", "look"):
+            self._act(sitting, message)
         elif message.do == "try":
             if message.move is None or message.move.text is None:
                 raise RequestRefused("'try' has a move with a text", 400)
             await self._server.try_move(sitting.key, message.move)
             sitting.asked = -1
-            self._tell(sitting, asked=True)
-        elif message.do == "look":
-            sitting.since, sitting.show = message.since, message.show or sitting.show
             self._tell(sitting, asked=True)
         elif message.do == "resign":
             await self._server.resign(sitting.key)
@@ -235,15 +302,24 @@ class SocketSession:
     def _pass_on(self, said: Any) -> None:
         """Tell the client what another server says to one of its seats."""
         self._said.append(said)
-        self._ready.set()
+        self._wake()
 
     async def _gone(self) -> None:
         """End the connection; its client connects again, and finds everything."""
-        with contextlib.suppress(OSError, RuntimeError):  # it is closed
-            await self._close(1012, "the match is played by another server now")
+        await self._close(1012, GONE)
+
+    def _fail(self, error: Exception) -> None:
+        """End the connection after a fault of ours; its client connects again."""
+        log.error("a connection ends: %s", cause(error), exc_info=error)
+        self._end(1012, "the server failed; connect again")
+
+    def _end(self, code: int, reason: str) -> None:
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(code, reason))
 
     async def _close(self, code: int, reason: str) -> None:
-        await self._send({"type": "websocket.close", "code": code, "reason": reason})
+        with contextlib.suppress(OSError, RuntimeError):  # it is closed
+            await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
     def _sit(self, message: SocketMessage, key: SeatKey) -> None:
         if len(self._sitting) >= MOST_SEATS and message.handle not in self._sitting:
@@ -260,7 +336,7 @@ class SocketSession:
 
     def _changed(self, sitting: Sitting) -> None:
         if sitting.match.lost:
-            self._lost = asyncio.create_task(self._gone())
+            self._end(1012, GONE)
             return
         if sitting.live or self._is_news(sitting):
             self._tell(sitting, asked=False)
@@ -275,38 +351,58 @@ class SocketSession:
 
     def _tell(self, sitting: Sitting, *, asked: bool) -> None:
         self._due[sitting.handle] = asked or self._due.get(sitting.handle, False)
-        self._ready.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Send what is due once all that changes in this moment has changed."""
+        if self._direct is None:
+            self._ready.set()
+        elif not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._send_now)
+
+    def writable(self) -> None:
+        """Send what became due while the client did not read."""
+        self._wake()
+
+    def _send_now(self) -> None:
+        self._scheduled = False
+        assert self._direct is not None
+        if not self._direct.blocked and (said := self._made()):
+            self._direct.tell(said, binary=self._binary)
 
     async def _write(self) -> None:
-        """Send due views; a connection whose views cannot be made is closed."""
-        try:
-            await self._send_views()
-        except (Elsewhere, OSError):
-            await self._gone()
-        except Exception as error:
-            log.exception("a connection ends: %s", cause(error))
-            await self._gone()
-
-    async def _send_views(self) -> None:
-        """Send due views; changes while a slow client reads are merged into one view."""
         while True:
             await self._ready.wait()
             self._ready.clear()
-            due, self._due = self._due, {}
-            said: list[Any] = list(self._said)
-            self._said.clear()
+            if said := self._made():
+                told = {"bytes": said} if self._binary else {"text": said.decode()}
+                try:
+                    await self._send({"type": "websocket.send", **told})
+                except (OSError, RuntimeError):  # it is closed
+                    return
+
+    def _made(self) -> bytes:
+        """What is due, in one frame; empty after a view that cannot be made, which ends it all.
+
+        Changes while a slow client reads are merged into one view.
+        """
+        due, self._due = self._due, {}
+        said, self._said = self._said, []
+        try:
             for handle, asked in due.items():
                 sitting = self._sitting.get(handle)
                 if sitting is not None and (asked or sitting.live or self._is_news(sitting)):
                     said.append(self._view(sitting))
             if not said:
-                continue
+                return b""
             told = said[0] if len(said) == 1 else said
-            if self._binary:
-                frame: dict[str, Any] = {"bytes": msgspec.msgpack.encode(told)}
-            else:
-                frame = {"text": msgspec.json.encode(told).decode()}
-            await self._send({"type": "websocket.send", **frame})
+            return msgspec.msgpack.encode(told) if self._binary else msgspec.json.encode(told)
+        except (Elsewhere, OSError):
+            self._end(1012, GONE)
+        except Exception as error:
+            self._fail(error)
+        return b""
 
     def _view(self, sitting: Sitting) -> Any:
         rules = sitting.since == 0 and "no-text" not in sitting.show
