@@ -7,6 +7,7 @@ every episode, so that a round has the same records whoever plays it.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import threading
@@ -36,6 +37,7 @@ try:
 except ImportError as error:
     raise MissingExtra("ray", "palestra-training[ray]") from error
 
+OPENING = 600.0  # seconds at least for a worker to be given a place and to open its model
 Held = dict[tuple[int, ...], list[int]]
 Part = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
@@ -146,9 +148,8 @@ class Crew:
                 "no Ray worker is left to play the round; see that the cluster has machines, and "
                 "resume from the last checkpoint"
             )
-        limit = self.plan.ray.seconds
-        first = min(worker.since for worker in busy.values())
-        ray.wait(list(busy), timeout=max(0.0, first + limit - time.monotonic()))
+        first = min(worker.until for worker in busy.values())
+        ray.wait(list(busy), timeout=max(0.0, first - time.monotonic()))
         ready, _ = ray.wait(list(busy), num_returns=len(busy), timeout=0)  # all that there are
         for answer in ready:
             worker = busy.pop(answer)
@@ -164,8 +165,8 @@ class Crew:
             if worker.place is not None:
                 found[worker.place] = part
             worker.place = None
-        late = time.monotonic() - limit
-        for worker in [one for one in busy.values() if one.since <= late]:
+        now = time.monotonic()
+        for worker in [one for one in busy.values() if one.until <= now]:
             self._lose(worker, waiting)
 
     def _lose(self, worker: Worker, waiting: deque[int]) -> None:
@@ -192,22 +193,22 @@ class Worker:
     """An actor and what it is doing.
 
     answer: what to wait for; None if it is free. place: of the part that it plays; None while it
-    opens its model. since: when it was asked.
+    opens its model. until: when it is given up, by `time.monotonic`.
     """
 
     def __init__(self, wanted: RayWorkers, order: Any) -> None:
         kind = ray.remote(
             num_cpus=wanted.cpus, num_gpus=wanted.gpus, max_restarts=0, max_task_retries=0
         )(RolloutActor)
-        self.actor = kind.remote()
+        self.actor, self.seconds = kind.remote(), wanted.seconds
         self.answer: Any = self.actor.open.remote(order)
-        self.since = time.monotonic()
+        self.until = time.monotonic() + max(OPENING, wanted.seconds)
         self.place: int | None = None
 
     def play(self, part: Matches, sent: Sent, past: dict[str, Any]) -> None:
         """Ask for the episodes of a part."""
         self.answer = self.actor.play.remote(part, sent, past)
-        self.since = time.monotonic()
+        self.until = time.monotonic() + self.seconds
 
     def hear(self) -> Part:
         """What it answered; it is free again."""
@@ -265,9 +266,9 @@ class RolloutActor:
             learner.held.clear()
         return self._seating.play(part), [learner.held for learner in learners]
 
-    def pid(self) -> int:
-        """The number of the process."""
-        return os.getpid()
+    def place(self) -> tuple[str, int]:
+        """Ray's name of the node, and the number of the process on it."""
+        return ray.get_runtime_context().get_node_id(), os.getpid()
 
 
 def versions_of_play(plan: TrainPlan) -> dict[str, str]:
@@ -280,7 +281,7 @@ def versions_of_play(plan: TrainPlan) -> dict[str, str]:
 def _connect(wanted: RayWorkers) -> Any:
     """Join the cluster, or start one here; gives the processes that were started."""
     if wanted.address == "local":
-        return start_cluster(max(1, round(wanted.workers * wanted.cpus + 0.5)))
+        return start_cluster(math.ceil(wanted.workers * wanted.cpus))
     join_cluster(wanted.address, "ray.address = ")
     return []
 
