@@ -332,7 +332,7 @@ def test_what_cannot_go_together_is_refused(tmp_path):
     with pytest.raises(InvalidOption, match=r"\[ray\] has options, but no workers"):
         replace(PLAN, ray=RayWorkers(address="here:1"))
     with pytest.raises(InvalidOption, match="hooks and --watch see what this process plays"):
-        Trainer(replace(PLAN, ray=TWO), tmp_path / "run", hooks=[object()])
+        open_crew(replace(PLAN, ray=TWO), tmp_path, [object()])
     with pytest.raises(InvalidOption, match="2 processes share their rollouts already"):
         Trainer(replace(PLAN, ray=TWO), tmp_path / "run", processes=Processes(0, 2))
 

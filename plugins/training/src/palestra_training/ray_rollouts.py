@@ -73,7 +73,7 @@ class Crew:
             # a model of the plan's has one path on all machines; a tiny one is sent
             files = {} if plan.model else {f.name: f.read_bytes() for f in sorted(folder.iterdir())}
             self._order = ray.put((plan, files, versions_of_play(plan)))
-            self._hire()
+            self.workers += [Worker(plan.ray, self._order) for _ in range(plan.ray.workers)]
         except BaseException:
             self.close()
             raise
