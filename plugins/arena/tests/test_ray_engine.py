@@ -38,11 +38,11 @@ def essence(results: tuple[GameResult, ...]) -> list[tuple[Any, ...]]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """One Ray for all tests but those that start their own."""
-    from palestra_arena.ray_engine import start, stop
+    from palestra.runner.ray_cluster import start_cluster, stop_cluster
 
-    processes = start(2)
+    processes = start_cluster(2)
     yield
-    stop(processes)
+    stop_cluster(processes)
 
 
 def environments_of(program: str) -> list[bytes]:
@@ -214,9 +214,10 @@ def test_a_port_that_is_not_rays_is_refused_soon(
     elsewhere: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", elsewhere)
+    from palestra.runner import ray_cluster
     from palestra_arena import ray_engine
 
-    monkeypatch.setattr(ray_engine, "PATIENCE", 0.5)
+    monkeypatch.setattr(ray_cluster, "PATIENCE", 0.5)
     refusal = f"cannot join a Ray cluster at RAY_ADDRESS={elsewhere}"
     with pytest.raises(InvalidOption, match=refusal):
         ray_engine.start(workers=1)

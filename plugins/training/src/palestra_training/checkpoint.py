@@ -24,6 +24,7 @@ CHANGEABLE = (
     "minibatch",
     "micro_batch_tokens",
     "gradient_checkpointing",
+    "ray",
 )  # of a run that is resumed
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weights = dict[str, torch.Tensor]

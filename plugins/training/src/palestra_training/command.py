@@ -83,6 +83,7 @@ def train_command(
             hooks=pages,
             processes=processes,
         )
+        opened.callback(trainer.close)
         try:
             trainer.run(tell)
         except KeyboardInterrupt:

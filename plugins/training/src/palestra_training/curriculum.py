@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
 from palestra import EpisodeRecord
-from palestra.agents.agent import Agent
 from palestra.task_filter import TaskFilter
 
 from palestra_training.plan import TaskChoice, TrainPlan
 
-Play = Callable[[Sequence[Sequence[Agent]], Sequence[int], int], Sequence[EpisodeRecord]]
+Play = Callable[[Sequence[Sequence[Any]], Sequence[int], int], Sequence[EpisodeRecord]]
 
 
 def horizon_at(plan: TrainPlan, round: int) -> int | None:
@@ -31,20 +31,21 @@ def horizon_at(plan: TrainPlan, round: int) -> int | None:
 def chosen_starts(
     tasks: TaskChoice,
     seeds: Sequence[int],
-    learners: Sequence[Agent],
-    control: Sequence[Agent],
+    learners: Sequence[Any],
+    control: Sequence[Any],
     play: Play,
 ) -> list[int]:
     """The seeds of which a seat is worth learning: neither too easy, too hard nor free.
 
-    learners, control: an agent for each seat; the control plays each seat in turn, among learners.
-    play: gives the records of line-ups and seeds, so many of each. If no seed passes, all stay.
+    learners, control: an agent for each seat, or its name; the control plays each seat in turn,
+    among learners. play: gives the records of line-ups and seeds, so many of each. If no seed
+    passes, all stay.
     """
     free = math.inf if tasks.free is None else tasks.free
     chosen = TaskFilter(**{**asdict(tasks), "free": free, "candidates": len(seeds)})
     seats = range(len(learners))
 
-    def returns(line_up: Sequence[Agent]) -> np.ndarray:
+    def returns(line_up: Sequence[Any]) -> np.ndarray:
         records = play([line_up] * len(seeds), seeds, tasks.episodes)
         paid = np.array([record.returns for record in records], float)
         return paid.reshape(len(seeds), tasks.episodes, len(seats))

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from palestra import EpisodeRecord, Game, wilson
-from palestra.agents.agent import Agent
-from palestra.agents.making import make_agent
 from palestra.records.intervals import Sample
 
 from palestra_training.plan import TrainPlan
-from palestra_training.play import open_env, play_groups
+from palestra_training.play import open_env
 from palestra_training.pool import is_duel, rank_points
 
 HELD_OUT = 2_000_000_000  # seeds from here on are for evaluation only
 LOST = ("loss", "forfeit")
+Play = Callable[[Sequence[Sequence[str]], Sequence[int]], Sequence[EpisodeRecord]]
 DECIDED = frozenset({"win", "draw", "truncated", *LOST})
 
 
-def evaluate(plan: TrainPlan, learners: Sequence[Agent]) -> list[dict[str, Any]]:
+def evaluate(plan: TrainPlan, learners: Sequence[str], play: Play) -> list[dict[str, Any]]:
     """Play the learners of all seats, each from its seat in turn, against each opponent.
 
-    Gives the fields of `curves.Round` that an evaluation fills, for each opponent.
+    learners: the policy of each seat. play: gives the record of each line-up and seed. Gives the
+    fields of `curves.Round` that an evaluation fills, for each opponent.
     """
     settings = plan.evaluation
-    spec, game = open_env(plan, settings.split, **settings.options)
+    _, game = open_env(plan, settings.split, **settings.options)
     seats = range(game.num_players)
     found = []
     for name in settings.opponents:
-        rival = make_agent(name)
-        rival.reseed(HELD_OUT)
         line_ups, seeds = [], []
         for number in range(settings.episodes):
             own = number % len(seats)
-            line_ups.append([learners[seat] if seat == own else rival for seat in seats])
+            line_ups.append([learners[seat] if seat == own else name for seat in seats])
             seeds.append(HELD_OUT + number // len(seats))
-        records = play_groups(game, spec, plan, line_ups, seeds, 1)
-        found.append({"opponent": name, **scores(game, records)})
+        found.append({"opponent": name, **scores(game, play(line_ups, seeds))})
     return found
 
 

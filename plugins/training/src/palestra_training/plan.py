@@ -95,6 +95,22 @@ class Hints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     most: Share = 0.8
 
 
+class RayWorkers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Workers on a Ray cluster that play everything, while this process learns; 0 for none.
+
+    address: host:port, "auto" for the cluster of this machine, or "local" to start one. cpus, gpus:
+    of each worker, in Ray's count. at_once: groups that a worker is handed at a time. seconds:
+    after which a worker that does not answer is given up.
+    """
+
+    workers: Annotated[int, Meta(ge=0)] = 0
+    address: str = "auto"
+    cpus: Rate = 1.0
+    gpus: Annotated[float, Meta(ge=0)] = 0.0
+    at_once: Positive = 1
+    seconds: Rate = 600.0
+
+
 class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A run of `palestra train-llm`.
 
@@ -122,7 +138,8 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     has. refused: the advantage of a refused answer if the game continued. mode: "choice" holds
     replies to the legal moves, in play and in learning alike. horizon: the most steps of an episode
     from a round on, as in [[0, 5], [30, 10]], which grow; evaluation plays whole episodes. tasks:
-    the starts to learn from. hints: an expert who leads some rollouts a part of the way.
+    the starts to learn from. hints: an expert who leads some rollouts a part of the way. ray: who
+    plays on other machines.
     """
 
     env: str
@@ -175,6 +192,7 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hints: Hints = Hints()
     warm_up: WarmUp = WarmUp()
     evaluation: Evaluation = Evaluation()
+    ray: RayWorkers = RayWorkers()
 
     def __post_init__(self) -> None:
         InvalidMovePolicy.read(self.invalid)
@@ -189,6 +207,10 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise InvalidOption(
                 "tasks are chosen by the learner of the same round; set ahead = 0, or leave "
                 "tasks out"
+            )
+        if self.ray != RayWorkers() and not self.ray.workers:
+            raise InvalidOption(
+                "[ray] has options, but no workers; set ray.workers to 1 or more, or leave it out"
             )
         if self.vllm and self.engine != "vllm":
             raise InvalidOption('[vllm] has options, but engine is not "vllm"; set engine = "vllm"')

@@ -46,8 +46,12 @@ class Processes:
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
         """The part of a list that this process works on; the parts of all are the list in order."""
-        size = len(items)
-        return items[size * self.rank // self.count : size * (self.rank + 1) // self.count]
+        first, end = self.bounds(len(items))
+        return items[first:end]
+
+    def bounds(self, size: int) -> tuple[int, int]:
+        """The places of its share of a list of some length: the first, and the one after."""
+        return size * self.rank // self.count, size * (self.rank + 1) // self.count
 
     def gather(self, own: T) -> list[T]:
         """What each process has, in their order."""
@@ -69,6 +73,10 @@ ALONE = Processes()
 
 def refuse_for_several(plan: TrainPlan, processes: Processes) -> None:
     """Raise `InvalidOption` for what several processes cannot do."""
+    if processes.count > 1 and plan.ray.workers:
+        raise InvalidOption(
+            f"{processes.count} processes share their rollouts already; leave [ray] or torchrun out"
+        )
     if processes.count > 1 and (plan.ahead or plan.engine != "transformers"):
         raise InvalidOption(
             f"{processes.count} processes play with the models that they train, and not ahead; set "

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
 from palestra import EpisodeRecord, Game
-from palestra.agents.agent import Agent
-from palestra.agents.making import make_agent
 from palestra.kernel.rng import Rng
 from palestra.runner.listeners import Listeners
 
 from palestra_training.checkpoint import Weights
-from palestra_training.curriculum import chosen_starts, horizon_at
+from palestra_training.curriculum import chosen_starts
 from palestra_training.dynamic_sampling import teaching
-from palestra_training.hints import play_hinted
+from palestra_training.evaluation import evaluate
 from palestra_training.learner import Engine, Learner
+from palestra_training.matches import Matches, Seating
 from palestra_training.plan import TrainPlan
-from palestra_training.play import play_groups, seat_learner
 from palestra_training.pool import Pool, points_of
 from palestra_training.processes import ALONE, Processes
+
+if TYPE_CHECKING:
+    from palestra_training.ray_rollouts import Crew
 
 STREAM, CHOICE = 9, 10
 MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
@@ -34,7 +34,7 @@ class Rollouts:
     """Plays the policies of a run against each other and against the pool's rivals.
 
     engines: who generates for each policy as it is now. starts: the seeds to learn from; empty for
-    all. behind: what plays the next round, if `ahead`.
+    all. behind: what plays the next round, if `ahead`. crew: workers on Ray that play everything.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class Rollouts:
         engines: Sequence[Engine],
         listeners: Listeners | None = None,
         processes: Processes = ALONE,
+        crew: Crew | None = None,
     ) -> None:
-        self.processes = processes
-        self.plan, self.learners, self.listeners = plan, learners, listeners
-        self.engines = engines
-        self.spec, self.game = table
-        self.names = frozenset(learner.name for learner in learners)
+        self.processes, self.crew = processes, crew
+        self.plan, self.learners, self.table = plan, learners, table
+        self.game = table[1]
         self.pool = Pool(plan.opponents, plan.matching)
+        self.seating = Seating(plan, table, learners, engines, self.pool, listeners)
+        self.names = self.seating.names
         self.starts: list[int] = []
         self.behind: Behind | None = None
         self._coming: Future[Ahead] | None = None
@@ -62,16 +63,12 @@ class Rollouts:
         plan = self.plan
         rng = Rng.seeded(plan.seed + 7919 * number, stream=CHOICE)
         seeds = sorted({rng.below(MEETINGS) for _ in range(plan.tasks.candidates)})
-        control = make_agent("random")
-        control.reseed(plan.seed + number)
         self.starts = chosen_starts(
             plan.tasks,
             seeds,
-            self.agents(self.engines, plan.temperature, keep=False),
-            [control] * self.game.num_players,
-            lambda line_ups, seeds, size: play_groups(
-                self.game, self.spec, plan, line_ups, seeds, size
-            ),
+            self.seating.policies(),
+            ["random"] * self.game.num_players,
+            lambda line_ups, seeds, _: self._play(Matches("choosing", number, line_ups, seeds)),
         )
 
     def records(self, number: int) -> list[EpisodeRecord]:
@@ -114,8 +111,10 @@ class Rollouts:
         pool = Pool((), self.plan.matching)
         pool.load(rivals)
 
+        seating = Seating(self.plan, self.table, players, players, pool, self.seating.listeners)
+
         def play() -> Ahead:
-            return self.play_round(number, players, pool), [player.held for player in players]
+            return self.play_round(number, seating), [player.held for player in players]
 
         return self._threads.submit(play)
 
@@ -126,25 +125,22 @@ class Rollouts:
     def play_round(
         self,
         number: int,
-        players: Sequence[Learner] = (),
-        pool: Pool | None = None,
+        seating: Seating | None = None,
     ) -> list[EpisodeRecord]:
         """The episodes of one round; the same for the same weights, pool, seed and round.
 
         With dynamic sampling, further starts follow while there are too few groups that teach.
         """
-        plan, pool = self.plan, pool or self.pool
+        plan, seating = self.plan, seating or self.seating
         most = int(plan.groups * plan.dynamic_sampling)
         rng = Rng.seeded(plan.seed + 7919 * number, stream=STREAM)
-        learners = self.agents(players or self.engines, plan.temperature, keep=True)
-        seated: dict[str, list[Agent]] = {}
         records = list[EpisodeRecord]()
         played, missing = 0, plan.groups
         while missing:
             groups = range(played, played + missing)
-            line_ups = [self._line_up(learners, pool, rng, seated, number, g) for g in groups]
+            line_ups = [self._line_up(seating, rng, group) for group in groups]
             seeds, earlier = self._seeds([number * most + group for group in groups])
-            records += self._play(number, line_ups, seeds, earlier)
+            records += self._play(Matches("learning", number, line_ups, seeds, earlier), seating)
             played += missing
             missing = min(most - played, plan.groups - self._teaching_groups(records))
         for place, record in enumerate(records):
@@ -162,24 +158,14 @@ class Rollouts:
         found = [divmod(place, len(self.starts)) for place in places]
         return [self.starts[place] for _, place in found], [times for times, _ in found]
 
-    def _line_up(
-        self,
-        learners: list[Agent],
-        pool: Pool,
-        rng: Rng,
-        seated: dict[str, list[Agent]],
-        number: int,
-        group: int,
-    ) -> list[Agent]:
+    def _line_up(self, seating: Seating, rng: Rng, group: int) -> list[str]:
         """Who plays a group: the learners, or one of them among rivals that the pool draws."""
+        learners, pool = seating.policies(), seating.pool
         if not pool.names or rng.below(1_000_000) < self.plan.self_play * 1_000_000:
             return learners
         chosen = pool.draw(rng)
-        if chosen not in seated:
-            seated[chosen] = self._rivals(pool, chosen, number)
-        seats = range(self.game.num_players)
-        own = group % len(seats)
-        return [learners[s] if s == own else seated[chosen][s] for s in seats]
+        own = group % len(learners)
+        return [name if seat == own else chosen for seat, name in enumerate(learners)]
 
     def taught(self, records: list[EpisodeRecord]) -> list[EpisodeRecord]:
         """The episodes to learn from: under dynamic sampling, groups that teach, if any do."""
@@ -187,57 +173,35 @@ class Rollouts:
             return records
         return teaching(records, self.plan.group_size, self.names) or records
 
-    def _play(
-        self,
-        number: int,
-        line_ups: Sequence[Sequence[Agent]],
-        seeds: Sequence[int],
-        earlier: Sequence[int],
-    ) -> list[EpisodeRecord]:
-        """The rollouts of a round, of which every process plays a share of the groups."""
-        share = self.processes.share
-        own = self._play_share(number, share(line_ups), share(seeds), share(earlier))
-        held = [learner.held for learner in self.learners]
-        found = self.processes.gather((own, held))
-        for _, theirs in found if self.processes.count > 1 else []:
-            for mine, known in zip(held, theirs, strict=True):
-                mine.update(known)
+    def _play(self, matches: Matches, seating: Seating | None = None) -> list[EpisodeRecord]:
+        """The episodes of matches, in order.
+
+        The crew plays all of them; several processes each play a share of those to learn from.
+        """
+        seating = seating or self.seating
+        learners = seating.learners
+        if self.crew is not None:
+            found = self.crew.play(matches, learners, seating.pool.past)
+        elif matches.kind == "learning" and self.processes.count > 1:
+            own = seating.play(matches.part(*self.processes.bounds(len(matches.seeds))))
+            seating.release()
+            found = self.processes.gather((own, [learner.held for learner in learners]))
+        else:
+            records = seating.play(matches)
+            seating.release()
+            return records
+        for _, held in found:
+            for learner, known in zip(learners, held, strict=True):
+                learner.held.update(known)
         return [record for records, _ in found for record in records]
 
-    def _play_share(
-        self,
-        number: int,
-        line_ups: Sequence[Sequence[Agent]],
-        seeds: Sequence[int],
-        earlier: Sequence[int],
-    ) -> list[EpisodeRecord]:
-        """Rollouts as long as the round's horizon, and after hints if there are any."""
-        plan = replace(self.plan, max_episode_steps=horizon_at(self.plan, number))
-        games = self.game, self.spec, plan, line_ups, seeds
-        if not plan.hints.agent:
-            return play_groups(*games, plan.group_size, earlier, self.listeners)
-        expert = make_agent(plan.hints.agent)
-        expert.reseed(plan.seed + number)
-        return play_hinted(*games, earlier, expert, self.names, self.listeners)
-
-    def agents(self, engines: Sequence[Engine], heat: float, *, keep: bool) -> list[Agent]:
-        """The agent of every seat; seats that share a policy share an agent."""
-        for engine in engines:
-            engine.refresh()
-        agents = [seat_learner(engine, self.plan, heat, keep=keep) for engine in engines]
-        return [agents[seat % len(agents)] for seat in range(self.game.num_players)]
-
-    def _rivals(self, pool: Pool, chosen: str, number: int) -> list[Agent]:
-        """A named agent in every seat, or the policies of a saved version of the learner."""
-        if chosen not in pool.past:
-            agent = make_agent(chosen)
-            agent.reseed(self.plan.seed + number)
-            return [agent] * self.game.num_players
-        was = [
-            learner.copy(weights, chosen)
-            for learner, weights in zip(self.learners, pool.past[chosen], strict=True)
-        ]
-        return self.agents(was, self.plan.temperature, keep=False)
+    def evaluate(self, number: int) -> list[dict[str, Any]]:
+        """Play without learning on held-out seeds; see `evaluation.evaluate`."""
+        return evaluate(
+            self.plan,
+            self.seating.policies(),
+            lambda line_ups, seeds: self._play(Matches("evaluation", number, line_ups, seeds)),
+        )
 
     def remember(self, number: int) -> None:
         """Put the learner as it is now into the pool, in place of its oldest version."""
@@ -254,16 +218,14 @@ class Rollouts:
         in turn; then the other's points count against the one.
         """
         line_ups, seeds, own = [], [], []
-        seats = range(self.game.num_players)
-        own_side = self._rivals(self.pool, row, number)
-        other_side = self._rivals(self.pool, column, number)
+        seats = self.seating.seats
         turns = 2 if len(seats) > 2 else 1
         for game in range(self.plan.groups):
             own.append(game // turns % len(seats))
-            one, rest = (other_side, own_side) if game % turns else (own_side, other_side)
-            line_ups.append([(one if s == own[-1] else rest)[s] for s in seats])
+            one, rest = (column, row) if game % turns else (row, column)
+            line_ups.append([one if seat == own[-1] else rest for seat in seats])
             seeds.append(MEETINGS + number * self.plan.groups + game)
-        records = play_groups(self.game, self.spec, self.plan, line_ups, seeds, 1)
+        records = self._play(Matches("comparing", number, line_ups, seeds))
         gained = [
             abs(played % turns - points_of(self.game, record, seat))
             for played, (record, seat) in enumerate(zip(records, own, strict=True))

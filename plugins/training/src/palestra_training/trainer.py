@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import torch
 from msgspec.structs import astuple, replace
-from palestra import EpisodeRecord
+from palestra import EpisodeRecord, InvalidOption
 from palestra.files import whole_file, write_bytes
 from palestra.records.trace import SeatTrace
 from palestra.records.versions import check_versions, versions_for, versions_of_names
@@ -34,7 +34,6 @@ from palestra_training.checkpoint import (
 from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.curves import Round, draw_curve, write_curve
 from palestra_training.engines import open_engines
-from palestra_training.evaluation import evaluate
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, checked_plan
 from palestra_training.play import open_env
@@ -47,6 +46,26 @@ from palestra_training.stopping import memory_explained
 from palestra_training.update import Update
 from palestra_training.warm_up import Example, imitate
 
+if TYPE_CHECKING:
+    from palestra_training.ray_rollouts import Crew
+
+
+def open_crew(plan: TrainPlan, folder: Path, hooks: Collection[object]) -> Crew | None:
+    """The workers on Ray, if the plan has any. folder: of the model that the policies began from.
+
+    Raises `InvalidOption` for hooks, which would see nothing of what is played elsewhere.
+    """
+    if not plan.ray.workers:
+        return None
+    if hooks:
+        raise InvalidOption(
+            "hooks and --watch see what this process plays, and the workers of [ray] play "
+            "elsewhere; leave one of them out (--log logs every round)"
+        )
+    from palestra_training.ray_rollouts import Crew
+
+    return Crew(plan, folder)
+
 
 class Trainer:
     """One run in one folder; `run` plays, learns and saves until the plan's rounds are done."""
@@ -58,7 +77,7 @@ class Trainer:
         *,
         resume: bool = False,
         other_versions: bool = False,
-        hooks: Iterable[object] = (),
+        hooks: Collection[object] = (),
         processes: Processes = ALONE,
     ) -> None:
         self.plan = plan = checked_plan(plan)
@@ -75,9 +94,12 @@ class Trainer:
         lessons = lessons_of(plan) if fresh else []
         folder = processes.led(lambda: first_model(plan, self.out, lessons, fresh=fresh))
         self.learners = make_policies(plan, self.game.num_players, folder)
-        engines = open_engines(plan, self.learners, folder, self.out)
+        self.crew = open_crew(plan, folder, hooks)
+        engines = (
+            self.learners if self.crew else open_engines(plan, self.learners, folder, self.out)
+        )
         table, listeners = (self.spec, self.game), Listeners(hooks)
-        self.play = Rollouts(plan, table, self.learners, engines, listeners, processes)
+        self.play = Rollouts(plan, table, self.learners, engines, listeners, processes, self.crew)
         self.updates = [Update(plan, learner, processes) for learner in self.learners]
         if processes.leads:
             write_bytes(self.out / PLAN, msgspec.json.format(msgspec.json.encode(plan)))
@@ -85,6 +107,11 @@ class Trainer:
             self._begin(lessons)
         else:
             self._load(self.out / STATE)
+
+    def close(self) -> None:
+        """End the workers on Ray, if there are any."""
+        if self.crew is not None:
+            self.crew.close()
 
     @property
     def model(self) -> Learner:
@@ -256,11 +283,9 @@ class Trainer:
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Play without learning on held-out seeds; see `evaluation.evaluate`."""
-        heat = self.plan.evaluation.temperature
-        agents = self.play.agents(self.play.engines, heat, keep=False)
 
         def judged() -> list[dict[str, Any]]:
-            found = evaluate(self.plan, agents)
+            found = self.play.evaluate(self.round)
             apart = exploitability_of(self.learners, self.plan, self.game, self._decisions)
             return [{**one, "exploitability": apart} for one in found]
 
