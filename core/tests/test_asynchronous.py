@@ -109,6 +109,17 @@ def test_coroutines_play_the_same_episodes() -> None:
     assert played(alone) == played(plain)
 
 
+def test_rollouts_of_one_start_are_the_same() -> None:
+    def group(**settings: Any) -> list[bytes]:
+        agent = make_agent("llm", model=Clerk(), temperature=0.7, seed=3)
+        agents = [agent, "random", agent]
+        return played(palestra.rollouts("games/LiarsDice-v0", agents=agents, n=5, **settings))
+
+    together = group()
+    assert len(set(together)) > 1
+    assert group(asynchronous=True) == together
+
+
 class Gate(Clerk):
     """Does not answer the first question it is asked before the other episodes are over."""
 
