@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from palestra.agents.models import PartialReplies
+from palestra.kernel.errors import ModelError
 
 
 class Answerer(Protocol):
@@ -48,7 +49,7 @@ def deliberate_together(lines: Sequence[Asking]) -> list[Any]:
         asked: dict[int, Sequence[Question]] = {}
         for number, heard in answers.items():
             try:
-                asked[number] = _go_on(lines[number], heard)
+                asked[number] = go_on(lines[number], heard)
             except StopIteration as end:
                 found[number] = end.value
             except Exception as error:
@@ -57,11 +58,29 @@ def deliberate_together(lines: Sequence[Asking]) -> list[Any]:
     return found
 
 
-def _go_on(line: Asking, heard: Sequence[Any] | None) -> Sequence[Question]:
+def go_on(line: Asking, heard: Sequence[Any] | None) -> Sequence[Question]:
+    """What a generator asks next, once it has heard its answers; None is heard at first.
+
+    Raises what the generator raises, and `StopIteration` with its decision.
+    """
     for one in heard or ():
         if isinstance(one, Exception):
             return line.throw(one)
-    return line.send(heard)  # type: ignore[arg-type]  # nothing is heard at first
+    return line.send(heard)  # type: ignore[arg-type]
+
+
+def answers_of(to: Answerer, asked: Sequence[Any]) -> Sequence[Any]:
+    """An answer to each question, or the exception in its place.
+
+    Raises what `chat` raises but for `PartialReplies`, and `ModelError` for a wrong number.
+    """
+    try:
+        found = to.chat(asked)
+    except PartialReplies as some:
+        found = some.replies
+    if len(found) != len(asked):
+        raise ModelError(f"{len(found)} replies to {len(asked)} requests")
+    return found
 
 
 def _answers(
@@ -75,9 +94,7 @@ def _answers(
             to_each.setdefault(question.to, []).append((number, place))
     for to, places in to_each.items():
         try:
-            said = to.chat([asked[number][place].asked for number, place in places])
-        except PartialReplies as some:
-            said = some.replies
+            said = answers_of(to, [asked[number][place].asked for number, place in places])
         except BaseException:
             for number in asked:
                 lines[number].close()

@@ -11,9 +11,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from palestra.agents.answers import LateAnswer
-from palestra.agents.asking import Answerer, Asking, Question
-from palestra.agents.models import PartialReplies
-from palestra.kernel.errors import ModelError
+from palestra.agents.asking import Answerer, Asking, answers_of, go_on
 from palestra.runner.faults import as_exception
 
 Settled = Callable[[Any, float], None]  # told the decision or an exception, and the seconds
@@ -60,7 +58,7 @@ class Calls:
         """
         turn = _Turn(asking, settled, float("inf") if seconds is None else perf_counter() + seconds)
         self._turns.add(turn)
-        self._go_on(turn, lambda: next(asking))
+        self._go_on(turn, None)
 
     def hand_out(self, *, wait: bool) -> None:
         """Go on with the turns whose answers have come; wait: until there is one."""
@@ -94,19 +92,13 @@ class Calls:
             return
         turn.answers[came.place] = came.said
         turn.missing -= 1
-        if turn.missing:
-            return
-        failed = next((one for one in turn.answers if isinstance(one, Exception)), None)
-        if failed is not None:
-            self._go_on(turn, lambda: turn.asking.throw(failed))
-        else:
-            self._go_on(turn, lambda: turn.asking.send(turn.answers))
+        if not turn.missing:
+            self._go_on(turn, turn.answers)
 
-    def _go_on(self, turn: _Turn, step: Callable[[], Sequence[Question]]) -> None:
+    def _go_on(self, turn: _Turn, heard: Sequence[Any] | None) -> None:
         try:
-            questions = step()
-            while not questions:
-                questions = turn.asking.send([])
+            while not (questions := go_on(turn.asking, heard)):
+                heard = []
         except StopIteration as end:
             self._end(turn, end.value)
         except BaseException as error:
@@ -162,15 +154,9 @@ class _Line:
 
     def _answers(self, batch: Sequence[_Asked]) -> Sequence[Any]:
         try:
-            found = self._to.chat([one.said for one in batch])
-        except PartialReplies as some:
-            found = some.replies
+            return answers_of(self._to, [one.said for one in batch])
         except BaseException as error:
             return [as_exception(error)] * len(batch)
-        if len(found) == len(batch):
-            return found
-        wrong = f"{len(found)} replies to {len(batch)} requests"
-        return [ModelError(wrong)] * len(batch)
 
     def close(self) -> None:
         for _ in range(self._threads):

@@ -25,7 +25,7 @@ from palestra.llm.conversation import STYLES, Conversation, confidence
 from palestra.llm.legal import hold
 from palestra.phrasing.wording import answer_form
 
-from palestra_adapters.thinking import Ask, Thinking, Thread, think_alone, think_together
+from palestra_adapters.thinking import Ask, Thinking, Thread, think_to_the_end, think_together
 
 SEEDS = 1 << 31
 STREAM = 0xADA9  # keeps the random numbers of adapters apart from those of other agents
@@ -97,7 +97,7 @@ class Adapter(Agent):
         thread = Thread(self.think_alone(turn), turn.account)
         self._thinking.add(thread)
         try:
-            return (yield from think_alone(self.models, thread, self._thinking - {thread}))
+            return (yield from think_to_the_end(self.models, thread, self._thinking - {thread}))
         finally:
             self._thinking.discard(thread)
 

@@ -97,7 +97,7 @@ class Thread:
             self.decision = Decision(text="", thought=f"budget of {unit} is spent")
 
 
-def think_alone(models: Sequence[Model], thread: Thread, beside: Collection[Thread]) -> Asking:
+def think_to_the_end(models: Sequence[Model], thread: Thread, beside: Collection[Thread]) -> Asking:
     """Run one thread to its decision, while others run `beside` it, which spend with it."""
     thread.hear(None)
     while thread.decision is None:

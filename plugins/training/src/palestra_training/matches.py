@@ -20,6 +20,8 @@ from palestra_training.plan import TrainPlan
 from palestra_training.play import open_env, play_groups, seat_learner
 from palestra_training.pool import Pool
 
+Held = dict[tuple[int, ...], list[int]]
+Played = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 Kind = Literal["learning", "choosing", "comparing", "evaluation"]
 
 

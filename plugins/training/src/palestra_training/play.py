@@ -123,16 +123,17 @@ def play_starts(
         running.append((runners[key], started, group))
         if listeners and listeners.episode_started:
             listeners.episode_started(episode=episode, agents=tuple(a.name for a in line_up))
-    for together in (
-        [[owner] for owner in runners.values()] if calls is None else [runners.values()]
-    ):
-        own = [pair[:2] for pair in running if pair[0] in together]
-        while own:
-            for runner in together:
-                runner.step([started for owner, started in own if owner is runner])
-            own = [(owner, started) for owner, started in own if not started.over]
-    if calls is not None:
-        calls.close()
+    every = list(runners.values())
+    try:
+        for together in [[owner] for owner in every] if calls is None else [every]:
+            own = [pair[:2] for pair in running if pair[0] in together]
+            while own:
+                for runner in together:
+                    runner.step([started for owner, started in own if owner is runner])
+                own = [(owner, started) for owner, started in own if not started.over]
+    finally:
+        if calls is not None:
+            calls.close()
     records = []
     for (runner, started, group), start in zip(running, starts, strict=True):
         record = runner.finish(started)

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from palestra import EpisodeRecord, InvalidOption, MissingExtra, PalestraError
+from palestra import InvalidOption, MissingExtra, PalestraError
 from palestra.records.versions import differing, versions_for, versions_of_names
 
 from palestra_training.checkpoint import Weights
 from palestra_training.engines import open_engines
 from palestra_training.learner import Learner
-from palestra_training.matches import Matches, Seating
+from palestra_training.matches import Matches, Played, Seating
 from palestra_training.plan import RayWorkers, TrainPlan
 from palestra_training.play import open_env
 from palestra_training.policies import make_policies
@@ -38,8 +38,6 @@ except ImportError as error:
     raise MissingExtra("ray", "palestra-training[ray]") from error
 
 OPENING = 600.0  # seconds at least for a worker to be given a place and to open its model
-Held = dict[tuple[int, ...], list[int]]
-Part = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
 
 class Sent(NamedTuple):
@@ -83,7 +81,7 @@ class Crew:
         matches: Matches,
         learners: Sequence[Learner],
         past: Mapping[str, Sequence[Weights]],
-    ) -> list[Part]:
+    ) -> list[Played]:
         """The episodes of matches, in order, with what could be said in them.
 
         learners: the policies as they play. past: the weights of saved versions. Raises
@@ -96,7 +94,7 @@ class Crew:
         with self._lock:  # of two rounds, as under `ahead`, one is played after the other
             self._hire()
             sent, versions = self._send(learners), self._send_past(past)
-            found: dict[int, Part] = {}
+            found: dict[int, Played] = {}
             waiting = deque(range(len(parts)))
             try:
                 while len(found) < len(parts):
@@ -115,13 +113,10 @@ class Crew:
 
     def _hire(self) -> None:
         """Fill up the crew, as far as the cluster has room now."""
-        wanted, free = self.plan.ray, ray.available_resources()
-        room = [free.get("CPU", 0.0) // wanted.cpus]
-        room += [free.get("GPU", 0.0) // wanted.gpus] if wanted.gpus else []
+        wanted = self.plan.ray
         missing = wanted.workers - len(self.workers)
-        self.workers += [
-            Worker(wanted, self._order) for _ in range(max(0, min(missing, int(min(room)))))
-        ]
+        hired = min(missing, _room(ray.available_resources(), wanted))
+        self.workers += [Worker(wanted, self._order) for _ in range(hired)]
 
     def _send(self, learners: Sequence[Learner]) -> Sent:
         """The weights of the policies, put into the object store if their versions are new."""
@@ -140,7 +135,7 @@ class Crew:
             self._past[name] = ray.put([_arrays(weights) for weights in past[name]])
         return dict(self._past)
 
-    def _hear(self, found: dict[int, Part], waiting: deque[int]) -> None:
+    def _hear(self, found: dict[int, Played], waiting: deque[int]) -> None:
         """Wait for an answer, or until a worker is over its time; note what was played."""
         busy = {worker.answer: worker for worker in self.workers if worker.answer is not None}
         if not busy:
@@ -210,10 +205,10 @@ class Worker:
         self.answer = self.actor.play.remote(part, sent, past)
         self.until = time.monotonic() + self.seconds
 
-    def hear(self) -> Part:
+    def hear(self) -> Played:
         """What it answered; it is free again."""
         answer, self.answer = self.answer, None
-        found: Part = ray.get(answer)
+        found: Played = ray.get(answer)
         return found
 
 
@@ -245,7 +240,7 @@ class RolloutActor:
         self._seating = Seating(plan, table, learners, engines, self._pool)
         self._has = -1
 
-    def play(self, part: Matches, sent: Sent, past: Mapping[str, Any]) -> Part:
+    def play(self, part: Matches, sent: Sent, past: Mapping[str, Any]) -> Played:
         """The episodes of a part, and what could be said in them."""
         learners = self._seating.learners
         if self._has != sent.number:

@@ -15,7 +15,7 @@ from palestra_training.curriculum import chosen_starts
 from palestra_training.dynamic_sampling import teaching
 from palestra_training.evaluation import evaluate
 from palestra_training.learner import Engine, Learner
-from palestra_training.matches import Matches, Seating
+from palestra_training.matches import Matches, Played, Seating
 from palestra_training.plan import TrainPlan
 from palestra_training.pool import Pool, points_of
 from palestra_training.processes import ALONE, Processes
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 STREAM, CHOICE = 9, 10
 MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
-Held = dict[tuple[int, ...], list[int]]
 Behind = tuple[list[Weights], list[int], dict[str, Any]]  # weights, their versions, the pool
-Ahead = tuple[list[EpisodeRecord], list[Held]]  # episodes, and what could be said in them
 
 
 class Rollouts:
@@ -55,7 +53,7 @@ class Rollouts:
         self.names = self.seating.names
         self.starts: list[int] = []
         self.behind: Behind | None = None
-        self._coming: Future[Ahead] | None = None
+        self._coming: Future[Played] | None = None
         self._threads = ThreadPoolExecutor(1)
 
     def choose_starts(self, number: int) -> None:
@@ -100,7 +98,7 @@ class Rollouts:
         weights: Sequence[Weights],
         versions: Sequence[int],
         rivals: Mapping[str, Any],
-    ) -> Future[Ahead]:
+    ) -> Future[Played]:
         """Play a round in a thread with copies of the policies, and the pool as it is now."""
         players = [
             learner.copy(values, learner.name)
@@ -113,7 +111,7 @@ class Rollouts:
 
         seating = Seating(self.plan, self.table, players, players, pool, self.seating.listeners)
 
-        def play() -> Ahead:
+        def play() -> Played:
             return self.play_round(number, seating), [player.held for player in players]
 
         return self._threads.submit(play)
