@@ -136,6 +136,23 @@ def test_an_engine_that_fails_fails_all_calls_and_goes_on(
     assert tiny.chat([say("Hello.", 8)])[0].text == before
 
 
+def test_a_prompt_that_breaks_the_engine_leaves_nobody_waiting(
+    tiny: VLLMModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tiny.chat([say("Hello.", 8)])[0].text
+    stepping = Stepping(tiny, monkeypatch)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("broken pipe")
+
+    with monkeypatch.context() as patched:
+        engine = tiny._claim.weights.llm.llm_engine
+        _, raised = beside(stepping, tiny, lambda: patched.setattr(engine, "add_request", broken))
+    assert sorted(type(error).__name__ for error in raised) == ["ModelError", "RuntimeError"]
+    assert all("broken pipe" in str(error) for error in raised)
+    assert tiny.chat([say("Hello.", 8)])[0].text == before
+
+
 def test_a_closed_model_ends_its_calls_and_no_others(
     folder: Path, tiny: VLLMModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

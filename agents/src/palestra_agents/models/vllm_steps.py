@@ -122,7 +122,7 @@ class Steps:
     def _calls(self) -> list[_Call]:
         """The calls under way, the oldest first."""
         with self._state:
-            listed = [call for call, _ in self._open.values()]
+            listed = [call for call, _ in list(self._open.values())]  # the leader changes them
             listed += [call for call, _, _ in self._waiting]
         return [call for call in dict.fromkeys(listed) if not call.over]
 
@@ -147,12 +147,14 @@ class Steps:
             call, place, prompt = self._waiting[0]
             if self._one_adapter and self._open and prompt.adapter_number != self._adapter:
                 return
-            with self._state:
+            name = str(next(self._numbers))
+            with self._state:  # a call is always in one of the two, for whoever ends all of them
+                self._open[name] = call, place
                 self._waiting.popleft()
             if call.over:
+                del self._open[name]
                 continue
             self._adapter = prompt.adapter_number
-            name = str(next(self._numbers))
             prompt.sampling.output_kind = RequestOutputKind.FINAL_ONLY
             try:
                 self._engine.add_request(
@@ -162,9 +164,8 @@ class Steps:
                     lora_request=prompt.adapter,
                 )
             except REFUSED as error:
+                del self._open[name]
                 call.fail(ModelError(f"vLLM refused a request: {error}"))
-            else:
-                self._open[name] = call, place
 
     def _forget_ended(self) -> None:
         """Stop computing what nobody waits for any more."""
