@@ -34,7 +34,7 @@ from palestra.agents.models import (
 )
 from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import STYLES, Conversation, Example, confidence
-from palestra.llm.legal import hold, listable
+from palestra.llm.legal import MOST_TYPED, hold, list_moves
 from palestra.llm.prices import price_of
 from palestra.llm.tool_calls import MoveTools, called, form_of_calls, returnable
 from palestra.phrasing.wording import answer_form
@@ -245,12 +245,12 @@ class LLMAgent(Agent):
             return freely | {"max_tokens": self._max_tokens + CALL_ROOM}
         if self._mode == "choice":
             return hold(turn, self._model, self._style, self._max_tokens) or freely
-        if not listable(turn.legal):
+        if (moves := list_moves(turn)) is None:
             raise InvalidOption(
-                f"mode=score weighs listed moves, and {turn.env} takes free text; "
-                "use mode=free or mode=choice"
+                f"mode=score weighs listed moves, and {turn.env} takes free text or more than "
+                f"{MOST_TYPED:,} typed actions; use mode=free or mode=choice"
             )
-        return {"score": tuple(map(self._style.reply, turn.legal_texts))}
+        return {"score": tuple(map(self._style.reply, moves))}
 
     def _shorten(self, item: OpenRequest) -> None:
         before = item.talk.dropped

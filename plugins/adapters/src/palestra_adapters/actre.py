@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from palestra import Decision, Meta, Turn, agent
-from palestra.llm.legal import listable
+from palestra.llm.legal import list_moves
 
 from palestra_adapters.adapter import question, split_thought
 from palestra_adapters.react import ACTION, FORM, ReAct, read_steps
@@ -52,8 +52,9 @@ class ActRe(ReAct):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         explores = self.rng.below(DRAWS) < self._explore * DRAWS
-        if explores and not turn.error and listable(turn.legal):
-            decision, mode = (yield from self._explain(turn, advice)), "drawn"
+        if explores and not turn.error and (moves := list_moves(turn)):
+            move = self.rng.choice(moves)
+            decision, mode = (yield from self._explain(turn, advice, move)), "drawn"
         else:
             decision, mode = (yield from super().think(turn, advice)), "chosen"
         decision.facts = {**decision.facts, "mode": mode}
@@ -61,8 +62,7 @@ class ActRe(ReAct):
             decision.text = f"Thought: {decision.thought}\n{ACTION} {decision.text}"
         return decision
 
-    def _explain(self, turn: Turn, advice: str) -> Thinking[Decision]:
-        move = self.rng.choice(turn.legal_texts)
+    def _explain(self, turn: Turn, advice: str, move: str) -> Thinking[Decision]:
         talk = self.talk(turn, advice, answer=FORM)
         talk.ask(f"{question(turn)}\n{WHY.format(move=move)}")
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
