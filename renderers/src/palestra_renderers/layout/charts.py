@@ -101,6 +101,12 @@ def has_bars(chart: Chart) -> bool:
     return any(series.kind == "bars" for series in chart.series)
 
 
+def counted(chart: Chart) -> bool:
+    """Whether everything lies at whole numbers to the right."""
+    places = [x for one in chart.series for x, _ in one.points]
+    return all(x == int(x) for x in (*places, *(candle.x for candle in chart.candles)))
+
+
 def is_short(chart: Chart, wide: float, sheet: Sheet) -> bool:
     """Whether the name of the axis to the right has space beside the numbers on it.
 
@@ -117,7 +123,8 @@ def span(values: list[float], *, based: bool) -> Span:
     if based:
         low, high = min(0.0, low), max(0.0, high)
     if high - low < 1e-12:
-        return low - 0.5, high + 0.5
+        more = max(0.5, abs(low) / 20)  # so that numbers on the axis differ in the digits shown
+        return low - more, high + more
     return low, high
 
 
@@ -146,10 +153,12 @@ def lay_axes(chart: Chart, box: Box, across: Span, up: Span, sheet: Sheet) -> No
         y = top + tall * (1 - (value - up[0]) / (up[1] - up[0]))
         sheet.marks.append(Line(((left, y), (left + wide, y)), "faint"))
         sheet.marks.append(Words(left - 4, y, brief(value), small, "quiet", "end"))
-    bars = sorted({x for one in chart.series if one.kind == "bars" for x, _ in one.points})
-    if not 0 < len(bars) * BAR * sheet.line <= wide:
-        bars = ticks(across, max(2, int(wide / (4 * sheet.line))))
-    for value in bars:
+    numbers = sorted({x for one in chart.series if one.kind == "bars" for x, _ in one.points})
+    if not 0 < len(numbers) * BAR * sheet.line <= wide:
+        numbers = ticks(across, max(2, int(wide / (4 * sheet.line))))
+        if counted(chart):  # days, rounds and trades have no halves
+            numbers = [value for value in numbers if value == int(value)] or numbers
+    for value in numbers:
         x = left + wide * (value - across[0]) / (across[1] - across[0])
         sheet.marks.append(Line(((x, top + tall), (x, top + tall + 4)), "quiet"))
         text = brief(value)

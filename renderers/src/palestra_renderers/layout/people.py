@@ -39,6 +39,7 @@ PACKED = 0.55  # of the distance of two heads: the unit at which they do not tou
 PAIRED = 0.42  # the same with a column beside every head
 TALL = 3.6  # times their unit: a head with a name and a note
 CARDS = (4.0, 3.2, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
+OVERLAP = 1.4  # times the width of a hand: what its cards have side by side
 CLEAR = 0.02  # of a box that may lie on something else
 ASIDE = 0.12  # of the width: how far an arrow passes what lies between two people
 
@@ -289,13 +290,16 @@ def lay_hand(
 def hand_box(
     person: Person, spot: Spot, lines: float, seating: Seating, sheet: Sheet
 ) -> tuple[Box, bool]:
-    """Where somebody's cards lie, which is taken from now on, and whether nothing else is there."""
+    """Where somebody's cards lie, which is taken from now on, and whether they are free.
+
+    They are where nothing else lies there and they hide little of each other.
+    """
     (x, y), radius = spot, seating.radius
     inward = 1 if x <= seating.middle[0] + 1 else -1
     near = y >= seating.middle[1] - 1
     tall = lines * seating.unit
-    across = card_width(person.cards, tall) * 1.08 * len(person.cards)
-    across = min(across, sheet.width * 0.3)
+    natural = card_width(person.cards, tall) * 1.08 * len(person.cards)
+    across = min(natural, sheet.width * 0.3)
     upper = y + radius - tall if near else y - radius
     front = y - radius - 5 - tall if near else y + radius + 5
     first = inward if len(seating.spots) <= FEW else -inward  # many leave the middle to their bets
@@ -308,7 +312,7 @@ def hand_box(
     if free is None:
         return seating.place(boxes, sheet), False
     seating.taken.append(free)
-    return free, True
+    return free, natural <= OVERLAP * across
 
 
 def lay_name(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
