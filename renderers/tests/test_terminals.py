@@ -14,9 +14,11 @@ from palestra import Episode, Grid, Piece, Rng, Scene
 from palestra.scene import Hex, HexCorner, HexEdge, Hexes, mark_cells
 from palestra.testing.subject import play_on
 from palestra_renderers.human import HumanAgent, Terminal
-from palestra_renderers.terminal import coloured_grid, scene_texts
+from palestra_renderers.plain import event_lines
+from palestra_renderers.terminal import TerminalRenderer, coloured_grid, scene_texts
 from palestra_renderers.theme import luminance
 from palestra_renderers.words import hex_lines
+from rich.cells import cell_len
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
@@ -130,3 +132,27 @@ def test_what_is_said_to_a_person_breaks_between_words(width: int) -> None:
     said = " ".join(" ".join(lines).split())
     assert "raise to 4 … raise to 100" in said
     assert not {line.split(" ")[-1] for line in lines} & {"raise to 10", "l,"}
+
+
+@pytest.mark.parametrize("env", ["games/Catan-v0", "grid/Pursuit-v0", "markets/TaxEconomy-v0"])
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (60, 12), (100, 60)])
+def test_a_live_board_fits_its_terminal_with_the_latest_event(
+    env: str, size: tuple[int, int]
+) -> None:
+    out, (width, height) = StringIO(), size
+    console = Console(file=out, width=width, height=height, force_terminal=True, color_system=None)
+    live = TerminalRenderer(console)
+    episode = Episode(palestra.game(env), 5, compiled=False)
+    _ = episode.log
+    for _moment in play_on(episode, Rng(8), 12):
+        live.draw(episode, None)
+    live.close()
+    with console.capture() as kept:
+        console.print(live._picture(episode, None))
+    lines = kept.get().splitlines()
+    assert len(lines) < height
+    assert max(map(cell_len, lines)) <= width
+    text = " ".join(" ".join(line.strip("│ ") for line in lines).split())
+    assert all(name in text for name in episode.game.players)
+    latest = event_lines(episode, None)[-1]
+    assert " ".join(latest.split()) in text
