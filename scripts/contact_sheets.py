@@ -2,6 +2,7 @@
 
     python scripts/contact_sheets.py docs/pictures          # all, and docs/contact-sheet.png
     python scripts/contact_sheets.py /tmp/p games/Chess-v0  # some
+    python scripts/contact_sheets.py --seats /tmp/p         # as seats see the middle
 
 Random play with seed 3; a scripted agent where an environment has one of its own.
 """
@@ -26,17 +27,28 @@ COLUMNS, SMALL = 8, 260  # of the page with all of them
 MOST = 150  # turns of an episode
 
 
-def frames(env: str, seed: int = 3) -> list[Frame]:
-    """Three moments of one episode of random play, as a spectator sees them."""
+def moments(env: str, seed: int) -> list[palestra.Episode]:
+    """The start, the middle and the end of one episode of random play."""
     episode = palestra.Episode(palestra.game(env), seed, compiled=False)
-    rng, painter, found = Rng.seeded(seed), Painter(SIZE), []
-    moments = [episode.fork()]
+    rng = Rng.seeded(seed)
+    played = [episode.fork()]
     while not episode.over and episode.steps_played < MOST:
         acting = episode.to_act
         episode.act({seat: episode.sample(seat, rng) for seat in acting})
-        moments.append(episode.fork())
-    for number in spread(len(moments), 3):
-        paint_episode(painter, moments[number], None)
+        played.append(episode.fork())
+    return [played[number] for number in spread(len(played), 3)]
+
+
+def frames(env: str, *, seats: bool, seed: int = 3) -> list[Frame]:
+    """Three pictures: of three moments, or of the middle for a spectator and two seats."""
+    episodes = moments(env, seed)
+    viewers: list[int | None] = [None] * len(episodes)
+    if seats:
+        episodes = [episodes[1]] * 3
+        viewers = [None, 0, episodes[0].game.num_players - 1]
+    painter, found = Painter(SIZE), []
+    for episode, viewer in zip(episodes, viewers, strict=True):
+        paint_episode(painter, episode, viewer)
         found.append(painter.array().copy())
     return found
 
@@ -61,7 +73,7 @@ def overview(path: Path, middles: list[Frame]) -> None:
     page.quantize(192, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def main(folder: Path, names: list[str]) -> None:
+def main(folder: Path, names: list[str], *, seats: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     families = defaultdict(list)
     for spec in palestra.specs():
@@ -69,13 +81,14 @@ def main(folder: Path, names: list[str]) -> None:
             families[spec.family].append(spec.id)
     middles: list[Frame] = []
     for family, ids in sorted(families.items()):
-        rows = [(env, frames(env)) for env in sorted(ids)]
+        rows = [(env, frames(env, seats=seats)) for env in sorted(ids)]
         sheet(folder / f"{family}.png", rows)
         middles += [row[1] for _, row in rows]
         print(family, *ids)
-    if not names:
+    if not names and not seats:
         overview(folder.parent / "contact-sheet.png", middles)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    given = [one for one in sys.argv[1:] if one != "--seats"]
+    main(Path(given[0]), given[1:], seats="--seats" in sys.argv)

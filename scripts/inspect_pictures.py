@@ -3,7 +3,8 @@
     python scripts/inspect_pictures.py                  # all
     python scripts/inspect_pictures.py games/Hanabi-v0  # some, with each flaw
 
-Start, middle and end of random play, with the usual number of players, 6, 20 and the most.
+Start, middle and end of random play, with the usual number of players, 6, 20 and the most; the
+middle also as the first and the last seat see it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 
 import palestra
 from palestra import Episode, Rng, Scene
@@ -56,19 +58,24 @@ def moments(env: str, players: int | None, seed: int = 3) -> list[Episode]:
     return [played[0], played[len(played) // 2], played[-1]]
 
 
-def picture(episode: Episode, size: tuple[int, int]) -> tuple[Scene, list[Mark]]:
-    """What a spectator sees, and the marks of its picture."""
+def picture(
+    episode: Episode, size: tuple[int, int], viewer: int | None = None
+) -> tuple[Scene, list[Mark]]:
+    """What a seat or a spectator sees, and the marks of its picture."""
     painter = Painter(size)
-    shown = seen(painter.follower, episode, None)
+    shown = seen(painter.follower, episode, viewer)
     return shown[0], painter.lay_out(*shown)
 
 
 def inspect(spec: EnvSpec, players: int | None) -> Iterator[tuple[str, Flaw]]:
     """Every flaw of an environment's pictures, and in which one it is."""
     for name, episode in zip(("start", "middle", "end"), moments(spec.id, players), strict=True):
-        for size in SIZES:
-            for flaw in find_flaws(picture(episode, size)[1], size):
-                yield f"{players or 'usual'} {name} {size[0]}", flaw
+        last = episode.game.num_players - 1
+        viewers = {None, 0, last} if name == "middle" else {None}
+        for size, viewer in product(SIZES, sorted(viewers, key=str)):
+            for flaw in find_flaws(picture(episode, size, viewer)[1], size):
+                seat = "" if viewer is None else f" seat {viewer}"
+                yield f"{players or 'usual'} {name} {size[0]}{seat}", flaw
 
 
 def main(names: list[str]) -> None:

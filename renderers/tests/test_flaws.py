@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from palestra_renderers.flaws import FlawKind, box_of, contrast, find_flaws, unfold
-from palestra_renderers.marks import Circle, Layer, Mark, Rect, Words
+from palestra_renderers.flaws import FlawKind, box_of, contrast, find_flaws, unfold, within
+from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Words
 from palestra_renderers.theme import LIGHT
 
 SIZE = (200, 100)
@@ -39,6 +40,26 @@ PLANTED: dict[str, tuple[FlawKind, list[Mark]]] = {
         "pale",
         [Rect(0, 0, 200, 100, "felt"), Words(10, 50, "words", 20, "quiet")],
     ),
+    "a line over a text": (
+        "crossed",
+        [Words(50, 50, "crossed", 20), Line(((0, 30), (200, 70)), "ink")],
+    ),
+    "a line under a text": (
+        "crossed",
+        [Line(((70, 0), (70, 100)), "faint"), Words(50, 50, "crossed", 20)],
+    ),
+    "the last of three lines": (
+        "crossed",
+        [Line(((0, 0), (0, 90), (190, 90), (60, 40)), "ink"), Words(50, 50, "crossed", 20)],
+    ),
+    "a line that leaves the plate of a text": (
+        "crossed",
+        [
+            Line(((0, 50), (200, 50)), "ink"),
+            Rect(40, 40, 30, 20, "panel"),
+            Words(45, 50, "crossed", 20),
+        ],
+    ),
     "a word cut beside empty space": ("cut", [Words(10, 50, "play…", 20)]),
 }
 CLEAN: dict[str, list[Mark]] = {
@@ -50,6 +71,25 @@ CLEAN: dict[str, list[Mark]] = {
     "a word cut where something follows": [
         Words(10, 50, "pla…", 20),
         Rect(60, 40, 20, 20, "panel"),
+    ],
+    "a line under the plate of a text": [
+        Line(((0, 50), (200, 50)), "ink"),
+        Rect(40, 38, 120, 24, "panel"),
+        Words(50, 50, "number", 20),
+    ],
+    "a line to a node with a number": [
+        Line(((0, 50), (50, 50)), "ink"),
+        HEAD,
+        Words(50, 50, "3", 20, "black", "middle"),
+    ],
+    "a line beside a text whose box it does not meet": [
+        Line(((10, 60), (30, 90), (130, 62)), "ink"),
+        Words(50, 50, "number", 20),
+    ],
+    "a line under a figure with a text": [
+        Line(((0, 50), (200, 50)), "ink"),
+        Polygon(((20, 20), (180, 20), (180, 80), (20, 80)), "panel"),
+        Words(50, 50, "number", 20),
     ],
     "a ring round a head": [HEAD, Circle(50, 50, 18, "", "mark", 3)],
 }
@@ -77,3 +117,20 @@ def test_layers_are_unfolded_to_their_places() -> None:
     inner = Layer(5, 6, 10, 10, (Rect(1, 2, 3, 4, "panel"),))
     (mark,) = unfold([Layer(100, 50, 20, 20, (inner,))])
     assert box_of(mark) == (106, 58, 109, 62)
+
+
+def test_a_line_is_clipped_to_a_box_as_by_many_small_steps() -> None:
+    rng = np.random.default_rng(5)
+    box, seen = (30.0, 40.0, 90.0, 55.0), 0
+    shares = np.linspace(0, 1, 2001)[:, None]
+    for start, end in rng.uniform(0, 120, (300, 2, 2)):
+        points = start + shares * (end - start)
+        inside = points[((points >= box[:2]) & (points <= box[2:])).all(1)]
+        found = within(tuple(start), tuple(end), box)
+        if len(inside) > 1:
+            seen += 1
+            assert found is not None
+            assert np.allclose(found, (inside[0], inside[-1]), atol=0.2)
+        elif found is not None:
+            assert np.hypot(*np.subtract(*found)) < 0.2
+    assert seen > 30

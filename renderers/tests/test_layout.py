@@ -37,11 +37,13 @@ from palestra.scene import (
     mark_cells,
 )
 from palestra_renderers.changes import Follower
-from palestra_renderers.flaws import box_of, shared
+from palestra_renderers.flaws import box_of, find_flaws, shared
 from palestra_renderers.layout.charts import is_number, ticks
 from palestra_renderers.layout.graphs import apart
+from palestra_renderers.layout.grid import shared_boxes
 from palestra_renderers.layout.hexes import centre, spot
 from palestra_renderers.layout.labels import free_box
+from palestra_renderers.layout.planes import BEYOND
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet, fit_text
 from palestra_renderers.lettering import cut, text_width, wrap
@@ -338,3 +340,86 @@ def test_an_arrow_between_two_people_passes_the_words_in_the_middle(size: tuple[
     assert arrows
     assert len(left) == 2
     assert not any(shared(arrow, words)[0] > 0 for arrow in arrows for words in left)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 9, 10])
+def test_those_who_share_a_cell_stay_in_it_and_can_be_told_apart(count: int) -> None:
+    boxes = [(x, y, x + wide, y + high) for x, y, wide, high in shared_boxes(count, (7, 3, 40, 40))]
+    assert len(boxes) == count
+    assert all(min(box) >= 3 and box[0] >= 7 for box in boxes)
+    assert all(box[2] <= 47.001 and box[3] <= 43.001 for box in boxes)
+    for number, box in enumerate(boxes):
+        area = (box[2] - box[0]) * (box[3] - box[1])
+        for other in boxes[:number]:
+            across, down = (max(0.0, side) for side in shared(box, other))
+            assert across * down < area / 5
+    if count == 2:  # larger than a quarter of the cell, which is what rows would give them
+        assert all((box[2] - box[0]) * (box[3] - box[1]) > 40 * 40 * 0.4 for box in boxes)
+
+
+def axes(sheet: Sheet) -> tuple[float, float, float, float]:
+    """The box of a chart's axes: the only line with two straight parts that is painted quietly."""
+    (found,) = [one for one in sheet.marks if isinstance(one, Line) and len(one.points) == 3]
+    return box_of(found)
+
+
+WAVE = Series("price", tuple((float(day), 100.0 + day % 7) for day in range(30)))
+
+
+@pytest.mark.parametrize("labels", [("", "", ""), ("ALDR", "day", "dollars"), ("", "day", "")])
+@pytest.mark.parametrize("height", [110, 150, 300])
+def test_most_of_a_low_chart_is_its_curve(labels: tuple[str, str, str], height: int) -> None:
+    sheet = Sheet(480, 20)
+    lay_out(Scene("", parts=(Chart((WAVE,), *labels),)), sheet, 0, height)
+    left, top, right, bottom = axes(sheet)
+    assert bottom - top >= 0.48 * height
+    assert right - left > 0.8 * 480
+    assert bottom <= height
+    texts = {one.text for one in sheet.marks if isinstance(one, Words)}
+    assert {"price", *labels} - {""} <= texts  # nothing of it is left out
+    upwards = {one.text for one in sheet.marks if isinstance(one, Words) and one.anchor == "end"}
+    assert len(upwards - set(labels)) >= 3  # numbers beside the axis
+    assert find_flaws(sheet.marks, (480, height)) == []
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_every_bar_keeps_its_number(count: int) -> None:
+    bars = Series("", tuple((float(n), 10.0 * n) for n in range(1, count + 1)), "bars", 2)
+    sheet = Sheet(480, 20)
+    lay_out(Scene("", parts=(Chart((bars,), "", "worker", "income"),)), sheet, 0, 150)
+    numbers = [one.text for one in sheet.marks if isinstance(one, Words) and one.anchor == "middle"]
+    assert numbers == [str(number) for number in range(1, count + 1)]
+    assert find_flaws(sheet.marks, (480, 150)) == []
+
+
+@pytest.mark.parametrize("count", [5, 6, 8])
+def test_many_hands_are_equally_high_and_leave_the_middle_to_the_board(count: int) -> None:
+    hand = (Card("4", "hearts"), Card("6", "diamonds"))
+    people = tuple(
+        Person(f"player_{n}", n, detail="98 chips", cards=hand, chips=2 * n) for n in range(count)
+    )
+    board = tuple(Card(hidden=True) for _ in range(5))
+    sheet = laid(RoundTable(people, cards=board, pot=195, words="Pot"), 480, 360)
+    cards = [
+        box_of(one) for one in sheet.marks if isinstance(one, Rect) and one.edge and one.width > 15
+    ]
+    held = [card for card in cards if card[3] - card[1] < 40]
+    assert len(held) >= 2 * count
+    assert find_flaws(sheet.marks, (480, 360)) == []
+
+
+@pytest.mark.parametrize("heading", [(0.0, -0.9), (0.7, 0.7), (-0.2, 0.01), (0.0, 0.03)])
+def test_an_arrow_of_what_leaves_a_plane_ends_near_its_sides(heading: tuple[float, float]) -> None:
+    spots = tuple(
+        Spot(x, y, 0.05, str(number), number, heading=heading)
+        for number, (x, y) in enumerate([(0.0, 0.0), (1.0, 0.3), (0.4, 1.0), (0.5, 0.5)])
+    )
+    sheet = laid(Plane((*spots, Spot(0.5, 0.6, 0.02, label="landmark 3", landmark=True))), 480, 300)
+    square = next(box_of(one) for one in sheet.marks if isinstance(one, Rect))
+    arrows = [one.points[-1] for one in sheet.marks if isinstance(one, Line)][::2]
+    assert len(arrows) == len(spots)
+    for x, y in arrows:
+        assert square[0] - BEYOND - 0.01 <= x <= square[2] + BEYOND + 0.01
+        assert square[1] - BEYOND - 0.01 <= y <= square[3] + BEYOND + 0.01
+    assert not [flaw for flaw in find_flaws(sheet.marks, (480, 300)) if flaw.kind == "crossed"]
+    assert any(isinstance(one, Words) and one.text.endswith("3") for one in sheet.marks)

@@ -6,14 +6,20 @@ The scenes are those of all environments after some random play.
 from __future__ import annotations
 
 from functools import cache
+from io import StringIO
 
 import palestra
 import pytest
 from palestra import Episode, Grid, Piece, Rng, Scene
-from palestra.scene import mark_cells
+from palestra.scene import Hex, HexCorner, HexEdge, Hexes, mark_cells
 from palestra.testing.subject import play_on
-from palestra_renderers.terminal import coloured_grid, scene_texts
+from palestra_renderers.human import HumanAgent, Terminal
+from palestra_renderers.plain import event_lines
+from palestra_renderers.terminal import TerminalRenderer, coloured_grid, scene_texts
 from palestra_renderers.theme import luminance
+from palestra_renderers.words import hex_lines
+from rich.cells import cell_len
+from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
@@ -87,3 +93,66 @@ def test_marked_cells_are_in_brackets() -> None:
     marks = mark_cells("last", [(0, 2), (1, 0), (1, 1)])
     lines = coloured_grid(Grid(grid.cells, marks=marks)).plain.splitlines()
     assert lines == [" x ·[x]", "[· x]x "]
+
+
+def test_an_island_is_told_with_its_grounds_roads_and_ports() -> None:
+    tiles = (Hex(0, 0, "forest", Piece("6")), Hex(1, 0, "desert"), Hex(0, 1))
+    edges = (
+        HexEdge(0, 0, 0, 2, name="1-2"),
+        HexEdge(0, 0, 1, 0, name="4-5"),
+        HexEdge(0, 0, 2, 2, name="0-3"),
+        HexEdge(0, 0, 3, "", name="7-8"),
+    )
+    corners = (
+        HexCorner(0, 0, 0, Piece("1", shape="small", label="wool 2:1")),
+        HexCorner(0, 0, 1, Piece("S", 2, label="settlement of player_2 at 2")),
+        HexCorner(0, 0, 2, Piece("9", shape="small", label="wool 2:1")),
+        HexCorner(0, 0, 3, Piece("5", shape="small")),
+    )
+    assert hex_lines(Hexes(tiles, corners=corners, edges=edges)) == [
+        "6fo de",
+        "  ·",
+        "sides in the colour of seat 0: 4-5",
+        "sides in the colour of seat 2: 1-2, 0-3",
+        "settlement of player_2 at 2",
+        "wool 2:1 at 1, 9",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 33])
+def test_what_is_said_to_a_person_breaks_between_words(width: int) -> None:
+    out = StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    typed = iter(["?", "nonsense"])
+    person = HumanAgent()
+    person._place = Terminal(console, lambda prompt: next(typed, "fold"))
+    palestra.play("games/Holdem-v0", agents=[person, "random"], seed=5)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    said = " ".join(" ".join(lines).split())
+    assert "raise to 4 … raise to 100" in said
+    assert not {line.split(" ")[-1] for line in lines} & {"raise to 10", "l,"}
+
+
+@pytest.mark.parametrize("env", ["games/Catan-v0", "grid/Pursuit-v0", "markets/TaxEconomy-v0"])
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (60, 12), (100, 60)])
+def test_a_live_board_fits_its_terminal_with_the_latest_event(
+    env: str, size: tuple[int, int]
+) -> None:
+    out, (width, height) = StringIO(), size
+    console = Console(file=out, width=width, height=height, force_terminal=True, color_system=None)
+    live = TerminalRenderer(console)
+    episode = Episode(palestra.game(env), 5, compiled=False)
+    _ = episode.log
+    for _moment in play_on(episode, Rng(8), 12):
+        live.draw(episode, None)
+    live.close()
+    with console.capture() as kept:
+        console.print(live._picture(episode, None))
+    lines = kept.get().splitlines()
+    assert len(lines) < height
+    assert max(map(cell_len, lines)) <= width
+    text = " ".join(" ".join(line.strip("│ ") for line in lines).split())
+    assert all(name in text for name in episode.game.players)
+    latest = event_lines(episode, None)[-1]
+    assert " ".join(latest.split()) in text

@@ -1,4 +1,4 @@
-"""What is wrong with a picture, found in its marks: text that is hidden, cut, pale or outside.
+"""What is wrong with a picture, found in its marks: text that is hidden, crossed, cut or pale.
 
 `find_flaws(painter.lay_out(scene, status, events), painter.size)` reads the boxes of all marks,
 with the widths of text as they are painted, and needs no pixels.
@@ -7,6 +7,7 @@ with the widths of text as they are painted, and needs no pixels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from palestra_renderers.layout.labels import Box, hidden_area
@@ -14,7 +15,9 @@ from palestra_renderers.lettering import ems, font_size
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Polygon, Rect, Sprite, Words
 from palestra_renderers.theme import DARK, LIGHT, Rgb, luminance
 
-FlawKind = Literal["outside", "overlap", "covered", "on a figure", "hidden figure", "pale", "cut"]
+FlawKind = Literal[
+    "outside", "overlap", "covered", "crossed", "on a figure", "hidden figure", "pale", "cut"
+]
 
 EDGE = 1.5  # units over the edge of the picture, or of another text, that nobody sees
 LETTERS = 0.8  # of the size of the font: from the top of a capital to the foot of a descender
@@ -23,6 +26,9 @@ HIDDEN = 0.3  # of a figure that another covers
 COVERED = 0.15  # of a text that lies below something painted later
 CONTRAST = 4.5  # WCAG 2.2, AA, for text
 SPARE = 0.12  # of the picture's width that is empty beside a text that is cut
+
+
+Point = tuple[float, float]
 
 
 class Flaw(NamedTuple):
@@ -122,13 +128,15 @@ def overlapping_texts(texts: Sequence[Laid]) -> list[Flaw]:
 
 
 def text_flaws(number: int, laid: Sequence[Laid], size: tuple[float, float]) -> Iterator[Flaw]:
-    """What is wrong with one text: covered by later marks, on a figure, pale, or cut needlessly."""
+    """What is wrong with one text: covered, crossed, on a figure, pale, or cut needlessly."""
     mark, box = laid[number]
     assert isinstance(mark, Words)
-    near = [n for n, one in enumerate(laid) if n != number and min(shared(box, one.box)) > 0]
+    near = [n for n, one in enumerate(laid) if n != number and min(shared(box, one.box)) >= 0]
     later = [laid[n] for n in near if n > number and filled(laid[n].mark)]
     if any(hidden_area(box, [one.box]) > COVERED * area(box) for one in later):
         yield Flaw("covered", mark.text, box)
+    if any(runs_through(n, number, laid) for n in near if isinstance(laid[n].mark, Line)):
+        yield Flaw("crossed", mark.text, box)
     plate = next((n for n in reversed(near) if n < number and under(mark, laid[n])), -1)
     if any(crosses(mark, box, laid[n]) for n in near if plate <= n < number):
         yield Flaw("on a figure", mark.text, box)
@@ -143,6 +151,57 @@ def text_flaws(number: int, laid: Sequence[Laid], size: tuple[float, float]) -> 
         and spare(mark, box, laid, size[0]) > SPARE * size[0]
     ):
         yield Flaw("cut", mark.text, box)
+
+
+def runs_through(line: int, text: int, laid: Sequence[Laid]) -> bool:
+    """Whether a line is seen inside the box of a text: not under a plate that is painted between.
+
+    A line that only touches the text's edge is not seen to cross it.
+    """
+    mark, (left, top, right, bottom) = laid[line].mark, laid[text].box
+    assert isinstance(mark, Line)
+    box = (left + EDGE, top + EDGE, right - EDGE, bottom - EDGE)
+    for start, end in pairwise(mark.points):
+        seen = within(start, end, box)
+        if seen and not any(
+            filled(one.mark) and all(holds(one, point) for point in seen)
+            for one in laid[line + 1 : text]
+        ):
+            return True
+    return False
+
+
+def within(start: Point, end: Point, box: Box) -> tuple[Point, Point] | None:
+    """The part of a straight line that lies in a box (Liang and Barsky, 1984), if any does."""
+    (x, y), (across, down) = start, (end[0] - start[0], end[1] - start[1])
+    first, last = 0.0, 1.0
+    for step, far in (
+        (-across, x - box[0]),
+        (across, box[2] - x),
+        (-down, y - box[1]),
+        (down, box[3] - y),
+    ):
+        if step == 0:
+            if far < 0:
+                return None
+        elif step < 0:
+            first = max(first, far / step)
+        else:
+            last = min(last, far / step)
+    if first >= last:
+        return None
+    return (x + first * across, y + first * down), (x + last * across, y + last * down)
+
+
+def holds(one: Laid, point: Point) -> bool:
+    """Whether a point lies in a filled mark; a little outside of its box counts as inside."""
+    (x, y), (left, top, right, bottom) = point, one.box
+    if not (left - EDGE <= x <= right + EDGE and top - EDGE <= y <= bottom + EDGE):
+        return False
+    below = one.mark
+    if isinstance(below, Circle):
+        return (below.x - x) ** 2 + (below.y - y) ** 2 <= (below.radius + EDGE) ** 2
+    return not isinstance(below, Polygon) or inside(below, x, y)
 
 
 def filled(mark: Mark) -> bool:

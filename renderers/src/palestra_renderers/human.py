@@ -131,7 +131,14 @@ class Terminal:
                 self._say(line, "dim", EVENT_LIMIT)
         self._events_shown[key] = len(events)
         for text in scene_texts(self._follower.scene_of_turn(turn)):
-            self._console.print(text, soft_wrap=True, end="" if "\n" in text.plain else "\n")
+            board = "\n" in text.plain
+            self._console.print(text, soft_wrap=board or self._unwrapped, end="" if board else "\n")
 
     def _say(self, text: str, style: str = "", limit: int = 2 * EVENT_LIMIT) -> None:
-        self._console.print(Text(clean(text, limit), style=style), soft_wrap=True)
+        line = Text(clean(text, limit), style=style)
+        self._console.print(line, soft_wrap=self._unwrapped)
+
+    @property
+    def _unwrapped(self) -> bool:
+        """Whether lines stay whole: on a terminal they are broken between words, to its width."""
+        return not self._console.is_terminal

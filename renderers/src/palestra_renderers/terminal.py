@@ -23,6 +23,8 @@ from palestra_renderers.words import cell_text, grid_lines, part_lines, scene_li
 
 DISCS = "●○◆◇▲△■□"  # one per seat, so that colour is not the only difference
 SHOWN_EVENTS = 6
+BORDER = 3  # lines of a terminal that a panel does not fill
+FEWEST = 6  # lines that are shown even if the terminal has fewer
 
 
 @renderer("terminal", families=("*",))
@@ -64,15 +66,44 @@ class TerminalRenderer:
             self._console.print(Text(line), soft_wrap=True)
 
     def _picture(self, episode: Episode, viewer: int | None) -> RenderableType:
-        parts: list[RenderableType] = [*scene_texts(self._follower.scene(episode, viewer)), Text()]
-        for seat, line in enumerate(status_lines(episode, self.names, viewer)):
-            parts.append(Text.assemble((DISCS[seat % len(DISCS)], chip(seat)), f" {line}"))
-        parts += [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
+        scene = scene_texts(self._follower.scene(episode, viewer))
+        seats = [
+            Text.assemble((DISCS[seat % len(DISCS)], chip(seat)), f" {line}")
+            for seat, line in enumerate(status_lines(episode, self.names, viewer))
+        ]
+        events = [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
         end = ending(episode)
         if end:
-            parts.append(Text(end, style="bold"))
+            events.append(Text(end, style="bold"))
+        parts = self._fitted(scene, seats, events)
         title = episode.spec.id if episode.spec else type(episode.game).__name__
         return Panel(Group(*parts), title=f"{title}, turn {episode.steps_played}", expand=False)
+
+    def _fitted(self, scene: list[Text], seats: list[Text], events: list[Text]) -> list[Text]:
+        """What fits the terminal, whose lower lines would be lost otherwise.
+
+        Where it is low, seats stand side by side, then older events go, then the scene's end.
+        """
+        room = max(FEWEST, self._console.height - BORDER)
+        scene, happened = self._lines(scene), [self._lines([event]) for event in events]
+        least = len(happened[-1]) if happened else 0
+        if len(scene) + 1 + len(self._lines(seats)) + least > room:
+            seats = [Text("   ").join(seats)]
+        seats = self._lines(seats)
+        left = max(1, room - 1 - len(seats) - least)
+        if len(scene) > left:
+            scene = [*scene[: left - 1], Text("…", style="dim")]
+        shown: list[Text] = []
+        for lines in reversed(happened):
+            if shown and len(scene) + 1 + len(seats) + len(shown) + len(lines) > room:
+                break
+            shown = [*lines, *shown]
+        return [*scene, Text(), *seats, *shown]
+
+    def _lines(self, texts: list[Text]) -> list[Text]:
+        """Texts as lines of the panel."""
+        wide = max(1, self._console.width - 4)
+        return [line for text in texts for line in text.wrap(self._console, wide)]
 
     def close(self) -> None:
         if self._live is not None:

@@ -85,6 +85,7 @@ THINGS: dict[str, Rgb] = {
     "winning": (20, 150, 60),
     "last": (214, 178, 40),
     "floor": (226, 215, 196),
+    "seam": (204, 190, 166),  # between two tiles of a floor
     "wall": (110, 112, 120),
     "mortar": (86, 88, 96),
     "water": (86, 150, 205),

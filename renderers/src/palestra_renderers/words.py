@@ -13,6 +13,7 @@ from palestra.scene import (
     Card,
     Cards,
     Chart,
+    Colour,
     Dice,
     Graph,
     Hexes,
@@ -88,9 +89,12 @@ def cell_text(grid: Grid, piece: Piece | None, row: int, column: int) -> str:
 
 
 def hex_lines(board: Hexes) -> list[str]:
-    """Rows of hexagons, each row half a tile to the right of the one above."""
+    """Rows of hexagons, each row half a tile to the right of the one above; then what is on them.
+
+    A tile is its piece and the first two letters of its ground.
+    """
     texts = {
-        (t.q, t.r): (symbol(t.piece) if t.piece else "·" if t.ground == "" else str(t.ground)[:2])
+        (t.q, t.r): (symbol(t.piece) if t.piece else "") + str(t.ground)[:2] or "·"
         for t in board.tiles
     }
     wide = max(map(len, texts.values()), default=1)
@@ -102,10 +106,33 @@ def hex_lines(board: Hexes) -> list[str]:
             start = (2 * q + r - least) * (wide + 1) // 2
             line = line.ljust(start) + texts[q, r].ljust(wide)
         lines.append(line.rstrip())
-    for corner in board.corners:
-        if corner.piece.label:
-            lines.append(clean(corner.piece.label))
-    return lines
+    return lines + edge_lines(board) + corner_lines(board)
+
+
+def edge_lines(board: Hexes) -> list[str]:
+    """The sides in each colour, such as the roads of a seat, by their names."""
+    sides: dict[Colour, list[str]] = {}
+    for edge in board.edges:
+        if edge.colour != "" and edge.name:
+            sides.setdefault(edge.colour, []).append(clean(edge.name))
+    return [
+        f"sides in the colour of {f'seat {colour}' if isinstance(colour, int) else colour}: "
+        + ", ".join(names)
+        for colour, names in sorted(sides.items(), key=str)
+    ]
+
+
+def corner_lines(board: Hexes) -> list[str]:
+    """What stands at corners, a line for each colour; then corners of one kind, by their names."""
+    standing: dict[Colour, list[str]] = {}
+    alike: dict[str, list[str]] = {}
+    for piece in (corner.piece for corner in board.corners if corner.piece.label):
+        if piece.shape == "small":
+            alike.setdefault(clean(piece.label), []).append(clean(piece.glyph))
+        else:
+            standing.setdefault(piece.colour, []).append(clean(piece.label))
+    lines = ["; ".join(labels) for labels in standing.values()]
+    return lines + [f"{label} at {', '.join(names)}" for label, names in alike.items()]
 
 
 def graph_lines(graph: Graph) -> list[str]:

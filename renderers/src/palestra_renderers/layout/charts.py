@@ -9,28 +9,23 @@ from palestra.scene import Bar, Bars, Candle, Chart, Series, Table
 
 from palestra_renderers.layout.labels import LEAST, short_name
 from palestra_renderers.layout.sheet import Sheet
-from palestra_renderers.lettering import height_for, text_width
+from palestra_renderers.lettering import Face, height_for, text_width
 from palestra_renderers.marks import Circle, Line, Mark, Polygon, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import paint_of
 
 Span = tuple[float, float]
 Box = tuple[float, float, float, float]
+BAR = 1.5  # lines: the width in which each bar has its number
+BESIDE_NUMBERS = 0.3  # of an axis: the most that its name takes beside its numbers
 
 
 def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
-    """Axes with round numbers, the series, and a key of their names."""
+    """Axes with round numbers, the series, and over them a title and a key of their names."""
     line = sheet.line
     small = line * 0.75
     height = min(room, sheet.width * 0.7)
-    y = top
-    if chart.title:
-        sheet.write(
-            chart.title, sheet.width / 2, y + line / 2, room=sheet.width, anchor="middle",
-            face="bold",
-        )  # fmt: skip
-        y += line
-    y = lay_key(chart, y, small, sheet)
+    y = lay_heading(chart, top, sheet)
     points = [point for series in chart.series for point in series.points]
     points += [(candle.x, price) for candle in chart.candles for price in (candle.low, candle.high)]
     if not points:
@@ -38,14 +33,15 @@ def lay_chart(chart: Chart, top: float, room: float, sheet: Sheet) -> float:
         return y + 2 * line - top
     based = any(series.kind in ("bars", "step") for series in chart.series)
     across = span([x for x, _ in points], based=False)
-    if any(series.kind == "bars" for series in chart.series):  # the first and last bar are whole
-        half = (across[1] - across[0]) / max(1, len(points) - 1) / 2
+    if has_bars(chart) or chart.candles:  # the first and last one are whole
+        count = len({x for x, _ in points})
+        half = (across[1] - across[0]) / max(1, count - 1) / 2
         across = (across[0] - half, across[1] + half)
     up = span([v for _, v in points], based=based)
-    left = line * 3
-    below = small * 1.3 + (small if chart.x_label else 0)
-    above = small * (1.4 if chart.y_label else 0.6)
-    box = (left, y + above, sheet.width - left - line, max(line, top + height - y - below - above))
+    left, wide = line * 3, sheet.width - 4 * line
+    above = small / 2  # of the highest number on the axis
+    below = small * (2.4 if chart.x_label and not is_short(chart, wide, sheet) else 1.4)
+    box = (left, y + above, wide, max(line, top + height - y - below - above))
     lay_axes(chart, box, across, up, sheet)
     for series in chart.series:
         sheet.marks += curve(series, box, across, up, len(chart.series))
@@ -69,18 +65,56 @@ def lay_candle(candle: Candle, box: Box, across: Span, up: Span, count: int) -> 
     ]
 
 
-def lay_key(chart: Chart, top: float, height: float, sheet: Sheet) -> float:
-    """Names of the series with their colours, in rows."""
-    named = [series for series in chart.series if series.name]
-    x, y = sheet.line, top
-    for series in named:
-        wide = text_width(clean(series.name, 40), height) + height * 0.6
-        if x > sheet.line and x + wide > sheet.width:
-            x, y = sheet.line, y + height
-        sheet.marks.append(Circle(x, y + height / 2, height / 3, paint_of(series.colour), "black"))
-        sheet.marks.append(Words(x + height * 0.6, y + height / 2, clean(series.name, 40), height))
-        x += wide + height
-    return y + (height if named else 0)
+def lay_heading(chart: Chart, top: float, sheet: Sheet) -> float:
+    """The title, what is measured upwards and the names of the series, side by side if they fit.
+
+    Returns where the chart itself begins.
+    """
+    line, small = sheet.line, sheet.line * 0.75
+    texts: list[tuple[str, float, str, Face, str]] = []  # with height, colour, face and a disc's
+    if chart.title:
+        texts.append((clean(chart.title, 80), line, "ink", "bold", ""))
+    if chart.y_label:
+        texts.append((clean(chart.y_label, 80), small, "quiet", "", ""))
+    for series in chart.series:
+        if series.name:
+            texts.append((clean(series.name, 40), small, "ink", "", paint_of(series.colour)))
+    start = line / 2
+    high = line if chart.title else small
+    x, y = start, top
+    for text, size, colour, face, disc in texts:
+        indent = size * 0.9 * bool(disc)
+        wide = indent + text_width(text, size, face)
+        if x > start and x + wide > sheet.width - start:
+            x, y, high = start, y + high, small
+        if disc:
+            sheet.marks.append(Circle(x + size / 3, y + high / 2, size / 3, disc, "black"))
+        room = sheet.width - start - x - indent
+        sheet.write(
+            text, x + indent, y + high / 2, room=room, height=size, colour=colour, face=face
+        )
+        x += wide + line
+    return y + (high if texts else 0)
+
+
+def has_bars(chart: Chart) -> bool:
+    return any(series.kind == "bars" for series in chart.series)
+
+
+def counted(chart: Chart) -> bool:
+    """Whether everything lies at whole numbers to the right."""
+    places = [x for one in chart.series for x, _ in one.points]
+    return all(x == int(x) for x in (*places, *(candle.x for candle in chart.candles)))
+
+
+def is_short(chart: Chart, wide: float, sheet: Sheet) -> bool:
+    """Whether the name of the axis to the right has space beside the numbers on it.
+
+    It takes the place of the last ones, so the axis of bars, which are named by theirs, has none.
+    """
+    if has_bars(chart):
+        return False
+    return text_width(clean(chart.x_label), sheet.line * 0.7) < BESIDE_NUMBERS * wide
 
 
 def span(values: list[float], *, based: bool) -> Span:
@@ -89,7 +123,8 @@ def span(values: list[float], *, based: bool) -> Span:
     if based:
         low, high = min(0.0, low), max(0.0, high)
     if high - low < 1e-12:
-        return low - 0.5, high + 0.5
+        more = max(0.5, abs(low) / 20)  # so that numbers on the axis differ in the digits shown
+        return low - more, high + more
     return low, high
 
 
@@ -112,20 +147,27 @@ def multiples(step: float, reach: Span) -> list[float]:
 def lay_axes(chart: Chart, box: Box, across: Span, up: Span, sheet: Sheet) -> None:
     left, top, wide, tall = box
     small = sheet.line * 0.7
-    for value in ticks(up, max(2, int(tall / (2 * sheet.line)))):
+    short = is_short(chart, wide, sheet)
+    taken = text_width(clean(chart.x_label), small) + small if chart.x_label and short else 0.0
+    for value in ticks(up, max(2, int(tall / (0.85 * sheet.line)))):
         y = top + tall * (1 - (value - up[0]) / (up[1] - up[0]))
         sheet.marks.append(Line(((left, y), (left + wide, y)), "faint"))
         sheet.marks.append(Words(left - 4, y, brief(value), small, "quiet", "end"))
-    for value in ticks(across, max(2, int(wide / (4 * sheet.line)))):
+    numbers = sorted({x for one in chart.series if one.kind == "bars" for x, _ in one.points})
+    if not 0 < len(numbers) * BAR * sheet.line <= wide:
+        numbers = ticks(across, max(2, int(wide / (4 * sheet.line))))
+        if counted(chart):  # days, rounds and trades have no halves
+            numbers = [value for value in numbers if value == int(value)] or numbers
+    for value in numbers:
         x = left + wide * (value - across[0]) / (across[1] - across[0])
         sheet.marks.append(Line(((x, top + tall), (x, top + tall + 4)), "quiet"))
-        at = top + tall + small
-        sheet.marks.append(Words(x, at, brief(value), small, "quiet", "middle"))
+        text = brief(value)
+        if not taken or x + text_width(text, small) / 2 <= left + wide - taken:
+            at = top + tall + small
+            sheet.marks.append(Words(x, at, text, small, "quiet", "middle"))
     sheet.marks.append(Line(((left, top), (left, top + tall), (left + wide, top + tall)), "quiet"))
-    if chart.y_label:
-        sheet.write(chart.y_label, 4, top - small * 0.9, room=wide, height=small, colour="quiet")
     if chart.x_label:
-        at = top + tall + 2 * small
+        at = top + tall + (1 if short else 2) * small
         sheet.note(chart.x_label, left + wide, at, small, anchor="end")
 
 

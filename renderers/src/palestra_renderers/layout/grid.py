@@ -23,7 +23,10 @@ TEXTURES = (
     "wall", "water", "counter", "belt", "ice", "lava", "floor", "grass", "sand", "waste", "closed",
     "hole",
 )  # fmt: skip
-EDGES = {"floor": "sand", "grass": "forest", "sand": "desert", "goal": "target", "felt": "void"}
+EDGES = {
+    "floor": "seam", "grass": "forest", "sand": "desert", "goal": "target", "felt": "void",
+    "ice": "ripple", "hole": "ripple",
+}  # fmt: skip
 Box = tuple[float, float, float, float]
 TURNS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 
@@ -79,7 +82,7 @@ def tile(
     sheet, box = Sheet(cell, cell), (0, 0, cell, cell)
     if style == "rack":
         sheet.marks.append(Rect(0, 0, cell, cell, "rack"))
-    sheet.marks += texture(ground, box) if ground else bare_cell(style, 0, odd, box)
+    sheet.marks += covered_cell(ground, style, box) if ground else bare_cell(style, 0, odd, box)
     if kind is not None and FILLS[kind]:
         sheet.marks.append(Rect(0, 0, cell, cell, FILLS[kind]))
     if shaded:
@@ -152,7 +155,7 @@ def empty_board(
         for c in range(columns):
             named = ground[r][c] if ground and c < len(ground[r]) else ""
             box = (x + c * cell, y + r * cell, cell, cell)
-            marks += texture(named, box) if named else bare_cell(style, r, c, box)
+            marks += covered_cell(named, style, box) if named else bare_cell(style, r, c, box)
     height = min(LABELS, max(13, cell * 0.6))
     for number, label in enumerate(column_labels[:columns]):
         at = x + number * cell + cell / 2
@@ -174,8 +177,17 @@ def bare_cell(style: str, row: int, column: int, box: Box) -> list[Mark]:
     if style == "checkered":
         return [Rect(x, y, cell, cell, "dark" if (row + column) % 2 else "light")]
     if style == "floor":
-        return [Rect(x, y, cell, cell, "floor")]
+        return [Rect(x, y, cell, cell, "floor", EDGES["floor"])]
     return [Rect(x, y, cell + 1, cell + 1, "cell", "faint")]
+
+
+def covered_cell(ground: str, style: str, box: Box) -> list[Mark]:
+    """A cell with a ground; on a floor a plain one has the lines of a floor."""
+    marks = texture(ground, box)
+    if style == "floor" and ground not in TEXTURES:
+        x, y, cell, _ = box
+        marks.append(Rect(x, y, cell, cell, "", EDGES["floor"]))
+    return marks
 
 
 def texture(name: str, box: Box) -> list[Mark]:
@@ -212,7 +224,7 @@ def texture(name: str, box: Box) -> list[Mark]:
         marks.append(Rect(x + cell / 4, y + cell - 2, half, 3, "white"))
     elif name == "ice":
         marks.append(Line(((x + third, y + cell * 0.7), (x + 2 * third, y + third)), "white", 2))
-    elif name in EDGES:
+    if name in EDGES:
         marks.append(Rect(x, y, cell, cell, "", EDGES[name]))
     return marks
 
@@ -236,17 +248,14 @@ def rules(form: tuple[int, ...], boxes: tuple[int, int]) -> list[Mark]:
 def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> None:
     """What stands on a cell: its sprite, or else its shape with the glyph on it.
 
-    Pieces that share a cell stand in rows of as many smaller cells as they need. On a coloured
-    ground what is written lies on a `token`.
+    Pieces that share a cell lie where `shared_boxes` says. On a coloured ground what is written
+    lies on a `token`.
     """
     x, y, cell, _ = box
     if piece.under:
-        side = ceil(sqrt(1 + len(piece.under)))
-        part, rows = cell / side, ceil((1 + len(piece.under)) / side)
-        y += (side - rows) * part / 2
-        for place, one in enumerate(piece.stack()):
-            down, right = divmod(place, side)
-            lay_piece(one, (x + right * part, y + down * part, part, part), sheet)
+        stack = piece.stack()
+        for one, part in zip(stack, shared_boxes(len(stack), box), strict=True):
+            lay_piece(one, part, sheet)
         return
     cx, cy = x + cell / 2, y + cell / 2
     paint = paint_of(piece.colour)
@@ -258,7 +267,10 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> N
         lay_pawn(piece, paint, box, sheet)
     elif piece.sprite and has_sprite(piece.sprite):
         edge = "white" if paint == "black" else "black"
-        sheet.marks.append(Sprite(cx, cy, cell * 0.92, piece.sprite, paint, edge))
+        size = cell * (
+            0.78 if piece.facing else 0.92
+        )  # the point that says where they look is free
+        sheet.marks.append(Sprite(cx, cy, size, piece.sprite, paint, edge))
         if piece.sprite == "robot" and piece.glyph.isdigit() and not piece.badge:
             piece = replace(piece, badge=piece.glyph)
         elif piece.sprite in PEOPLE and piece.glyph.isdigit():
@@ -282,10 +294,27 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> N
     elif "/" in piece.badge and piece.badge.replace("/", "").isdigit():
         lay_dots(piece.badge, box, sheet)
     elif piece.badge:
-        radius = max(6, cell / 5)
+        radius = max(min(6.0, cell * 0.26), cell / 5)
         bx, by = x + cell - radius, y + radius
         sheet.marks.append(Circle(bx, by, radius, "panel", "ink"))
         sheet.write(piece.badge, bx, by, room=3 * radius, height=radius * 1.7, anchor="middle")
+
+
+PAIR = 0.64  # of a cell: each of two that share it, in opposite corners
+
+
+def shared_boxes(count: int, box: Box) -> list[Box]:
+    """Where so many things stand that share a cell: a pair in opposite corners, more in rows."""
+    x, y, cell, _ = box
+    if count == 2:
+        part = PAIR * cell
+        return [(x, y, part, part), (x + cell - part, y + cell - part, part, part)]
+    side = ceil(sqrt(count))
+    part, rows = cell / side, ceil(count / side)
+    y += (side - rows) * part / 2
+    return [
+        (x + place % side * part, y + place // side * part, part, part) for place in range(count)
+    ]
 
 
 PEOPLE, SMALL = ("person", "robot", "cook"), 30  # pixels below which a figure is a disc

@@ -15,6 +15,7 @@ from palestra_renderers.theme import paint_of
 
 CORNERS = tuple((sin(pi / 3 * k), -cos(pi / 3 * k)) for k in range(6))
 OUTSIDE = 1.85  # times the way from a tile's middle to its side: where the side's label stands
+LETTERS = 0.8  # of the height of a line: a plate that its numbers fill
 Spot = tuple[float, float]
 Ground = tuple[tuple[int, int, Colour], ...]
 
@@ -56,7 +57,10 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
         cx, cy = spot(centre(corner.q, corner.r, (x, y, size)), size, corner.corner)
         half = size * 0.36
         box = (cx - half, cy - half, 2 * half, 2 * half)
-        lay_piece(corner.piece, box, sheet)
+        if corner.piece.shape == "small":
+            lay_number(corner.piece.glyph, (cx, cy), half, sheet)
+        else:
+            lay_piece(corner.piece, box, sheet)
         if corner.name:
             sheet.places.append(Place(box, corner.name))
     for edge in board.edges:
@@ -70,6 +74,15 @@ def lay_hexes(board: Hexes, top: float, room: float, sheet: Sheet) -> float:
             pill = Rect(cx - across / 2, cy - tall / 2, across, tall, "panel", "quiet", 1, tall / 3)
             sheet.marks += [pill, Words(cx, cy, edge.label, size / 3, "ink", "middle")]
     return height
+
+
+def lay_number(text: str, middle: Spot, half: float, sheet: Sheet) -> None:
+    """The number of a corner on a plate of its own, since sides and roads meet there."""
+    x, y = middle
+    height = max(9.0, half * 0.8)
+    across, tall = text_width(text, height) + 2, height * LETTERS
+    plate = Rect(x - across / 2, y - tall / 2, across, tall, "paper", "", 1, tall / 3)
+    sheet.marks += [plate, Words(x, y, text, height, "quiet", "middle")]
 
 
 @lru_cache(maxsize=64)

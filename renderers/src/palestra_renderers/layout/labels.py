@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.lettering import text_width
@@ -75,12 +76,15 @@ def free_box(
 def label_disc(
     text: str, disc: tuple[float, float, float], frame: Box, taken: list[Box], sheet: Sheet
 ) -> None:
-    """A label beside a disc (x, y, radius), smaller if it must be; left out if nothing is free."""
+    """A label beside a disc (x, y, radius), smaller if it must be; left out if nothing is free.
+
+    Where the whole label is not free but its end is, such as its number, that is shown.
+    """
     x, y, radius = disc
-    for size in sizes(sheet):
-        box = free_box((x, y), (text_width(text, size) + 4, size), radius, frame, taken)
+    for shown, size in product((text, short_name(text)), sizes(sheet)):
+        box = free_box((x, y), (text_width(shown, size) + 4, size), radius, frame, taken)
         if lies_in(box, frame) and fits(box, taken):
-            write_boxed(text, box, size, sheet)
+            write_boxed(shown, box, size, sheet)
             taken.append(box)
             return
 

@@ -39,6 +39,7 @@ PACKED = 0.55  # of the distance of two heads: the unit at which they do not tou
 PAIRED = 0.42  # the same with a column beside every head
 TALL = 3.6  # times their unit: a head with a name and a note
 CARDS = (4.0, 3.2, 2.5, 2.0, 1.6)  # lines: heights at which somebody's cards are tried
+OVERLAP = 1.4  # times the width of a hand: what its cards have side by side
 CLEAR = 0.02  # of a box that may lie on something else
 ASIDE = 0.12  # of the width: how far an arrow passes what lies between two people
 
@@ -106,13 +107,12 @@ def lay_table(table: RoundTable, top: float, room: float, sheet: Sheet) -> float
     seating = Seating(spots, middle, frame, unit, named, strips(middle, reach))
     side = 2 * seating.radius + 8
     seating.taken += [around(spot, (side, side)) for spot in spots]
-    lay_middle(table, (wide, tall), seating, sheet)
     lay_arrows(table, seating, sheet)
+    lay_middle(table, (wide, tall), seating, sheet)
     for person, spot in zip(table.people, spots, strict=True):
         lay_head(person, spot, seating, sheet)
     if named:
-        for person, spot in zip(table.people, spots, strict=True):
-            lay_hand(person, spot, seating, sheet)
+        lay_hands(table, seating, sheet)
         for person, spot in zip(table.people, spots, strict=True):
             lay_name(person, spot, seating, sheet)
     for person, spot in zip(table.people, spots, strict=True):
@@ -152,7 +152,7 @@ def lay_middle(
     lines, size = fit_text(clean(table.words), wide * 1.2, 3 * line, line)
     lines = lines if table.words else []
     pot = stack_form(table.pot, line) if table.pot else (0.0, 0.0)
-    share = 0.75 if len(table.people) <= FEW else 0.55  # others have cards and bets before them
+    share = 0.75 if len(table.people) <= FEW else 0.45  # others have cards and bets before them
     big = min(3.4 * line, tall * share) if table.cards else 0.0
     y -= (big + pot[1] + size * len(lines)) / 2
     if table.cards:
@@ -176,15 +176,14 @@ def lay_words(
     seating: Seating,
     sheet: Sheet,
 ) -> None:
-    """Words around (x, y) in lines of a height, on a plate where the ground is not felt."""
+    """Words around (x, y) in lines of a height, on a plate over the arrows from seat to seat."""
     x, y, size = place
     felted = table.ground == "felt"
     across = max(text_width(text, size) for text in lines) + size
     box = around((x, y), (across, size * (len(lines) + 0.2)))
     seating.taken.append(box)
-    if not felted:
-        plate = Rect(box[0], box[1], across, box[3] - box[1], "panel", "", 1, size / 2)
-        sheet.marks.append(plate)
+    ground = "felt" if felted else "panel"
+    sheet.marks.append(Rect(box[0], box[1], across, box[3] - box[1], ground, "", 1, size / 2))
     for number, text in enumerate(lines):
         at = y + (number - (len(lines) - 1) / 2) * size
         sheet.marks.append(Words(x, at, text, size, "white" if felted else "ink", "middle"))
@@ -260,32 +259,60 @@ def lay_head(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None
             sheet.marks.append(Line(ends, "mark", 3))
 
 
-def lay_hand(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:
-    """Somebody's cards beside their head: as large as is free, towards the table first."""
-    if not person.cards:
-        return
+def lay_hands(table: RoundTable, seating: Seating, sheet: Sheet) -> None:
+    """Everybody's cards beside their heads, as large as is free.
+
+    Those of many people are equally high, so that the table between them stays clear.
+    """
+    held = [one for one in zip(table.people, seating.spots, strict=True) if one[0].cards]
+    worded = any(len(card.rank) > 3 for person, _ in held for card in person.cards)
+    if len(table.people) <= FEW:
+        for one in held:
+            lay_hand([one], CARDS[2:] if worded else CARDS, seating, sheet)
+    else:
+        lay_hand(held, CARDS[3:], seating, sheet)
+
+
+def lay_hand(
+    held: list[tuple[Person, Spot]], heights: Sequence[float], seating: Seating, sheet: Sheet
+) -> None:
+    """The cards of these people in the largest of some heights, in lines, at which all are free."""
+    before_them = seating.taken
+    for lines in heights:
+        seating.taken = list(before_them)
+        found = [hand_box(person, spot, lines, seating, sheet) for person, spot in held]
+        if all(free for _, free in found):
+            break
+    for (person, _), (box, _) in zip(held, found, strict=True):
+        lay_row(person.cards, (box[0], box[1], box[2] - box[0], box[3] - box[1]), sheet)
+
+
+def hand_box(
+    person: Person, spot: Spot, lines: float, seating: Seating, sheet: Sheet
+) -> tuple[Box, bool]:
+    """Where somebody's cards lie, which is taken from now on, and whether they are free.
+
+    They are where nothing else lies there and they hide little of each other.
+    """
     (x, y), radius = spot, seating.radius
     inward = 1 if x <= seating.middle[0] + 1 else -1
     near = y >= seating.middle[1] - 1
-    worded = any(len(card.rank) > 3 for card in person.cards)
-    for lines in CARDS[2:] if worded else CARDS:
-        tall = lines * seating.unit
-        across = card_width(person.cards, tall) * 1.08 * len(person.cards)
-        across = min(across, sheet.width * 0.3)
-        upper = y + radius - tall if near else y - radius
-        front = y - radius - 5 - tall if near else y + radius + 5
-        corners = [
-            (x + radius + 5 if side > 0 else x - radius - 5 - across, upper)
-            for side in (inward, -inward)
-        ]
-        corners += [(x - across / 2, front), (x if inward > 0 else x - across, front)]
-        boxes = [(left, up, left + across, up + tall) for left, up in corners]
-        free = [box for box in boxes if seating.is_free(box)]
-        if free:
-            break
-    box = free[0] if free else seating.place(boxes, sheet)
-    seating.taken.append(box)
-    lay_row(person.cards, (box[0], box[1], box[2] - box[0], box[3] - box[1]), sheet)
+    tall = lines * seating.unit
+    natural = card_width(person.cards, tall) * 1.08 * len(person.cards)
+    across = min(natural, sheet.width * 0.3)
+    upper = y + radius - tall if near else y - radius
+    front = y - radius - 5 - tall if near else y + radius + 5
+    first = inward if len(seating.spots) <= FEW else -inward  # many leave the middle to their bets
+    corners = [
+        (x + radius + 5 if side > 0 else x - radius - 5 - across, upper) for side in (first, -first)
+    ]
+    corners += [(x - across / 2, front), (x if inward > 0 else x - across, front)]
+    boxes = [(left, up, left + across, up + tall) for left, up in corners]
+    free = next((box for box in boxes if seating.is_free(box)), None)
+    if free is None:
+        return seating.place(boxes, sheet), False
+    seating.taken.append(free)
+    return free, natural <= OVERLAP * across
 
 
 def lay_name(person: Person, spot: Spot, seating: Seating, sheet: Sheet) -> None:

@@ -571,6 +571,8 @@ class DonorGame(Talking, TextGame[DonorState]):
         latest = max((act.round for act in acts), default=0)
         given = [act for act in acts if act.round == latest]
         drawn = sorted({*shown, *(one for act in given for one in (act.donor, act.recipient))})
+        if self.num_players <= ALL_DRAWN:  # who plays is no secret, only what they have
+            drawn = list(range(self.num_players))
         place = {one: number for number, one in enumerate(drawn)}
         nodes = tuple(
             Node(str(one), one, f"{state.resources[one]:.4g}" if one in shown else "")
@@ -590,6 +592,9 @@ class DonorGame(Talking, TextGame[DonorState]):
         caption = f"Generation {state.generation + 1}, round {state.round + 1}"
         line = f"Gifts of round {latest + 1}, in percent of what donors had" if given else ""
         return Scene(caption, parts=(Graph(nodes, links),), lines=(line,) if line else ())
+
+
+ALL_DRAWN = 24  # players; of more, a seat's picture has those whom it has heard of
 
 
 def move_units(has: list[float], donor: int, recipient: int, percent: int) -> float:

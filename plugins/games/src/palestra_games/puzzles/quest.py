@@ -425,7 +425,7 @@ class Quest(TextGame[House]):
         if room == state.room:
             return Piece("@", 0, "disc", label, "person")
         if not state.seen[room] and seat is not None:
-            return Piece("?", "silver", "mark", label)
+            return Piece("?", "void", "mark", label)
         prize = self.prize_in(state, room)
         if prize:
             glyph, sprite = ("T", "gem") if prize == TREASURE else ("K", "key")

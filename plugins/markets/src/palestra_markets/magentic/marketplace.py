@@ -703,15 +703,15 @@ class Magentic(Talking, TextGame[MagenticState]):
     def scene(self, state: MagenticState, seat: int | None = None) -> Scene:
         """Who offers whom what: customers on the left, businesses on the right.
 
-        A seat sees its own money and the proposals it made or has read; a spectator all of the
-        first 40 players.
+        A seat sees its own money, whom it may write to and the proposals it made or has read; a
+        spectator all of the first 40 players.
         """
         shown = [
             one
             for one in state.proposals
             if seat is None or one.business == seat or one.number in state.open[seat]
         ]
-        seats = set(range(self.num_players)) if seat is None else {seat}
+        seats = set(range(self.num_players)) if seat is None else {seat, *state.known[seat]}
         seats |= {one for offer in shown for one in (offer.business, offer.customer)}
         drawn = sorted(seats)[:MOST_DRAWN]
         place = {one: number for number, one in enumerate(drawn)}
@@ -735,6 +735,8 @@ class Magentic(Talking, TextGame[MagenticState]):
         lines = [f"Tick {state.tick} of {self.rounds}."]
         if seat is None:
             lines.append(f"Requests met: {sum(state.met)} of {self.num_customers}.")
+        elif len(drawn) == 1:
+            lines.append(f"{self.players[seat]} has met nobody yet.")
         return Scene("customers, and businesses with their offers",
                      parts=(Graph(tuple(nodes), links),), lines=tuple(lines))  # fmt: skip
 

@@ -570,7 +570,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         steps = [(start, float(rate)) for start, rate in zip(starts, state.rates, strict=True)]
         steps.append((starts[-1] * 1.15, steps[-1][1]))
         rates = Series("", tuple(steps), "step", 1)
-        schedule = Chart((rates,), "", "income, in thousands of dollars", "tax rate, in percent")
+        schedule = Chart((rates,), "", "income in $1,000", "tax rate, in percent")
         year = min(state.year + 1, self.years)
         caption = f"Year {year} of {self.years}, step {state.step + 1}: {PHASES[state.phase]}"
         drawn = chart(
@@ -582,7 +582,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         if seat is None and state.history:
             earned = tuple((n + 1.0, cents / 100_000) for n, cents in enumerate(state.incomes))
             bars = Series("", earned, "bars", 2)
-            parts.append(Chart((bars,), "", "worker", "income, in thousands of dollars"))
+            parts.append(Chart((bars,), "", "worker", "income in $1,000"))
         return Scene(caption, parts=tuple(parts))
 
 

@@ -538,12 +538,15 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
     def _book(self, state: DoubleAuctionState) -> Chart:
         """The depth of the book: how much is offered up to, and wanted from, each price."""
         series = []
-        for side, colour in ((BID, "green"), (ASK, "red")):
+        ends = (BID, "green", 0.0), (ASK, "red", float(self.max_price))
+        for side, colour, end in ends:
             total, points = 0, []
             for price, quantity in depth(state, side, self.max_price):
                 points.append((float(price), float(total)))
                 total += quantity
                 points.append((float(price), float(total)))
+            if points:  # all of it is there at any worse price too
+                points.append((end, float(total)))
             series.append(
                 Series(f"{WORDS[side]}s", tuple(points[:: 1 - 2 * (side == BID)]), "step", colour)
             )
