@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import networkx as nx
@@ -29,7 +29,7 @@ from palestra_tasks.worlds.courses import (
     share_of_gain,
 )
 from palestra_tasks.worlds.teacher import DataTeacher, Explore, Teach
-from palestra_tasks.worlds.teachers import read_position
+from palestra_tasks.worlds.teachers import planned_orders, read_position
 from sklearn.linear_model import Ridge
 
 
@@ -203,6 +203,58 @@ def test_readings_make_what_is_hidden_likelier() -> None:
         for n in range(40)
     ]
     assert {one[0][0] * one[1][0] for one in found} == {-1}
+
+
+def test_readings_do_not_make_wrong_overlaps_certain() -> None:
+    """Chances that two skills have a topic the same way, after 16 rounds, against the truth.
+
+    Brier's score is 0.25 for a guess and would be above it where a wrong way is taken as certain.
+    """
+    scores = []
+    for seed in range(25):
+        course, rng = drawn(seed, "medium"), Rng.seeded(seed, 1)
+        orders = tuple(rng.below(6) for _ in range(12))
+        readings = [courses.read_student(course, orders[:n], rng) for n in range(13)]
+        beliefs = beliefs_of(course.syllabus, 2000)
+        weights = beliefs.weights(orders, readings)
+        truth = [dict(zip(t, s, strict=True)) for t, s in zip(course.syllabus.topics, course.signs,
+                                                              strict=True)]  # fmt: skip
+        for one, other in combinations(range(6), 2):
+            for topic in truth[one].keys() & truth[other].keys():
+                alike = beliefs.signs[:, one, topic] == beliefs.signs[:, other, topic]
+                told = truth[one][topic] == truth[other][topic]
+                scores.append((float(weights @ alike) - told) ** 2)
+    assert len(scores) >= 60
+    assert np.mean(scores) < 0.09  # 0.105 if readings are taken as independent
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_accuracies_on_the_test_are_the_mean_of_those_of_each_way(size: str) -> None:
+    for seed in range(8):
+        syllabus, rng = drawn(seed, size).syllabus, Rng.seeded(seed, 2)
+        beliefs, skills = beliefs_of(syllabus, 60), len(syllabus.topics)
+        ways = np.array([rng.below(60) for _ in range(25)])
+        taught = [[rng.below(skills) for _ in range(number)] for number in (0, 1, 5, 16)]
+        counts = np.array([np.bincount(np.array(one, int), minlength=skills) for one in taught])
+        wanted = [
+            (beliefs.expected(one, ways) @ np.array(syllabus.shares)).mean() / 100 for one in taught
+        ]
+        assert beliefs.on_test(counts, ways) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_planned_orders_are_near_the_best_of_all() -> None:
+    """Of 495 ways to give eight orders to five skills, listed one by one."""
+    for seed in range(15):
+        beliefs, ways = beliefs_of(drawn(seed, "small").syllabus, 40), np.arange(40)
+        every = np.array(
+            [np.bincount(one, minlength=5) for one in combinations_with_replacement(range(5), 8)]
+        )
+        assert len(every) == 495
+        values = beliefs.on_test(every, ways)
+        planned = planned_orders(beliefs, ways, [], 8)
+        assert planned.sum() == 8
+        assert beliefs.on_test(planned[None], ways)[0] > values.max() - 0.005
+    assert planned_orders(beliefs, ways, [0, 1], 1).sum() == 1
 
 
 def test_a_position_tells_the_syllabus_and_all_readings() -> None:

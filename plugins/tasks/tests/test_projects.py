@@ -10,6 +10,7 @@ import numpy as np
 import palestra
 import pandas as pd
 import pytest
+from palestra.kernel.registry import registry
 from palestra.testing.parts import parts_of
 from palestra_tasks.desk import Finish, Program
 from palestra_tasks.experiments.data import error_by
@@ -35,6 +36,7 @@ from palestra_tasks.experiments.workspace import (
     Note,
     Open,
     Undo,
+    share_of_way,
 )
 from palestra_tasks.running import run
 from scipy.stats import poisson
@@ -47,6 +49,8 @@ from sklearn.metrics import (
     zero_one_loss,
 )
 from sklearn.preprocessing import OneHotEncoder
+
+SPLITS = registry().environment("tasks/MLWorkspace-v0").splits
 
 SEEDS = range(16)
 ALL = [(size, traits) for size in SIZES for traits in ("common", "rare")]
@@ -388,3 +392,43 @@ def test_reading_pays_more_than_fixed_pipelines() -> None:
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(palestra.InvalidOption):
         palestra.make("tasks/MLWorkspace-v0", **options)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "known", "measure", "share"),
+    [
+        (2.0, 1.5, 1.0, "rmse", 0.5),
+        (2.0, 0.5, 1.0, "mae", 1.0),
+        (2.0, 9.0, 1.0, "log", 0.0),
+        (2.0, 1.999, 1.999, "rmse", 0.005),  # a way of 0.001 counts as one of 0.2
+        (2.0, 1.9, 2.5, "rmse", 0.5),  # the law is worse on the test rows by chance
+        (0.04, 0.035, 0.035, "error", 0.25),  # one row of 200, taken as one of four
+        (0.04, 0.035, 0.035, "log", 1.0),
+        (0.5, 0.3, 0.1, "balanced", 0.5),
+        (0.0, 0.0, 0.0, "error", 0.0),
+        (0.0, 0.0, 0.0, "rmse", 0.0),
+    ],
+)
+def test_a_short_way_to_the_law_does_not_make_chance_pay(
+    first: float, last: float, known: float, measure: str, share: float
+) -> None:
+    assert share_of_way(first, last, known, measure) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("split", "seed"), [("small", 1290), ("small", 1886), ("large", 99)])
+def test_the_shortest_ways_of_2000_projects_are_paid_in_bounds(split: str, seed: int) -> None:
+    """The starter is paid nothing; right features and the law's own predictions all or nearly."""
+    game = MLWorkspace(**SPLITS[split])
+    state = game.initial_state(seed)
+    assert state.plan
+    test = game.samples(state)[2]
+    first, _ = game.score_script(state, state.versions[0], test)
+    known = game.error_of(state, draw_project(state.plan, state.seed).known_best, test)
+    assert first is not None
+    assert 0 < first - known < 0.25 * first
+    assert share_of_way(first, first, known, state.plan.measure) == 0
+    best = share_of_way(first, known, known, state.plan.measure)
+    assert 0.2 <= best <= 1
+    row = 1 / len(test.rows)  # what one more right row is paid where rows are counted
+    if state.plan.measure == "error":
+        assert share_of_way(first, first - row, known, "error") <= 0.25

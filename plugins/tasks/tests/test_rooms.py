@@ -293,6 +293,22 @@ def test_whoever_leaves_a_step_out_is_paid_less(step: str) -> None:
         assert paid(Careless(), split, seed) < 1 == paid(Analyst(), split, seed)
 
 
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
+def test_who_leaves_one_step_out_of_held_out_rooms_is_far_from_the_reference(size: str) -> None:
+    """Mean pay from the rubric's weights; no small room has a contract."""
+    rooms = [room_of(f"held-out-{size}", seed) for seed in range(60)]
+    for step in (*IN_SHEETS["rare"], *IN_NOTES["rare"], MID_YEAR):
+        pays = []
+        for room in rooms:
+            right = [not changed for changed in room.changed_by(step)]
+            weights = [len(ask.parts) for ask in room.plan.asks]
+            headlines = [2 * one for one in right[-2:]]
+            points = sum(w for w, one in zip(weights, right, strict=True) if one) + sum(headlines)
+            pays.append(points / (sum(weights) + 4))
+        mean = sum(pays) / len(pays)
+        assert (mean <= 0.9) != (step == MID_YEAR and size == "small"), (step, mean)
+
+
 @pytest.mark.parametrize(
     ("agent", "least", "most"), [(Analyst(), 1, 1), (Hasty(), 0, 0.6), (Literal(), 0, 0.6)]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import combinations
 
@@ -272,6 +273,81 @@ def test_the_reference_is_right_and_no_recipe_comes_near(split: str) -> None:
     assert mean_of("econometrics-naive", split, 30) < 0.5 * reference
 
 
+def controlling(causes: Causes, design: Design, controls: Iterable[str]) -> Design:
+    """A design with other controls, of those that it may have."""
+    held = {one for one, level in causes.levels.items() if level in WITHIN[design.within]}
+    free = set(causes.columns) - held - {causes.x, causes.y, causes.score, design.instrument}
+    return replace(design, controls=frozenset(controls) & free)
+
+
+def without_instrument(causes: Causes, design: Design) -> Design:
+    """The recorded causes of x and y as controls in place of an instrument."""
+    if not design.instrument:
+        return design
+    above = causes.ancestors((causes.x, causes.y)) - causes.caused
+    return controlling(causes, replace(design, instrument=""), above)
+
+
+def blind_to_constants(causes: Causes, design: Design) -> Design:
+    rows = replace(causes, levels=dict.fromkeys(causes.levels, "row"))
+    return rows.design or replace(design, within="none")
+
+
+def blind_to_selection(causes: Causes, design: Design) -> Design:
+    whole = replace(causes, selected="", hidden=causes.hidden | {causes.selected} - {""})
+    return whole.design or design
+
+
+SHORTCUTS: dict[str, Callable[[Causes, Design], Design]] = {
+    "no controls": lambda causes, design: replace(design, controls=frozenset()),
+    "causes of x": lambda causes, design: controlling(
+        causes, design, causes.ancestors((causes.x,))
+    ),
+    "causes of both": lambda causes, design: controlling(
+        causes, design, causes.ancestors((causes.x,)) & causes.ancestors((causes.y,))
+    ),
+    "everything": lambda causes, design: controlling(causes, design, causes.columns),
+    "what x does not cause": lambda causes, design: controlling(
+        causes, design, set(causes.columns) - causes.caused
+    ),
+    "no instrument": without_instrument,
+    "no constants": blind_to_constants,
+    "no selection": blind_to_selection,
+    "no window": lambda causes, design: replace(design, window="none"),
+}
+# No study of the splits for training is selected or has a cutoff
+NOWHERE = {(kind, size) for kind in ("no selection", "no window") for size in SIZES}
+
+
+def paid(study: Study, data: Data, design: Design) -> float:
+    """What a design is paid with the number that it finds."""
+    assert study.causes.design
+    try:
+        found = fit(study, data, design, study.causes.x, study.causes.y)
+    except ValueError:
+        return 0.0
+    error = fit(study, data, study.causes.design, study.causes.x, study.causes.y).error
+    away = abs(found.value - data.effect) / error
+    return (identifies(study.causes, design) + float(np.clip((6 - away) / 4, 0, 1))) / 2
+
+
+@pytest.mark.parametrize("split", NAMES)
+def test_no_shortcut_comes_near_to_the_reference(split: str) -> None:
+    game, pays = Econometrics(**SPLITS[split]), dict[str, list[float]]()
+    for seed in range(100):
+        state = game.initial_state(seed)
+        study, data = game.composed(state), game.data(state)
+        assert study.causes.design
+        for kind, shortcut in {"none": lambda causes, design: design, **SHORTCUTS}.items():
+            design = shortcut(study.causes, study.causes.design)
+            pays.setdefault(kind, []).append(paid(study, data, design))
+    means = {kind: float(np.mean(found)) for kind, found in pays.items()}
+    reference = means.pop("none")
+    assert reference > 0.97
+    for kind, mean in means.items():
+        assert (mean <= 0.9 * reference) == ((kind, split) not in NOWHERE), (kind, mean)
+
+
 @pytest.mark.parametrize("split", NAMES)
 def test_pay_is_half_for_the_design_and_half_for_the_distance(split: str) -> None:
     game = Econometrics(**SPLITS[split])
@@ -348,10 +424,13 @@ def test_what_cannot_be_fitted_is_said_and_other_columns_are_refused() -> None:
 
 
 def test_what_is_constant_in_units_cannot_be_fitted_within_them() -> None:
-    study = next(s for seed in range(40) if (s := drawn(seed, "small", "rare")).group)
-    data = draw_data(study, 240, 1)
-    with pytest.raises(ValueError, match="does not vary"):
-        fit(study, data, Design(within="unit"), study.group, study.causes.y)
+    studies = [drawn(seed, "small", "all") for seed in range(60)]
+    found = [(s, c) for s in studies for c in s.causes.columns if s.causes.levels[c] == "unit"]
+    assert len(found) >= 3
+    for study, column in found:
+        data = draw_data(study, 240, 1)
+        with pytest.raises(ValueError, match="does not vary"):
+            fit(study, data, Design(within="unit"), column, study.causes.y)
 
 
 def test_samples_and_patterns_of_columns_are_columns() -> None:

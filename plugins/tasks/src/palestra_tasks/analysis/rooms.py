@@ -124,22 +124,31 @@ def _some(rng: Rng, items: Iterable[T], count: int) -> list[T]:
 
 
 def draw_plan(rng: Rng, size: str, pool: str) -> Plan:
-    """A plan whose figures differ and need all books."""
+    """A plan whose figures differ and need all books.
+
+    In the pool "rare" half of the rooms with more than two books have contracts, and a figure of
+    a whole year needs them.
+    """
     while True:
-        books = _draw_books(rng, SIZES[size])
+        by_contract = pool == "rare" and SIZES[size].books > 2 and rng.below(2) == 0
+        books = _draw_books(rng, SIZES[size], always=("contracts",) * by_contract)
         asks = tuple(
             _draw_ask(rng, books, size=size, pool=pool) for _ in range(SIZES[size].figures)
         )
         used = {part.book for ask in asks for part in ask.parts}
+        yearly = {part.book for ask in asks if ask.operation != "run-rate" for part in ask.parts}
+        if by_contract and "contracts" not in yearly:
+            continue
         if len(set(asks)) == len(asks) and used == {book.name for book in books}:
             return Plan(size, pool, books, asks)
 
 
-def _draw_books(rng: Rng, size: Size) -> tuple[Planned, ...]:
-    """Sales, a book of balances at least, and others."""
+def _draw_books(rng: Rng, size: Size, always: tuple[str, ...] = ()) -> tuple[Planned, ...]:
+    """Sales, a book of balances at least, those of `always`, and others."""
     balance = rng.choice([name for name, book in BOOKS.items() if book.kind == "balance"])
-    rest = [name for name in BOOKS if name not in ("sales", balance)]
-    names = ["sales", balance, *_some(rng, rest, size.books - 2)]
+    names = ["sales", balance, *always]
+    rest = [name for name in BOOKS if name not in names]
+    names += _some(rng, rest, size.books - len(names))
     values = {column: tuple(_some(rng, VALUES[column], OFFERED)) for column in VALUES}
     return tuple(
         Planned(

@@ -71,12 +71,13 @@ from palestra_tasks.experiments.data import (
     problem_with,
 )
 from palestra_tasks.experiments.programs import LINEAR, STARTER
-from palestra_tasks.experiments.projects import SIZES, Plan, draw_plan, draw_project
+from palestra_tasks.experiments.projects import SIZES, TEST, Plan, draw_plan, draw_project
 from palestra_tasks.experiments.scripts import STARTERS, TOOLS, numeric_script
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 DATA, SCRIPT, TOOLBOX = "data.csv", "train.py", "tools.py"
 SHOWN = 12  # rows of data that are shown
+FEWEST = 4  # test rows by which the law is taken to be better than the first script, at least
 SUCCESS = 0.1  # improvement on the starter that counts as a success
 LIMITS = Limits(lines=1_000_000, cpu=5, seconds=15.0)
 PROJECT_LIMITS = Limits(lines=5_000_000, cpu=10, seconds=30.0)
@@ -100,7 +101,9 @@ PROJECT_RULES = """
 
     Finish() hands in the script that is there. Test rows that you never see decide: you are paid
     (the first script's test error - your script's test error) / (the first script's test error -
-    the test error of the law that made the data), not less than 0 and not more than 1. The law
+    the test error of the law that made the data), not less than 0 and not more than 1; a divisor
+    below a tenth of the first script's test error counts as that, and below 0.02 as 0.02 where the
+    measure is a share of errors. The law
     predicts what is best for the measure from the effects with their true sizes; where effects
     multiply it holds their sum within 9 of the sum's usual deviations. A script that fails is paid
     0.
@@ -346,16 +349,16 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         test = self.samples(state)[2]
         first, _ = self.score_script(state, state.versions[0], test)
         last, why = self.score_script(state, state.versions[-1], test)
-        if last is None or not first:
+        if last is None or first is None:
             return solo(0.0, f"The script failed: {why}.", gain=0.0, success=False, ran=False)
-        gain = 1 - last / first
+        gain = 1 - last / first if first else -float(last > 0)
         reason = f"Test error {last:.4f}, that of the first script {first:.4f}."
         if not state.plan:
             return solo(max(0.0, gain), reason, gain=gain, success=gain >= SUCCESS, ran=True)
         known = self.error_of(state, draw_project(state.plan, state.seed).known_best, test)
-        share = (first - last) / (first - known) if first > known else float(last <= known)
+        share = share_of_way(first, last, known, state.plan.measure)
         reason = f"{reason[:-1]}, that of the law {known:.4f}."
-        return solo(min(1.0, max(0.0, share)), reason, gain=gain, success=gain >= SUCCESS, ran=True)
+        return solo(share, reason, gain=gain, success=gain >= SUCCESS, ran=True)
 
     def determinize(self, state: WorkspaceState, seat: int, rng: Rng) -> WorkspaceState:
         """Other data; once rows were shown, these, and others drawn from them.
@@ -376,6 +379,17 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         most = max(state.measured) or 1.0
         shown = enumerate(state.measured[-6:], max(1, len(state.measured) - 5))
         return (Bars(tuple(Bar(f"error {n}", one, most, 0) for n, one in shown)),)
+
+
+def share_of_way(first: float, last: float, known: float, measure: str) -> float:
+    """The share of the way from the first test error to a known one that the last has come, 0 to 1.
+
+    A way below a tenth of the first error, or below `FEWEST` rows where the measure counts wrong
+    rows, is taken as that long: on a shorter one chance decides.
+    """
+    fewest = FEWEST / TEST if measure in ("error", "balanced") else 0.0
+    way = max(first - known, SUCCESS * first, fewest)
+    return min(1.0, max(0.0, (first - last) / way)) if way else 0.0
 
 
 def _written(cell: Any) -> str:

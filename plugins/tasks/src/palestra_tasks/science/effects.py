@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from palestra import InvalidOption, Meta, OneOf, Option, Rng, Text, TextAction, environment
@@ -263,24 +264,12 @@ class Econometrics(TaskGame[StudyState]):
         )
 
     def options(self, state: StudyState, seat: int) -> tuple[Option, ...]:
-        columns = OneOf(self.names(state))
-        look = Option(Look, {"column": columns})
-        if self.study != "composed":
-            methods = OneOf(tuple(METHODS))
-            return look, Option(Estimate, {"method": methods}), Option(Report, {"effect": _EFFECT})
-        causes = self.composed(state).causes
-        design: dict[str, Domain] = {
-            "controls": Columns(causes.columns),
-            "instrument": OneOf(("", *causes.columns)),
-            "within": OneOf(tuple(WITHIN) if causes.panel else ("none",)),
-            "window": OneOf(WINDOWS if causes.score else ("none",)),
-        }
-        return (
-            look,
-            Option(Correlate, {"first": columns, "second": columns}),
-            Option(Fit, {"of": columns, "outcome": columns, **design}),
-            Option(Report, {"effect": _EFFECT, **design}),
-        )
+        if self.study == "composed":
+            causes = self.composed(state).causes
+            return _composed_options(causes.columns, causes.panel, bool(causes.score))
+        look = Option(Look, {"column": OneOf(self.names(state))})
+        methods = OneOf(tuple(METHODS))
+        return look, Option(Estimate, {"method": methods}), Option(Report, {"effect": _EFFECT})
 
     def respond(self, state: StudyState, seat: int, action: Any) -> Reply:
         if isinstance(action, Report):
@@ -361,6 +350,24 @@ class Econometrics(TaskGame[StudyState]):
         values = [float(m[1]) for past in state.past if (m := _ESTIMATED.search(past.reply))]
         points = tuple((float(n + 1), value) for n, value in enumerate(values))
         return (Chart((Series("estimates", points, "points", 0),), "estimates"),) if points else ()
+
+
+@lru_cache(maxsize=1024)
+def _composed_options(names: tuple[str, ...], panel: bool, cutoff: bool) -> tuple[Option, ...]:
+    """The legal actions in a composed study, the same in every turn."""
+    columns = OneOf(names)
+    design: dict[str, Domain] = {
+        "controls": Columns(names),
+        "instrument": OneOf(("", *names)),
+        "within": OneOf(tuple(WITHIN) if panel else ("none",)),
+        "window": OneOf(WINDOWS if cutoff else ("none",)),
+    }
+    return (
+        Option(Look, {"column": columns}),
+        Option(Correlate, {"first": columns, "second": columns}),
+        Option(Fit, {"of": columns, "outcome": columns, **design}),
+        Option(Report, {"effect": _EFFECT, **design}),
+    )
 
 
 COMPOSED_RULES = """

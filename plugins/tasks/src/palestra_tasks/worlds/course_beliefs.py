@@ -30,7 +30,11 @@ from palestra_tasks.worlds.courses import (
 )
 from palestra_tasks.worlds.student import Array
 
-SLACK = 0.05  # standard deviation of an accuracy around what is expected
+SLACK = 0.1  # standard deviation of an accuracy around what is expected, over random orders
+KEPT = 0.85  # of that from one reading to the next: its correlation
+ASKING = 0.25 / ASKED  # variance of a reading around the accuracy
+FRESH = SLACK**2 + ASKING
+CHANGED = SLACK**2 * (1 - KEPT**2) + ASKING * (1 + KEPT**2)
 PULL = math.sqrt(2 / math.pi)  # of an example with a right label on its plane's weight
 
 
@@ -60,18 +64,41 @@ class Beliefs:
         right: Array = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
         return right
 
+    def on_test(self, orders: NDArray[np.int64], ways: NDArray[np.int64]) -> Array:
+        """The accuracy on the test that is expected after each row of orders by skill.
+
+        It is the mean over ways of `expected`, weighted by the shares, of many orders at once.
+        """
+        has = (self.signs[0] != 0).astype(np.float64)
+        planes = self.signs[ways] / np.sqrt(has.sum(axis=1))[:, None]
+        given = np.array(self.syllabus.known) + BATCH * orders
+        seen = given @ has + RIDGE
+        pulls = given * (PULL * (1 - 2 * self.noise[ways]))[:, None, :]
+        weights = pulls @ planes / seen  # by way, row and topic
+        tested = np.flatnonzero(self.syllabus.shares)
+        along = weights @ planes[:, tested].swapaxes(1, 2)
+        spread = FEATURES * (seen - RIDGE) / seen**2
+        length = np.sqrt((weights**2 + spread) @ has[tested].T)
+        cosine = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
+        right = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)).mean(axis=0) / np.pi
+        found: Array = right @ np.array(self.syllabus.shares)[tested] / 100
+        return found
+
     def weights(self, orders: Sequence[int], readings: Sequence[Sequence[int]]) -> Array:
         """How likely each way is, given readings before each order and after the last.
 
         An order of -1 taught nothing; a reading of -1 was not shown.
         """
         likely = np.zeros(len(self.signs))
+        before = np.zeros((len(self.signs), len(self.noise[0])))
+        known = np.zeros(len(self.noise[0]), bool)
         for number, reading in enumerate(readings):
             taught = tuple(sorted(one for one in orders[:number] if one >= 0))
-            expected = _expected(self, taught)
-            shown = np.array(reading)
-            misses = np.where(shown < 0, 0.0, shown / ASKED - expected)
-            likely -= (misses**2).sum(axis=1) / (2 * (0.25 / ASKED + SLACK**2))
+            shown = np.array(reading) >= 0
+            misses = np.where(shown, np.array(reading) / ASKED - _expected(self, taught), 0.0)
+            news = np.where(shown, misses - KEPT * before, 0.0)
+            likely -= (news**2 / np.where(known, CHANGED, FRESH)).sum(axis=1) / 2
+            before, known = misses, shown
         chances: Array = np.exp(likely - likely.max())
         return chances / chances.sum()
 

@@ -1,20 +1,22 @@
-"""Teachers: by turns, by what is weak or weighs most, and by what orders are expected to gain."""
+"""Teachers: by turns, by what is weak or weighs most, and by a plan of all orders to come."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from palestra import ScriptedAgent, Turn, agent
 
-from palestra_tasks.worlds.course_beliefs import beliefs_of
+from palestra_tasks.worlds.course_beliefs import Beliefs, beliefs_of
 from palestra_tasks.worlds.courses import TOPICS, Syllabus
 from palestra_tasks.worlds.teacher import DataTeacher, Teach
 
 WAYS = 5000  # in which a course may be
-DRAWS = 300  # of these by their chances, on which orders are compared
+DRAWS = 100  # of these by their chances, on which orders are compared
 
 
 @agent("teacher-weakest", kind="scripted")
@@ -52,10 +54,10 @@ class WeightiestFirst(WeakestFirst):
 
 @agent("teacher-planning", kind="solver")
 class Planning(WeakestFirst):
-    """Teaches what gains most in the next round, on ways in which the course may be.
+    """Plans all orders to come for the test at the end, and gives the most frequent one.
 
-    It weighs ways drawn from the chances of courses by what was read. In a plain course it does as
-    `teacher-weakest`.
+    It weighs ways drawn from the chances of courses by what was read, and plans anew in each turn.
+    In a plain course it does as `teacher-weakest`.
     """
 
     def choose(self, turn: Turn[DataTeacher]) -> Any:
@@ -66,12 +68,43 @@ class Planning(WeakestFirst):
         chances = np.cumsum(beliefs.weights(heard.orders, heard.readings)[:-1])
         ways = np.searchsorted(chances, [self.rng.random() for _ in range(DRAWS)])
         taught = [one for one in heard.orders if one >= 0]
-        shares = np.array(heard.syllabus.shares)
-        gains = [
-            float((beliefs.expected([*taught, skill], ways) @ shares).mean())
-            for skill in range(len(shares))
-        ]
-        return Teach(int(np.argmax(gains)))
+        left = turn.game.turns - len(heard.orders)
+        return Teach(int(np.argmax(planned_orders(beliefs, ways, taught, left))))
+
+
+def planned_orders(
+    beliefs: Beliefs, ways: NDArray[np.int64], taught: list[int], left: int
+) -> NDArray[np.int64]:
+    """How many of the `left` orders each skill gets: the expected test accuracy at the end is best.
+
+    From all orders of the best one skill, orders are moved from skill to skill while it helps,
+    half of them at once and then fewer.
+    """
+    given = np.bincount(np.array(taught, np.int64), minlength=len(beliefs.syllabus.shares))
+    unit = np.eye(len(given), dtype=np.int64)
+    tried = left * unit
+    values = beliefs.on_test(given + tried, ways)
+    best, value = tried[values.argmax()], float(values.max())
+    moved = max(1, left // 2)
+    while moved:
+        tried = np.array(list(_moves(best, unit, moved)))
+        values = beliefs.on_test(given + tried, ways)
+        if values.max() > value + 1e-9:
+            best, value = tried[values.argmax()], float(values.max())
+        else:
+            moved //= 2
+    return best
+
+
+def _moves(
+    counts: NDArray[np.int64], unit: NDArray[np.int64], moved: int
+) -> Iterator[NDArray[np.int64]]:
+    """Orders by skill after at most `moved` of one skill went to another."""
+    for source in np.flatnonzero(counts):
+        number = min(moved, int(counts[source]))
+        for target in range(len(counts)):
+            if target != source:
+                yield counts + number * (unit[target] - unit[source])
 
 
 @dataclass(frozen=True, slots=True)
