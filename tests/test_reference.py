@@ -220,6 +220,7 @@ def bare_members(kind: type) -> Iterator[str]:
 
 
 @pytest.mark.essential(whole=True)
+@pytest.mark.slow
 def test_every_name_of_the_other_public_modules_has_a_text() -> None:
     script, bare, seen = site_script(), [], 0
     for module in map(importlib.import_module, script.public_modules()):

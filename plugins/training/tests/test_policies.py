@@ -1,5 +1,7 @@
 """Policies by seat, replies held to legal moves, play ahead of learning, and honest evaluation."""
 
+from itertools import product
+
 import palestra
 import pytest
 import torch
@@ -7,6 +9,7 @@ from msgspec.structs import replace
 from palestra import InvalidOption
 from palestra.agents.making import make_agent
 from palestra.agents.models import Message, Model, Reply, Request
+from palestra.llm.tokens import allowed_tokens, read_prompt
 from palestra_training.batch import token_batch
 from palestra_training.evaluation import scores
 from palestra_training.losses import chosen_logprobs
@@ -74,6 +77,63 @@ def test_a_strategy_is_what_is_drawn(tmp_path):
     drawn = [reply.text for reply in model.chat(asked)]
     for text, chance in found.items():
         assert drawn.count(text) / 2000 == pytest.approx(chance, abs=0.04)
+
+
+def one_token_at_a_time(model, request):
+    """What a model says if it reads all again for each token, and the log-probabilities."""
+    said, chances = [], []
+    prompt, listed = read_prompt(model.tokenizer, request, model.name), model.choices_of(request)
+    source = torch.Generator().manual_seed(request.seed or 0)
+    drawn = torch.rand(request.max_tokens, generator=source, dtype=torch.float64)
+    while len(said) < request.max_tokens and not (said and said[-1] in model.end):
+        logits = model.net(torch.tensor([[*prompt, *said]])).logits[0, -1].float()
+        if listed is not None:
+            if listed.count(said) and not any(
+                len(c) > len(said) and c[: len(said)] == said for c in listed
+            ):
+                break
+            barred = torch.ones_like(logits, dtype=torch.bool)
+            barred[allowed_tokens(listed, said, model.end)] = False
+            logits = logits.masked_fill(barred, -torch.inf)
+        shares = torch.softmax(logits / (request.temperature or 1), -1)
+        ends = shares.double().cumsum(-1)
+        place = torch.searchsorted(ends, drawn[len(said)] * ends[-1], right=True)
+        token = int(place if request.temperature else logits.argmax())
+        said.append(token)
+        chances.append(float(shares[token].log()))
+    return said, chances
+
+
+def test_tokens_that_choices_leave_no_choice_are_read_with_the_next(tmp_path, monkeypatch):
+    model = Trainer(HELD, tmp_path / "run").model
+    asks = [Message("user", "Move:" + " pass" * count) for count in (0, 3, 1)]
+    lists = [
+        (" bet bet bet pass pass", " bet bet bet bet bet"),
+        (" bet bet bet pass bet", " bet bet bet bet pass", " bet bet bet pass"),
+        (" pass bet bet bet bet", " pass bet pass bet bet"),
+        (" pass pass bet",),
+        None,
+    ]
+    every = [
+        Request((ask,), raw=True, choices=choices, max_tokens=7, temperature=heat, seed=seed)
+        for seed, (ask, choices, heat) in enumerate(product(asks, lists, (0.0, 1.0, 0.7)))
+    ]
+    read, forward = [], model.net.forward
+    monkeypatch.setattr(model.net, "forward", lambda *a, **k: read.append(1) or forward(*a, **k))
+    for requests, reads in (
+        ([one for one in every if one.choices in lists[:2]], None),
+        ([one for one in every if one.choices == lists[0]], 1),
+        ([one for one in every if one.choices == lists[3]], 0),
+        (every, None),
+    ):
+        read.clear()
+        replies = model.chat(requests)
+        assert reads in (None, len(read))
+        with torch.no_grad():
+            known = [one_token_at_a_time(model, request) for request in requests]
+        for reply, (said, chances) in zip(replies, known, strict=True):
+            assert list(reply.tokens.reply) == said
+            assert reply.tokens.logprobs == pytest.approx(chances, abs=1e-5)
 
 
 def test_every_seat_has_a_policy_of_its_own(tmp_path):

@@ -200,53 +200,44 @@ class Learner(Engine):
 
     @torch.inference_mode()
     def _write(self, prompts: list[list[int]], requests: Sequence[Request]) -> list[Finish]:
-        """Sampled tokens, their log-probabilities and why each reply ended."""
-        unlike, same = _distinct(prompts)
-        longest = max(map(len, unlike))
-        read = torch.zeros((len(unlike), longest), dtype=torch.long)
-        mask = torch.zeros((len(unlike), longest), dtype=torch.long)
-        for row, ids in enumerate(unlike):
-            read[row, longest - len(ids) :] = torch.tensor(ids)
-            mask[row, longest - len(ids) :] = 1
-        read, mask = read.to(self.device), mask.to(self.device)
+        """Sampled tokens, their log-probabilities and why each reply ended.
+
+        Where choices leave one token to every reply, it is read with those that follow.
+        """
         listed = [self.choices_of(request) for request in requests]
         heat = torch.tensor([request.temperature for request in requests], device=self.device)
         made: list[Finish] = [([], [], "") for _ in prompts]
         most = max(request.max_tokens for request in requests)
         drawn = torch.stack([_draws(request, most) for request in requests]).to(self.device)
-        same = same.to(self.device)
-        cache: Any = None
+        lines = [list(ids) for ids in prompts]
+        reading = Reading(self)
         for step in range(most):
-            places = (mask.cumsum(-1) - 1).clamp(min=0)
-            with self.computing():
-                output = self.net(
-                    input_ids=read if cache is None else read[:, -1:],
-                    attention_mask=mask,
-                    position_ids=places if cache is None else places[:, -1:],
-                    use_cache=True,
-                    logits_to_keep=1,
-                    **{self.cache_name: cache},
-                )
-            scores = output.logits[:, -1].float()
-            first, cache = cache is None, output[self.cache_name]
-            if first and len(unlike) < len(prompts):  # each prompt was read once
-                cache.batch_select_indices(same)
-                scores, read, mask = scores[same], read[same], mask[same]
-            for row, choices in enumerate(listed):
-                if choices is not None and not made[row][2]:
-                    allowed = allowed_tokens(choices, made[row][0], self.end)
-                    _hold(scores[row], allowed)
-                    if requests[row].tokens:
-                        self.held[(*prompts[row], *made[row][0])] = allowed
-            scores = scores / torch.where(heat > 0, heat, torch.ones_like(heat))[:, None]
-            chances = torch.log_softmax(scores, dim=-1)
-            picked = torch.where(heat > 0, _pick(chances, drawn[:, step]), chances.argmax(-1))
-            found = chances.gather(1, picked[:, None])[:, 0].tolist()
-            self._add(made, requests, listed, picked.tolist(), found, step)
+            held = [
+                allowed_tokens(choices, said, self.end) if choices and not finish else None
+                for choices, (said, _, finish) in zip(listed, made, strict=True)
+            ]
+            for line, request, allowed in zip(lines, requests, held, strict=True):
+                if allowed is not None and request.tokens:
+                    self.held[tuple(line)] = allowed
+            picked, found = [allowed[0] if allowed else 0 for allowed in held], [0.0] * len(lines)
+            if any(
+                not finish and (allowed is None or len(allowed) > 1)
+                for allowed, (_, _, finish) in zip(held, made, strict=True)
+            ):
+                scores = reading.read(lines)
+                for row, allowed in enumerate(held):
+                    if allowed is not None:
+                        _hold(scores[row], allowed)
+                scores = scores / torch.where(heat > 0, heat, torch.ones_like(heat))[:, None]
+                chances = torch.log_softmax(scores, dim=-1)
+                chosen = torch.where(heat > 0, _pick(chances, drawn[:, step]), chances.argmax(-1))
+                found = chances.gather(1, chosen[:, None])[:, 0].tolist()
+                picked = chosen.tolist()
+            self._add(made, requests, listed, picked, found, step)
             if all(finish for _, _, finish in made):
                 break
-            read = torch.cat([read, picked[:, None]], 1)
-            mask = torch.cat([mask, torch.ones_like(picked)[:, None]], 1)
+            for line, token in zip(lines, picked, strict=True):
+                line.append(token)
         return made
 
     def _add(
@@ -288,6 +279,58 @@ class Learner(Engine):
             if choice not in self._choices:
                 self._choices[choice] = token_ids(self.tokenizer, choice)
         return [self._choices[choice] for choice in request.choices]
+
+
+class Reading:
+    """What a learner has read of some growing lines of tokens, kept between reads."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._cache: Any = None
+        self._mask = torch.zeros((0, 0), dtype=torch.long, device=learner.device)  # (lines, tokens)
+
+    def read(self, lines: Sequence[list[int]]) -> torch.Tensor:
+        """The scores of what follows each line, (lines, words).
+
+        lines: those of the last read, all longer by the same number of tokens.
+        """
+        if self._cache is None:
+            return self._begin(lines)
+        new = len(lines[0]) - int(self._mask[0].sum())
+        fresh = torch.tensor([line[-new:] for line in lines], device=self._learner.device)
+        self._mask = torch.cat([self._mask, torch.ones_like(fresh)], 1)
+        return self._forward(fresh)
+
+    def _begin(self, lines: Sequence[list[int]]) -> torch.Tensor:
+        unlike, same = _distinct(lines)  # lines that are alike are read once
+        longest = max(map(len, unlike))
+        read = torch.zeros((len(unlike), longest), dtype=torch.long)
+        mask = torch.zeros((len(unlike), longest), dtype=torch.long)
+        for row, ids in enumerate(unlike):
+            read[row, longest - len(ids) :] = torch.tensor(ids)
+            mask[row, longest - len(ids) :] = 1
+        device = self._learner.device
+        self._mask = mask.to(device)
+        scores = self._forward(read.to(device))
+        if len(unlike) < len(lines):
+            same = same.to(device)
+            self._cache.batch_select_indices(same)
+            scores, self._mask = scores[same], self._mask[same]
+        return scores
+
+    def _forward(self, fresh: torch.Tensor) -> torch.Tensor:
+        learner, places = self._learner, (self._mask.cumsum(-1) - 1).clamp(min=0)
+        with learner.computing():
+            output = learner.net(
+                input_ids=fresh,
+                attention_mask=self._mask,
+                position_ids=places[:, -fresh.shape[1] :],
+                use_cache=True,
+                logits_to_keep=1,
+                **{learner.cache_name: self._cache},
+            )
+        self._cache = output[learner.cache_name]
+        return output.logits[:, -1].float()
 
 
 def _distinct(prompts: Sequence[list[int]]) -> tuple[list[list[int]], torch.Tensor]:
