@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from palestra import ScriptedAgent, Turn, agent
+from palestra import InvalidOption, ScriptedAgent, Turn, agent
 
 from palestra_tasks.algorithms.optimus import Clause, OptiMUS, Solve, shown, story_of
 from palestra_tasks.algorithms.plans import Plan, model_of, program_of, read_plan
@@ -20,6 +20,11 @@ class Modeller(ScriptedAgent[OptiMUS]):
         position = turn.position
         if "is solved" in position:
             return Finish()
+        if turn.game.data:
+            raise InvalidOption(
+                f"the modellers know the problems that {turn.env} tells itself, and data="
+                f"{turn.game.data!r} has others; play another agent, or leave out data"
+            )
         if turn.game.story == "composed":
             words, table = shown(position)
             code = tuple(program_of(model_of(self.read(read_plan(dict(table), words)))))

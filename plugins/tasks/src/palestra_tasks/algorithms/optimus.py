@@ -13,12 +13,14 @@ long and the model is kept as a table of clauses that are edited one by one (`fo
 `distractors`). As there, accuracy is whether the optimum is right. The stories are ours.
 
 Eight stories are a demonstration. With `story="composed"` a problem is composed: of a table and of
-conditions that only sentences tell, of 12 common and 6 rare kinds; see `plans.py`.
+conditions that only sentences tell, of 12 common and 6 rare kinds; see `plans.py`. With `data`, a
+folder of the authors' own problems (`brought.py`), those are told.
 
 Checked: each optimum against another library's solver, composed ones against lists of all choices;
 see the tests.
 
-Left out: the authors' data sets; the team of agents that share the work, which is up to the player.
+Left out: the authors' data sets themselves, which the user brings; the team of agents that share
+the work, which is up to the player.
 """
 
 from __future__ import annotations
@@ -31,12 +33,23 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
-from palestra import Integer, InvalidOption, Meta, Option, Rng, Text, TextAction, environment
+from palestra import (
+    FilePath,
+    Integer,
+    InvalidOption,
+    Meta,
+    Option,
+    Rng,
+    Text,
+    TextAction,
+    environment,
+)
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
 from palestra.scene import Part, Table
 
+from palestra_tasks.algorithms.brought import Problem, read_problems
 from palestra_tasks.algorithms.plans import (
     Plan,
     draw_plan,
@@ -280,6 +293,13 @@ class OptiMUS(TaskGame[ModelState]):
     distractors: Annotated[
         int, Meta(ge=0, le=len(DISTRACTORS), description="sentences that do not matter")
     ] = 0
+    data: Annotated[
+        FilePath,
+        Meta(
+            description="folder with problems of NLP4LP (description.txt, parameters.json, "
+            "solution.json), of which one is drawn; empty for ours"
+        ),
+    ] = ""
     turns: Turns = 12
 
     runs_programs = True
@@ -309,6 +329,12 @@ class OptiMUS(TaskGame[ModelState]):
 
     def validate(self) -> None:
         require_sandbox()
+        if self.data:
+            if (self.story, self.size, self.telling) != ("any", 3, "any"):
+                raise InvalidOption(
+                    "data has problems of its own; leave out story, size and telling, or data"
+                )
+            read_problems(self.data)
         if self.parts != "common" and self.story != "composed":
             raise InvalidOption(
                 f"parts={self.parts!r} is for composed problems; set story to composed"
@@ -316,16 +342,32 @@ class OptiMUS(TaskGame[ModelState]):
 
     def initial_state(self, seed: int | None = None) -> ModelState:
         rng = Rng.seeded(check_seed(seed))
-        drawn = rng.choice(sorted(STORIES))
+        drawn = rng.choice([p.name for p in self.brought] if self.data else sorted(STORIES))
         name: str = drawn if self.story == "any" else self.story
         telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
         clauses = ("",) * len(self.clause_names(name)) if self.form == "clauses" else ()
         return ModelState(rng=rng, story=name, seed=rng.word(), telling=telling, clauses=clauses)
 
     def clause_names(self, story: str) -> tuple[str, ...]:
-        return CLAUSES if story == "composed" else STORIES[story].clauses
+        return STORIES[story].clauses if self._demonstrates else CLAUSES
 
-    def data(self, state: ModelState) -> Data:
+    @property
+    def _demonstrates(self) -> bool:
+        """Whether problems are the eight stories."""
+        return self.story != "composed" and not self.data
+
+    @property
+    def brought(self) -> tuple[Problem, ...]:
+        """The problems of the folder `data`; none without one."""
+        return read_problems(self.data) if self.data else ()
+
+    def _brought(self, state: ModelState) -> Problem:
+        return next(problem for problem in self.brought if problem.name == state.story)
+
+    def table(self, state: ModelState) -> Data:
+        """The data of a state's problem, by name."""
+        if self.data:
+            return self._brought(state).data
         if self.story == "composed":
             return self.plan(state).table
         return story_data(state.story, self.size, state.seed)
@@ -335,6 +377,8 @@ class OptiMUS(TaskGame[ModelState]):
         return composed_plan(self.parts, self.size, state.seed)
 
     def optimum(self, state: ModelState) -> float:
+        if self.data:
+            return self._brought(state).optimum
         if self.story == "composed":
             return composed_optimum(self.parts, self.size, state.seed)
         return true_optimum(state.story, self.size, state.seed)
@@ -349,14 +393,16 @@ class OptiMUS(TaskGame[ModelState]):
         return " ".join(lines)
 
     def _story(self, state: ModelState) -> str:
+        if self.data:
+            return self._brought(state).words
         if self.story == "composed":
             return " ".join(sentences(self.plan(state), state.telling))
-        data = self.data(state)
+        data = self.table(state)
         sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
         return STORIES[state.story].tellings[state.telling].format(**data, **sizes)
 
     def statement(self, state: ModelState, seat: int) -> str:
-        return f"{self.tell(state)}\ndata = {json.dumps(self.data(state))}"
+        return f"{self.tell(state)}\ndata = {json.dumps(self.table(state))}"
 
     def notes(self, state: ModelState, seat: int) -> tuple[str, ...]:
         lines = []
@@ -368,7 +414,7 @@ class OptiMUS(TaskGame[ModelState]):
         return tuple(lines)
 
     def options(self, state: ModelState, seat: int) -> tuple[Option, ...]:
-        parts = SAMPLES if self.story == "composed" else STORIES[state.story].solution
+        parts = STORIES[state.story].solution if self._demonstrates else SAMPLES
         if self.form == "whole":
             samples = ("".join(parts), *parts, "variable(1)\n")
             return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
@@ -389,7 +435,7 @@ class OptiMUS(TaskGame[ModelState]):
             return Reply(f"Clause {at} is written.", kind="clause")
         if isinstance(action, Program):
             state.clauses = (action.code,)
-        state.last = attempt(json.dumps(self.data(state)), state.clauses)
+        state.last = attempt(json.dumps(self.table(state)), state.clauses)
         state.errors += bool(state.last.error)
         status = state.last.solved.status if state.last.solved else "error"
         return Reply(str(state.last), {"status": status}, kind="solver")
@@ -398,7 +444,7 @@ class OptiMUS(TaskGame[ModelState]):
         true = self.optimum(state)
         last = state.last
         if last is None and any(state.clauses):
-            last = attempt(json.dumps(self.data(state)), state.clauses)
+            last = attempt(json.dumps(self.table(state)), state.clauses)
         solved = last.solved if last else None
         value = solved.value if solved and solved.status == "optimal" else math.nan
         right = math.isclose(value, true, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
