@@ -9,14 +9,18 @@ import subprocess
 import sys
 
 import httpx
+import msgspec
 import pytest
 from palestra import Rng
 from palestra.records.record import replay
 from palestra.runner.run_folder import hold_lock
+from palestra_server.app import create_app
 from palestra_server.client import Server
+from palestra_server.connections import DIRECT
 from palestra_server.messages import OPEN, Answer, Create, Join, Move
 from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer
+from palestra_server.socket import SocketSession
 from palestra_server.store import MatchStore, StoreError
 from serving import serving
 
@@ -92,6 +96,88 @@ def test_a_disk_that_is_full_takes_no_move_and_keeps_it_for_later(tmp_path, monk
         monkeypatch.setattr(store, "_insert", write)
         assert await server.move(key, Move(action=7, number=1))
         assert len(store.load(match).answers) == 4
+        await server.stop()
+
+    asyncio.run(run())
+
+
+async def seen(server, token):
+    """What GET /seat answers."""
+    transport = httpx.ASGITransport(create_app(server), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        answer = await client.get("/seat", headers={"Authorization": f"Bearer {token}"})
+        return answer.status_code, answer.json().get("turn")
+
+
+class Frames:
+    """A direct socket that keeps what its client would be sent."""
+
+    blocked = False
+
+    def __init__(self, kept):
+        self.kept = kept
+
+    def listen(self, listener):
+        pass
+
+    def hold(self, held):
+        pass
+
+    def tell(self, said, *, binary):
+        self.kept.append(("told", msgspec.json.decode(said)))
+
+
+def test_nobody_is_shown_what_could_still_be_lost(tmp_path, monkeypatch):
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/matches.db"))
+        await server.start()
+        wanted = Create("games/TicTacToe-v0", (OPEN, OPEN), seed=4)
+        opened = await server.create(wanted)
+        joined = Join(invite=opened.invite)
+        tokens = [(await server.join(opened.match, joined)).token for _ in range(2)]
+        kept = []
+        scope = {
+            "type": "websocket",
+            "scheme": "ws",
+            "headers": [],
+            "extensions": {DIRECT: Frames(kept)},
+        }
+        asking = SocketSession(server, scope, None, None)
+        asking.received(msgspec.json.encode({"do": "sit", "token": tokens[1]}).decode())
+        await asyncio.sleep(0.05)
+        real, fails = server.store.flush, []
+
+        def flush():
+            if fails:
+                kept.append(("failed", None))
+                raise StoreError(fails.pop())
+            real()
+            kept.append(("written", None))
+
+        monkeypatch.setattr(server.store, "flush", flush)
+
+        async def moved(*why):
+            fails.extend(why)
+            kept.clear()
+            turn = server.match(opened.match).episode.steps_played
+            asking.received('{"do": "look"}')  # its view is made after the move of this moment
+            server.take(server.seat(tokens[turn % 2]), Move(action=turn))
+            status, shown = await seen(server, tokens[1])
+            if why:
+                assert status == 503
+                assert {what for what, _ in kept} == {"failed"}
+            else:
+                assert (status, shown) == (200, turn + 1)
+            while not any(
+                what == "told" for what, _ in kept
+            ):  # the journal tries again in a second
+                await asyncio.sleep(0.01)
+            assert next(what for what, _ in kept if what != "failed") == "written"
+            assert kept[-1][1]["turn"] == turn + 1
+
+        await moved()
+        await moved("the disk is full")
+        await moved()
         await server.stop()
 
     asyncio.run(run())

@@ -206,6 +206,7 @@ async def _look(server: MatchServer, request: Request) -> Response:
     wait = min(LONGEST_WAIT, number(asked.get("wait", "0"), "wait"))
     if wait > 0:
         await server.wait(key, wait)
+    await server.written(key)
     return _seat_response(server, request, key)
 
 

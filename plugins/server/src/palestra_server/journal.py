@@ -28,6 +28,7 @@ class Journal:
     ) -> None:
         self._store, self._metrics, self._lost = store, metrics, lost
         self._changed: set[Live] = set()
+        self._waiting: set[Callable[[], None]] = set()
         self._flushed: asyncio.Future[None] | None = None
 
     def changed(self, live: Live | None = None) -> None:
@@ -38,6 +39,14 @@ class Journal:
             loop = asyncio.get_running_loop()
             self._flushed = loop.create_future()
             loop.call_soon(self._flush, self._flushed)
+
+    def unwritten(self, live: Live, then: Callable[[], None] | None = None) -> bool:
+        """Whether a match has answers that could still be lost; if so, `then` is called after."""
+        if live not in self._changed:
+            return False
+        if then is not None:
+            self._waiting.add(then)
+        return True
 
     async def committed(self) -> None:
         """Return when everything up to now is written; raises what kept it from being written."""
@@ -69,6 +78,9 @@ class Journal:
         for live in changed:
             if not live.match.lost:  # its followers have been notified
                 _notify(live)
+        waiting, self._waiting = self._waiting, set()
+        for then in waiting:
+            then()
 
 
 def _notify(live: Live) -> None:

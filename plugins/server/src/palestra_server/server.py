@@ -251,6 +251,15 @@ class MatchServer:
         """Wait until the rules have computed the step of a seat's match, for a minute at most."""
         await self._play.settled(self._memory.find(key.match))
 
+    def unwritten(self, key: SeatKey, then: Callable[[], None] | None = None) -> bool:
+        """Whether a seat would be shown what could still be lost; if so, `then` is called after."""
+        return self._journal.unwritten(self._memory.find(key.match), then)
+
+    async def written(self, key: SeatKey) -> None:
+        """Wait until the journal has what a seat would be shown; raises what keeps it from that."""
+        if self.unwritten(key):
+            await self._journal.committed()
+
     def take(self, key: SeatKey, move: Move) -> bool:
         """Take an answer without waiting for the journal; followers are notified after it."""
         live = self._played_by(key)

@@ -392,7 +392,11 @@ class SocketSession:
         try:
             for handle, asked in due.items():
                 sitting = self._sitting.get(handle)
-                if sitting is not None and (asked or sitting.live or self._is_news(sitting)):
+                if sitting is None or not (asked or sitting.live or self._is_news(sitting)):
+                    continue
+                if self._server.unwritten(sitting.key, self._wake):
+                    self._due[handle] = asked or self._due.get(handle, False)
+                else:
                     said.append(self._view(sitting))
             if not said:
                 return b""
