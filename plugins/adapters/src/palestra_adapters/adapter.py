@@ -25,6 +25,8 @@ from palestra.llm.conversation import STYLES, Conversation, confidence
 from palestra.llm.legal import hold
 from palestra.phrasing.wording import answer_form
 
+from palestra_adapters.seats import BySeat
+from palestra_adapters.texts import join_lines, join_paragraphs, refusal
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_to_the_end, think_together
 
 SEEDS = 1 << 31
@@ -78,6 +80,7 @@ class Adapter(Agent):
         self._seed, self._fixed_seed = seed or 0, seed is not None
         self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
+        self._kept: list[BySeat[Any]] = []
         self._thinking: set[Thread] = set()  # about turns that are awaited by themselves
 
     @abstractmethod
@@ -122,7 +125,26 @@ class Adapter(Agent):
             except BudgetSpent as error:
                 spent = error
 
+    def by_seat(self) -> BySeat[Any]:
+        """A new table for what this agent keeps for each seat until its episode is over."""
+        self._kept.append(BySeat())
+        return self._kept[-1]
+
+    def role_member(self, role: int) -> int:
+        """The index of a role's model where the last model plays all roles that have none."""
+        return min(role, len(self.models) - 1)
+
     # Asking
+
+    def consult(self, turn: Turn, *parts: str, advice: str = "", **fields: Any) -> Thinking[str]:
+        """Ask one question, and return what the reply says besides its reasoning.
+
+        parts: paragraphs of the question; empty ones are left out. advice: added to the rules of
+        the seat. fields: those of `ask`, as `member` and `temperature`.
+        """
+        messages = self.single(rules_of(turn, advice), join_paragraphs(*parts))
+        (reply,) = yield [self.ask(messages, **fields)]
+        return said_in(reply)
 
     def ask(
         self,
@@ -162,7 +184,7 @@ class Adapter(Agent):
         """
         talks = self._talks.setdefault(turn.episode_key, {})
         if turn.seat not in talks:
-            rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+            rules = rules_of(turn, advice)
             form = answer_form(turn.game, turn.seat) if answer is None else answer
             talks[turn.seat] = Conversation(self.style, rules, answer=form)
         return talks[turn.seat]
@@ -173,7 +195,7 @@ class Adapter(Agent):
         return Decision(
             text=game_text(turn, text),
             logprob=reply.logprob,
-            thought="\n".join(filter(None, (thought, more))),
+            thought=join_lines(thought, more),
             model=reply.model,
             sampling={"temperature": self.temperature, "max_tokens": self.max_tokens},
             facts=confidence(reply),
@@ -188,6 +210,8 @@ class Adapter(Agent):
 
     def forget(self, episode_key: int) -> None:
         self._talks.pop(episode_key, None)
+        for kept in self._kept:
+            kept.end(episode_key)
 
     def close(self) -> None:
         self._talks.clear()
@@ -224,9 +248,14 @@ def split_thought(reply: Reply) -> tuple[str, str]:
     return found.group(1).strip(), reply.text[found.end() :].strip()
 
 
+def said_in(reply: Reply) -> str:
+    """What a reply says besides its reasoning."""
+    return split_thought(reply)[1]
+
+
 def one_line(reply: Reply) -> str:
     """What a reply says besides its reasoning, without line breaks."""
-    return " ".join(split_thought(reply)[1].split())
+    return " ".join(said_in(reply).split())
 
 
 def game_text(turn: Turn, text: str) -> str:
@@ -241,6 +270,11 @@ def legal_move(turn: Turn, text: str) -> str | None:
         return turn.action_text(turn.parse(text.strip()))
     except InvalidAction:
         return None
+
+
+def rules_of(turn: Turn, *more: str) -> str:
+    """The rules that the seat reads, and lines that are added to them; empty ones are left out."""
+    return join_lines(turn.game.rules_for(turn.seat), *more)
 
 
 def story(turn: Turn) -> str:
@@ -264,4 +298,4 @@ def question(turn: Turn) -> str:
     """The next question to a seat: what is new, or why its last answer was refused."""
     if not turn.error:
         return turn.text
-    return f"That was refused: {turn.error}\n{answer_form(turn.game, turn.seat)}"
+    return f"{refusal(turn)}\n{answer_form(turn.game, turn.seat)}"

@@ -13,6 +13,7 @@ from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import THINK, Conversation
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FORM = THINK
@@ -54,7 +55,7 @@ def reason(
         asked += [style.move(f"Thought: {thought}"), style.question(ACTION)]
         (reply,) = yield [agent.move(turn, asked, member=member, temperature=temperature)]
         move = reply.text.strip()
-    thought = "\n".join(filter(None, (apart, thought)))
+    thought = join_lines(apart, thought)
     return Step(thought, game_text(turn, move), reply)
 
 

@@ -29,7 +29,7 @@ from palestra.agents.models import Message, Reply
 from palestra.kernel.game import Game, Result
 from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.adapter import Adapter, legal_move, said_in
 from palestra_adapters.react import ACTION, can_hold, reason
 from palestra_adapters.thinking import Thinking
 
@@ -73,7 +73,7 @@ class Speaking(Adapter):
         """The reply of a seat of the talk to a prompt."""
         number = member % len(self.models)
         (reply,) = yield [self.ask(asked, member=number, temperature=temperature)]
-        return Utterance(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
+        return Utterance(seat, tuple(asked), said_in(reply), None, reply, reply.usage)
 
     def answer(
         self,

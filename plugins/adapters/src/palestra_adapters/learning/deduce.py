@@ -27,7 +27,7 @@ from palestra import Decision, Meta, RecordError, Turn, agent
 from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import cause
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in, story
 from palestra_adapters.memory.remembering import named_file
 from palestra_adapters.thinking import Thinking
 
@@ -123,17 +123,17 @@ class Deduce(Adapter):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         names = [name for seat, name in enumerate(turn.game.players) if seat != turn.seat]
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         refused = f"\nThat was refused: {turn.error}" if turn.error else ""
         seen = f"{story(turn)}{refused}"
         form = DEDUCE.format(name=names[0], roles=", ".join(roles_of(turn)))
         (reply,) = yield [self.ask(self.single(rules, f"{seen}\n\n{form}"))]
-        deduced = split_thought(reply)[1]
+        deduced = said_in(reply)
         asked = PROPOSE.format(deduced=deduced, count=self._count)
         (reply,) = yield [self.ask(self.single(rules, f"{seen}\n\n{asked}"))]
-        moves = read_moves(turn, split_thought(reply)[1])[: self._count]
+        moves = read_moves(turn, said_in(reply))[: self._count]
         if not moves:
-            return Decision(text=split_thought(reply)[1], thought=deduced, model=reply.model)
+            return Decision(text=said_in(reply), thought=deduced, model=reply.model)
         beliefs = read_beliefs(deduced, names)
         chosen, chances = self._pick(turn, moves, beliefs)
         facts = {"beliefs": beliefs, "candidates": dict(zip(moves, chances, strict=True))}

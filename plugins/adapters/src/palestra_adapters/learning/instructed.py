@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 
-from palestra_adapters.adapter import Adapter, legal_move
+from palestra_adapters.adapter import Adapter, legal_move, rules_of
 from palestra_adapters.thinking import Thinking
 
 FLOOR = -7.0  # log-probability of a move that the model all but excludes
@@ -96,7 +96,7 @@ class InstructedAgent(Adapter):
 
     def _prior(self, turn: Turn, moves: list[str], advice: str) -> Thinking[Row]:
         """Log-probabilities of the moves under the instruction, at least `FLOOR`."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice, self._instruction)))
+        rules = rules_of(turn, advice, self._instruction)
         messages = self.single(rules, turn.position, answer="Answer with your move only.")
         if "score" in self.models[0].abilities:
             replies = self.style.reply

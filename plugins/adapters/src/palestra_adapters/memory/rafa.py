@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, game_text, split_thought
+from palestra_adapters.adapter import Adapter, game_text, said_in
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.thinking import Thinking, together
@@ -166,7 +166,7 @@ class RAFA(Adapter):
         messages = self.single(turn.game.rules_for(turn.seat), line)
         heat = self.temperature or 0.8
         replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
-        drawn = [split_thought(reply)[1].partition("\n")[0] for reply in replies]
+        drawn = [said_in(reply).partition("\n")[0] for reply in replies]
         return list(dict.fromkeys(filter(None, [*drawn, *known])))
 
     def _imagine(
@@ -188,7 +188,7 @@ class RAFA(Adapter):
         grown = []
         for move in moves:
             end = known.get((branch.position, move))
-            end = end or read_prediction(split_thought(next(replies))[1])
+            end = end or read_prediction(said_in(next(replies)))
             path, seen = (*branch.moves, move), (*branch.seen, end.position)
             grown.append(Branch(end.position, path, seen, branch.paid + end.paid))
         return grown

@@ -20,6 +20,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FEEDBACK = (
@@ -90,7 +91,7 @@ class Sirius(Remembering):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         decision = yield from super().think(turn, advice)
         said = self._said.setdefault((turn.episode_key, turn.seat), [])
-        reply = "\n".join(filter(None, (decision.thought, decision.text)))
+        reply = join_lines(decision.thought, decision.text or "")
         if turn.error and said:
             said.pop()  # an answer that was refused is no example
         said.append(Said(turn.text, reply))

@@ -18,10 +18,12 @@ from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, question, split_thought, story
+from palestra_adapters.adapter import Adapter, question, said_in, story
 from palestra_adapters.scoring import GRADES, read_grade
-from palestra_adapters.search.spots import Scale
+from palestra_adapters.search.spots import Worths
+from palestra_adapters.seats import BySeat
 from palestra_adapters.similarity import similarity
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 PLAN = "Do not move yet. In two sentences: how will you play this?"
@@ -87,8 +89,8 @@ class StrategyAuction(Adapter):
         self._rebid, self._memory = rebid, memory
         self.sales: list[Sale] = []
         self.won = [0] * len(self.models)  # episodes each has played
-        self._open: dict[tuple[int, int], tuple[Sale, Turn]] = {}
-        self._scales: dict[str, Scale] = {}
+        self._open: BySeat[tuple[Sale, Turn]] = BySeat()
+        self._worths = Worths()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -114,7 +116,7 @@ class StrategyAuction(Adapter):
         winner = self.cheapest(bids)
         losers = [b.member for b in bids if self.prices[b.member] < self.prices[winner.member]]
         if self._rebid and self._memory and losers and self.sales:
-            lines = "\n".join(filter(None, (advice, self._lessons(story(turn)))))
+            lines = join_lines(advice, self._lessons(story(turn)))
             again = yield from self._bids(turn, losers, lines)
             better = {bid.member: bid for bid in again}
             bids = [better.get(bid.member, bid) for bid in bids]
@@ -123,7 +125,7 @@ class StrategyAuction(Adapter):
 
     def _bids(self, turn: Turn, members: Sequence[int], advice: str) -> Thinking[list[Bid]]:
         rules = turn.game.rules_for(turn.seat)
-        asked = "\n".join(filter(None, (story(turn), advice, PLAN)))
+        asked = join_lines(story(turn), advice, PLAN)
         messages = self.single(rules, asked)
         replies = yield [self.ask(messages, member=member) for member in members]
         bids = [self._bid(m, reply) for m, reply in zip(members, replies, strict=True)]
@@ -133,7 +135,7 @@ class StrategyAuction(Adapter):
         return bids
 
     def _bid(self, member: int, reply: Reply) -> Bid:
-        plan = split_thought(reply)[1]
+        plan = said_in(reply)
         tokens = reply.usage.tokens_out or len(plan.split())
         entropy = None if reply.logprob is None else -reply.logprob / max(1, tokens)
         return Bid(member, plan, self.prices[member] * tokens, entropy)
@@ -178,12 +180,9 @@ class StrategyAuction(Adapter):
 
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)
-        for key in [key for key in self._open if key[0] == episode_key]:
-            sale, turn = self._open.pop(key)
+        for sale, turn in self._open.end(episode_key):
             if self._memory:
-                scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-                scale.see(float(turn.returns))
-                sale.worth = scale(float(turn.returns))
+                sale.worth = self._worths.of(turn)
                 self.sales = [*self.sales[-LOG + 1 :], sale]
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent, make_agent
 from palestra.quoting import disarm
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.adapter import Adapter, legal_move, said_in
 from palestra_adapters.proposing import propose
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.thinking import Thinking
@@ -154,7 +154,7 @@ class AgentQ(Adapter):
         asked = RANK.format(moves=lines, player=turn.game.players[turn.seat])
         text = f"{turn.position}\n\n{asked}"
         (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return ranked_values(moves, split_thought(reply)[1])
+        return ranked_values(moves, said_in(reply))
 
     def _roll_out(self, lookahead: Lookahead, spot: Spot) -> Thinking[float]:
         """What the seat has been paid at the end of a game that the model plays on."""

@@ -15,6 +15,7 @@ from palestra_adapters.scoring import Scorer, make_scorer
 from palestra_adapters.search.growth import Beam, BestFirst, Bounds, LookAhead, Thrifty
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.search.tree import Growth, Node, Search, Spending, Tree
+from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 
 ScorerLike = Annotated[
@@ -76,7 +77,7 @@ class TreeAgent(Adapter):
         self._limits: dict[str, Any] = {"calls": calls, "tokens": tokens, "reserve": 1}
         self._scorer = make_scorer(scorer, self, votes=votes, explain=explain)
         self._others = make_agent(others) if others else _Seatmate(self)
-        self._plans: dict[tuple[int, int], Plan] = {}
+        self._plans: BySeat[Plan] = self.by_seat()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         planned = self._next_planned_move(turn)
@@ -141,11 +142,6 @@ class TreeAgent(Adapter):
         super().reseed(seed)
         if isinstance(self._others, Agent):
             self._others.reseed(seed + 1)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._plans if key[0] == episode_key]:
-            del self._plans[key]
 
 
 class _Seatmate:

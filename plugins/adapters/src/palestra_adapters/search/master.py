@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from palestra import BudgetSpent, Decision, Meta, Turn, agent, make_agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.adapter import Adapter, said_in
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import make_scorer, read_grade
 from palestra_adapters.search.agents import ScorerLike
@@ -191,7 +191,7 @@ class Master(Adapter):
         asked = [new for new in team if not new.spot.over]
         replies = (yield [self._question(new) for new in asked]) if asked else []
         for new, reply in zip(asked, replies, strict=True):
-            new.grade, new.confidence = read_assessment(split_thought(reply)[1])
+            new.grade, new.confidence = read_assessment(said_in(reply))
         for new in team:
             if new.spot.over:
                 scale.see(new.spot.gain)

@@ -22,12 +22,14 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.agents.models import Message
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, one_line, split_thought, story
+from palestra_adapters.adapter import Adapter, one_line, said_in, story
 from palestra_adapters.scoring import Judgement, Scorer
 from palestra_adapters.search.agents import TreeAgent
 from palestra_adapters.search.growth import Bounds, worth
 from palestra_adapters.search.spots import Scale, Spot
 from palestra_adapters.search.tree import Node, Search
+from palestra_adapters.seats import BySeat
+from palestra_adapters.texts import join_lines, join_paragraphs
 from palestra_adapters.thinking import Thinking
 
 PLAN = (
@@ -107,7 +109,7 @@ class Appraiser(Scorer):
 
     def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
         replies = yield [self._agent.ask(self._asked(spot), temperature=0.0) for spot in spots]
-        return [self._read(split_thought(reply)[1]) for reply in replies]
+        return [self._read(said_in(reply)) for reply in replies]
 
     def _asked(self, spot: Spot) -> list[Message]:
         turn = spot.turn
@@ -186,7 +188,7 @@ class WebPilot(TreeAgent):
     ) -> None:
         super().__init__(GoalOriented(width, depth, c), expansions=expansions, **settings)
         self._subtasks, self._patience, self._effect = subtasks, patience, effect
-        self._errands: dict[tuple[int, int], Errand] = {}
+        self._errands: BySeat[Errand] = self.by_seat()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         errand = self._errands.setdefault((turn.episode_key, turn.seat), Errand())
@@ -194,7 +196,7 @@ class WebPilot(TreeAgent):
             yield from self._plan(turn, errand, advice)
         elif errand.moves and not turn.error:
             yield from self._control(turn, errand, advice)
-        decision = yield from super().think(turn, "\n".join(filter(None, (advice, _task(errand)))))
+        decision = yield from super().think(turn, join_lines(advice, _task(errand)))
         errand.moves.append(decision.text or "none")
         facts = {"plan": list(errand.plan), "subtask": errand.at + 1, "status": errand.status}
         decision.facts = {**decision.facts, **facts}
@@ -221,7 +223,7 @@ class WebPilot(TreeAgent):
         parts.append(PLAN.format(player=player, count=self._subtasks))
         messages = self.single(turn.game.rules_for(turn.seat), "\n\n".join(filter(None, parts)))
         (reply,) = yield [self.ask(messages, temperature=0.0)]
-        errand.plan = [*done, *read_plan(split_thought(reply)[1], self._subtasks)]
+        errand.plan = [*done, *read_plan(said_in(reply), self._subtasks)]
         errand.at, errand.moves, errand.note = len(done), [], ""
 
     def _control(self, turn: Turn, errand: Errand, advice: str) -> Thinking[None]:
@@ -232,10 +234,10 @@ class WebPilot(TreeAgent):
             number=errand.at + 1,
             moves=", ".join(map(disarm, errand.moves)),
         )
-        text = "\n\n".join(filter(None, (story(turn), advice, asked)))
+        text = join_paragraphs(story(turn), advice, asked)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.ask(messages, temperature=0.0)]
-        said = split_thought(reply)[1]
+        said = said_in(reply)
         found = STATUS.search(said)
         errand.status = found[1].lower() if found else "going on"
         errand.note = read_reflection(said) or one_line(reply)
@@ -247,11 +249,6 @@ class WebPilot(TreeAgent):
             errand.status = "failed"
             errand.lessons.append(f"{errand.subtask}: {errand.note}")
             yield from self._plan(turn, errand, advice)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._errands if key[0] == episode_key]:
-            del self._errands[key]
 
 
 def _task(errand: Errand) -> str:

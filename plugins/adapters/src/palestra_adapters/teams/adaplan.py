@@ -23,9 +23,11 @@ from palestra import BudgetSpent, Decision, EpisodeRecord, InvalidOption, Meta, 
 from palestra.agents.models import Message
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought, story
+from palestra_adapters.adapter import Adapter, said_in, story
 from palestra_adapters.memory.memrl import standardise
 from palestra_adapters.react import ACTION, FORM, can_hold, reason
+from palestra_adapters.seats import BySeat
+from palestra_adapters.texts import join_paragraphs, refusal
 from palestra_adapters.thinking import Thinking
 
 ROLES = ("executor", "planner", "judge")
@@ -83,8 +85,8 @@ class AdaPlan(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._every, self._judged = every, judged
-        self._plans: dict[tuple[int, int], str] = {}
-        self._decided: dict[tuple[int, int], int] = {}
+        self._plans: BySeat[str] = self.by_seat()
+        self._decided: BySeat[int] = self.by_seat()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -96,7 +98,7 @@ class AdaPlan(Adapter):
                 asked = GOOD.format(plan=quote(self._plans[key]))
                 facts["quality"] = yield from self._judge(turn, asked)
         plan = self._plans[key]
-        refused = f"That was refused: {turn.error}" if turn.error else ""
+        refused = refusal(turn)
         parts = (story(turn), advice, FOLLOW.format(plan=quote(plan)), refused)
         messages = self.single(
             turn.game.rules_for(turn.seat), "\n\n".join(filter(None, parts)), answer=FORM
@@ -122,27 +124,21 @@ class AdaPlan(Adapter):
         """Write or adapt the plan; an empty reply leaves it as it is."""
         old = self._plans.get(key, "")
         order = ADAPT.format(plan=quote(old)) if old else PLAN
-        text = "\n\n".join(filter(None, (story(turn), advice, order)))
+        text = join_paragraphs(story(turn), advice, order)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.ask(messages, member=self._member(PLANNER))]
-        written = split_thought(reply)[1]
+        written = said_in(reply)
         self._plans[key] = written or old
         return _exchange(messages, written)
 
     def _judge(self, turn: Turn, order: str) -> Thinking[float]:
         messages = self.single(turn.game.rules_for(turn.seat), f"{story(turn)}\n\n{order}")
         (reply,) = yield [self.ask(messages, member=self._member(JUDGE), temperature=0.0)]
-        found = NUMBER.search(split_thought(reply)[1])
+        found = NUMBER.search(said_in(reply))
         return min(1.0, float(found[0]) / 10) if found else 0.0
 
     def _member(self, role: int) -> int:
         return min(role, len(self.models) - 1)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for kept in (self._plans, self._decided):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]
 
 
 def _exchange(asked: Sequence[Message], text: str) -> dict[str, Any]:

@@ -20,7 +20,16 @@ import numpy as np
 from palestra import Decision, EpisodeRecord, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, one_line, question, split_thought, story
+from palestra_adapters.adapter import (
+    Adapter,
+    one_line,
+    question,
+    rules_of,
+    said_in,
+    story,
+)
+from palestra_adapters.seats import BySeat
+from palestra_adapters.texts import join_paragraphs
 from palestra_adapters.thinking import Thinking
 
 ADVISE = (
@@ -63,8 +72,8 @@ class Advisor(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._every, self._judged = every, judged
-        self._given: dict[tuple[int, int], list[str]] = {}
-        self._decided: dict[tuple[int, int], int] = {}
+        self._given: BySeat[list[str]] = self.by_seat()
+        self._decided: BySeat[int] = self.by_seat()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -89,10 +98,10 @@ class Advisor(Adapter):
 
     def _advise(self, turn: Turn, given: list[str], advice: str) -> Thinking[str]:
         """Write the next strategy; returns what the advisor read."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         lines = "\n".join(f"- {quote(line)}" for line in given[-3:])
         before = BEFORE.format(lines=lines) if lines else ""
-        asked = "\n\n".join(filter(None, (story(turn), before, ADVISE)))
+        asked = join_paragraphs(story(turn), before, ADVISE)
         messages = self.single(rules, asked)
         (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
         given.append(one_line(reply))
@@ -102,14 +111,8 @@ class Advisor(Adapter):
         asked = JUDGE.format(strategy=quote(strategy), move=quote(move))
         messages = self.single(turn.game.rules_for(turn.seat), f"{story(turn)}\n\n{asked}")
         (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        found = NUMBER.search(split_thought(reply)[1])
+        found = NUMBER.search(said_in(reply))
         return min(1.0, float(found[0]) / 10) if found else 0.0
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for kept in (self._given, self._decided):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]
 
 
 @dataclass(frozen=True)

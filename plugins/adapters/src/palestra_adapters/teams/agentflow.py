@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT
+from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 from palestra_adapters.workflows.steps import ToolStep
 from palestra_adapters.workflows.tools import use_tool
@@ -95,9 +96,9 @@ class AgentFlow(Speaking):
         )
 
     def _flow(self, turn: Turn, advice: str) -> Thinking[list[Utterance]]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        refused = refusal(turn, "The last answer")
+        question = join_lines(story(turn), refused)
         lines: list[Utterance] = []
         memory: list[str] = []
         try:

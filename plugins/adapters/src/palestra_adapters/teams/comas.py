@@ -14,10 +14,11 @@ from typing import Annotated, Any
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
+from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 
 EVALUATOR = (
@@ -67,9 +68,9 @@ class CoMAS(Speaking):
         self.size, self._rounds, self._references = size, rounds, references
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        refused = refusal(turn, "The last answer")
+        question = join_lines(story(turn), refused)
         lines: list[Utterance] = []
         discussion: list[dict[str, Any]] = []
         try:

@@ -15,10 +15,11 @@ from typing import Annotated, Any
 from palestra import BudgetSpent, Decision, Meta, Turn, Usage, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
+from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 
 ROLES = ("generator", "verifier", "refiner")
@@ -62,9 +63,9 @@ class Malt(Speaking):
         self._branches = branches
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"Your last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        refused = refusal(turn, "Your last answer")
+        question = join_lines(story(turn), refused)
         paths: list[list[Utterance]] = [[]]
         try:
             for _ in ROLES:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import legal_move, split_thought, story
+from palestra_adapters.adapter import legal_move, said_in, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.teams.team import Answer, Team, quote_answers
 from palestra_adapters.thinking import Thinking, together
@@ -119,7 +119,7 @@ class MDAgents(Team):
         messages = self.single(turn.game.rules_for(turn.seat), text)
         ask = self.move(turn, messages, temperature=0.0) if can_hold(self) else None
         (reply,) = yield [ask or self.ask(messages, temperature=0.0)]
-        return self.agreed(turn, answers, legal_move(turn, split_thought(reply)[1]))
+        return self.agreed(turn, answers, legal_move(turn, said_in(reply)))
 
     def _named(self, turn: Turn, advice: str, form: str, count: int) -> Thinking[list[str]]:
         """So many lines of a reply; what is missing is filled with numbered experts."""
@@ -131,7 +131,7 @@ class MDAgents(Team):
         text = _joined(story(turn), context, order)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.ask(messages, temperature=0.0)]
-        return split_thought(reply)[1]
+        return said_in(reply)
 
 
 def _role(name: str) -> str:

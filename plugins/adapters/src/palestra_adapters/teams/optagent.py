@@ -19,8 +19,9 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import split_thought, story
+from palestra_adapters.adapter import said_in, story
 from palestra_adapters.teams.team import Answer, Team, quote_answers
+from palestra_adapters.texts import join_lines, join_paragraphs
 from palestra_adapters.thinking import Ask, Thinking, together
 
 PROFILES = (
@@ -143,7 +144,7 @@ class OptAgent(Team):
         self, turn: Turn, advice: str, own: Answer, heard: Sequence[Answer]
     ) -> Thinking[Answer]:
         before = f"You answered before:\n{_said(own)}"
-        context = "\n".join(filter(None, (advice, before, quote_answers(heard))))
+        context = join_lines(advice, before, quote_answers(heard))
         return (
             yield from self.answer(turn, own.member, context, PROFILES[own.member % len(PROFILES)])
         )
@@ -171,7 +172,7 @@ class OptAgent(Team):
         replies = yield asks
         found: dict[Link, Grade] = {}
         for reader, reply in zip(readers, replies, strict=True):
-            given = read_grades(split_thought(reply)[1])
+            given = read_grades(said_in(reply))
             found |= {(i, reader): given.get(i, Grade()) for i in sources(links, reader)}
         return found
 
@@ -193,10 +194,10 @@ class OptAgent(Team):
             history="\n".join(["\nChanges so far:", *past, ""]) if past else "",
         )
         (reply,) = yield [self._meta(turn, advice, text)]
-        return split_thought(reply)[1]
+        return said_in(reply)
 
     def _meta(self, turn: Turn, advice: str, text: str) -> Ask:
-        asked = "\n\n".join(filter(None, (story(turn), advice, text)))
+        asked = join_paragraphs(story(turn), advice, text)
         messages = self.single(turn.game.rules_for(turn.seat), asked)
         return self.ask(messages, member=len(self.models) - 1, temperature=0.0)
 

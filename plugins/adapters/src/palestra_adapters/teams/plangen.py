@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.search.spots import Scale
+from palestra_adapters.search.spots import Worths
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.thinking import Thinking, together
 
@@ -145,12 +145,12 @@ class PlanGen(Speaking):
         self._constraints: dict[tuple[int, int], str] = {}
         self._chosen: dict[tuple[int, int], str] = {}
         self._turns: dict[tuple[int, int], Turn] = {}
-        self._scales: dict[str, Scale] = {}
+        self._worths = Worths()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
         self._turns[key] = turn
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         query = Query(turn, rules, self._constraints.get(key, ""))
         if key not in self._constraints:
             query.constraints = (yield from self._say(query, 0, CONSTRAINTS)).text
@@ -265,11 +265,10 @@ class PlanGen(Speaking):
             turn = self._turns.pop(key)
             self._constraints.pop(key, None)
             name = self._chosen.pop(key, "")
-            scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-            scale.see(float(turn.returns))
+            worth = self._worths.of(turn)
             if name in self.records.get(turn.env, {}):
                 record = self.records[turn.env][name]
-                record.used, record.total = record.used + 1, record.total + scale(turn.returns)
+                record.used, record.total = record.used + 1, record.total + worth
         super().forget(episode_key)
 
 

@@ -19,7 +19,8 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.adapter import Adapter, rules_of, said_in
+from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import day_of, held, orders_for, prices_of
 
@@ -94,7 +95,7 @@ class ContestTeam(Adapter):
         super().__init__(**settings)
         self._analysts, self._researchers, self._keep = analysts, researchers, keep
         self._memory, self._words, self._contest = memory, words, contest
-        self._books: dict[tuple[int, int], Book] = {}
+        self._books: BySeat[Book] = self.by_seat()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         prices = prices_of(turn)
@@ -128,7 +129,7 @@ class ContestTeam(Adapter):
     def _trade(
         self, turn: Turn, book: Book, prices: Mapping[str, float], advice: str
     ) -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         answers = "\n".join(event.text for event in turn.transcript[book.since :])
         seen = f"{turn.position}\n\n"
         asks = []
@@ -137,7 +138,7 @@ class ContestTeam(Adapter):
             text = ANALYSE.format(answers=answers or "none", focus=focus, words=self._words)
             asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
         replies = yield asks
-        texts = [split_thought(reply)[1] for reply in replies]
+        texts = [said_in(reply) for reply in replies]
         book.longs = [read_longs(text, prices) for text in texts]
         chosen = self._best(book.analysts)
         factors = "\n".join(quote(" ".join(texts[number].split())) for number in chosen)
@@ -148,7 +149,7 @@ class ContestTeam(Adapter):
             )
             asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
         replies = yield asks
-        book.proposals = [read_weights(split_thought(reply)[1], prices) for reply in replies]
+        book.proposals = [read_weights(said_in(reply), prices) for reply in replies]
         book.prices = dict(prices)
         followed = self.followed(book.researchers)
         weights = mix_portfolios(book.proposals, followed, prices)
@@ -173,11 +174,6 @@ class ContestTeam(Adapter):
         if not self._contest or not sum(weights):
             weights = [float(number in best) for number in range(len(scores))]
         return [weight / sum(weights) for weight in weights]
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._books if key[0] == episode_key]:
-            del self._books[key]
 
 
 def earnings(weights: Weights, before: Mapping[str, float], now: Mapping[str, float]) -> float:

@@ -13,7 +13,7 @@ import msgspec
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import split_thought, story
+from palestra_adapters.adapter import rules_of, said_in, story
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, read_proposal
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.workflows.player import FlowPlayer
@@ -61,13 +61,13 @@ class FlowReasoner(FlowPlayer):
         return self._flows[key]
 
     def _design(self, turn: Turn, advice: str) -> Thinking[Workflow | None]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         asked = prompt = DESIGN.format(story=story(turn), form=FORM)
         for _ in range(self._tries):
             messages = self.single(rules, prompt, answer=f"\n{LANGUAGE}")
             member = len(self.models) - 1
             (reply,) = yield [self.ask(messages, member=member, max_tokens=self._length)]
-            text = split_thought(reply)[1]
+            text = said_in(reply)
             try:
                 return read_proposal(text)[1]
             except InvalidOption as error:

@@ -12,8 +12,10 @@ from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.seats import BySeat
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import majority
+from palestra_adapters.texts import join_lines, join_paragraphs
 from palestra_adapters.thinking import Thinking, together
 from palestra_adapters.workflows.steps import (
     AskStep,
@@ -54,7 +56,7 @@ class FlowPlayer(Speaking):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
-        self._past: dict[tuple[int, int], list[str]] = {}
+        self._past: BySeat[list[str]] = self.by_seat()
 
     @abstractmethod
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
@@ -85,11 +87,6 @@ class FlowPlayer(Speaking):
             reason = last.texts[-1].partition(f"\n{ACTION}")[0]
             self._past[turn.episode_key, turn.seat].append(f"{disarm(text)}: {quote(reason)}")
         return Decision(text=text, thought=thought, model=model, facts={"talks": [talk]})
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._past if key[0] == episode_key]:
-            del self._past[key]
-        super().forget(episode_key)
 
 
 @agent(
@@ -160,11 +157,11 @@ class Run:
             for name, said in ((name, self.said[name]) for name in reads)
             for place, text in enumerate(said.texts)
         ]
-        return "\n\n".join(filter(None, (story(self.turn), *heard, *more)))
+        return join_paragraphs(story(self.turn), *heard, *more)
 
     def rules(self, role: str = "") -> str:
         own = self.turn.game.rules_for(self.turn.seat)
-        return "\n".join(filter(None, (own, self.advice, role)))
+        return join_lines(own, self.advice, role)
 
     def answers(
         self, number: int, prompts: Sequence[tuple[str, str]], heat: float
