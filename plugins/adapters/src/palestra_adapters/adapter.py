@@ -104,9 +104,9 @@ class Adapter(Agent):
         finally:
             self._thinking.discard(thread)
 
-    def think_alone(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+    def think_alone(self, turn: Turn, *advice: str) -> Thinking[Decision]:
         """`think` with random numbers that do not depend on other turns thought about together."""
-        return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, advice))
+        return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, join_lines(*advice)))
 
     def drawing(self, rng: Rng, thinking: Thinking[T]) -> Thinking[T]:
         """Run a line of thought with `rng` as `self.rng` whenever it is resumed."""
@@ -125,10 +125,11 @@ class Adapter(Agent):
             except BudgetSpent as error:
                 spent = error
 
-    def by_seat(self) -> BySeat[Any]:
-        """A new table for what this agent keeps for each seat until its episode is over."""
-        self._kept.append(BySeat())
-        return self._kept[-1]
+    def by_seat(self, kind: type[T]) -> BySeat[T]:
+        """A new table of what this agent keeps, of this kind, for each seat of an episode."""
+        kept: BySeat[T] = BySeat()
+        self._kept.append(kept)
+        return kept
 
     def role_member(self, role: int) -> int:
         """The index of a role's model where the last model plays all roles that have none."""
@@ -142,9 +143,23 @@ class Adapter(Agent):
         parts: paragraphs of the question; empty ones are left out. advice: added to the rules of
         the seat. fields: those of `ask`, as `member` and `temperature`.
         """
-        messages = self.single(rules_of(turn, advice), join_paragraphs(*parts))
-        (reply,) = yield [self.ask(messages, **fields)]
+        (reply,) = yield [self.about(turn, *parts, advice=advice, **fields)]
         return said_in(reply)
+
+    def about(self, turn: Turn, *parts: str, advice: str = "", **fields: Any) -> Ask:
+        """The question of `consult`, to be asked together with others."""
+        return self.ask(self.single(rules_of(turn, advice), join_paragraphs(*parts)), **fields)
+
+    def write(self, rules: str, text: str, **fields: Any) -> Thinking[str]:
+        """Ask one question under these rules; what the reply says besides its reasoning."""
+        (reply,) = yield [self.ask(self.single(rules, text), **fields)]
+        return said_in(reply)
+
+    def held_to(self, answers: Sequence[str], member: int = 0) -> dict[str, Any]:
+        """Fields of `ask` that hold a reply to one of these answers, where the model can be."""
+        if "choices" not in self.models[member].abilities:
+            return {}
+        return {"choices": tuple(map(self.style.reply, answers))}
 
     def ask(
         self,
@@ -253,9 +268,9 @@ def said_in(reply: Reply) -> str:
     return split_thought(reply)[1]
 
 
-def one_line(reply: Reply) -> str:
-    """What a reply says besides its reasoning, without line breaks."""
-    return " ".join(said_in(reply).split())
+def one_line(text: str) -> str:
+    """A text without line breaks, and with single blanks."""
+    return " ".join(text.split())
 
 
 def game_text(turn: Turn, text: str) -> str:
@@ -277,9 +292,13 @@ def rules_of(turn: Turn, *more: str) -> str:
     return join_lines(turn.game.rules_for(turn.seat), *more)
 
 
-def story(turn: Turn) -> str:
-    """Everything a seat has seen, the position, and its legal moves."""
-    return "\n".join([*(event.text for event in turn.transcript), turn.position])
+def story(turn: Turn, answer: str = "") -> str:
+    """Everything a seat has seen, the position, and its legal moves.
+
+    answer: what the last answer is called if the line that it was refused is to follow.
+    """
+    seen = "\n".join([*(event.text for event in turn.transcript), turn.position])
+    return join_lines(seen, refusal(turn, answer)) if answer else seen
 
 
 class Plain(Adapter):

@@ -14,8 +14,6 @@ from typing import Annotated, Any
 
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 
-from palestra_adapters.seats import BySeat
-from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.wrapper import Wrapper
 
@@ -67,7 +65,7 @@ class DirectedAgent(Wrapper):
             )
         self._discounts = read_direction(discounts)
         super().__init__(**settings)
-        self._drawn: BySeat[dict[str, float]] = self.by_seat()
+        self._drawn = self.by_seat(dict[str, float])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -79,8 +77,7 @@ class DirectedAgent(Wrapper):
         if self._discounts:
             fades = [f"{name} counts {factor:.2f}" for name, factor in self._discounts.items()]
             wish = f"{wish} {FADES.format(parts=', '.join(fades))}"
-        lines = join_lines(advice, wish)
-        decision = yield from self.inner.think_alone(turn, lines)
+        decision = yield from self.inner.think_alone(turn, advice, wish)
         decision.facts = {**decision.facts, "direction": direction}
         return decision
 

@@ -105,9 +105,7 @@ class Mediator(WholeTeam):
         seen = "\n\n".join(f"{n}:\n{turn.position}" for n, turn in zip(names, team, strict=True))
         strategy = self._strategy or self._by_rule(team)
         if not strategy:
-            asked = self.single(rules, f"{seen}\n\n{STRATEGY}")
-            (reply,) = yield [self.ask(asked)]
-            strategy = quote(said_in(reply))
+            strategy = quote((yield from self.write(rules, f"{seen}\n\n{STRATEGY}")))
         order = MEDIATE.format(example=example_order(team), hold=self._hold)
         asked = self.single(rules, f"{seen}\n\nStrategy: {strategy}\n\n{order}")
         (reply,) = yield [self.ask(asked)]

@@ -17,7 +17,6 @@ from palestra.agents.models import Message
 
 from palestra_adapters.adapter import Adapter, game_text, question, rules_of, split_thought
 from palestra_adapters.react import ACTION, read_steps
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
@@ -73,7 +72,7 @@ class Omit(Adapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._contexts: BySeat[Context] = self.by_seat()
+        self._contexts = self.by_seat(Context)
         self.saved = 0
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:

@@ -17,7 +17,6 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, game_text, question, said_in
 from palestra_adapters.react import ACTION
-from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 
 FREE = (
@@ -69,8 +68,8 @@ class WhenToPlan(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._every, self._human = every, human
-        self._plans: BySeat[str] = self.by_seat()
-        self._steps: BySeat[set[int]] = self.by_seat()
+        self._plans = self.by_seat(str)
+        self._steps = self.by_seat(set[int])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat

@@ -11,9 +11,13 @@ class BySeat(dict[tuple[int, int], T]):
     """A plan, a list or a state of each seat, by (`turn.episode_key`, `turn.seat`).
 
     `Adapter.by_seat` makes one that `Adapter.forget` empties; an agent that needs what was kept at
-    the end of an episode calls `end` in its own `forget`.
+    the end of an episode calls `end` in its own `forget`, before that of `Adapter`.
     """
+
+    def of(self, episode_key: int) -> list[tuple[int, int]]:
+        """The keys of an episode, in the order in which they were added."""
+        return [key for key in self if key[0] == episode_key]
 
     def end(self, episode_key: int) -> list[T]:
         """Remove what was kept for an episode, and return it in the order in which it was added."""
-        return [self.pop(key) for key in [key for key in self if key[0] == episode_key]]
+        return [self.pop(key) for key in self.of(episode_key)]

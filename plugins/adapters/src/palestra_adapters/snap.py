@@ -14,7 +14,6 @@ from palestra import Decision, Turn, agent
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
@@ -37,8 +36,8 @@ class Snap(Adapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._turns: BySeat[int] = self.by_seat()
-        self._named: BySeat[list[int]] = self.by_seat()
+        self._turns = self.by_seat(int)
+        self._named = self.by_seat(list[int])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat

@@ -30,7 +30,7 @@ from palestra.kernel.game import Game, Result
 from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
 
 from palestra_adapters.adapter import Adapter, legal_move, said_in
-from palestra_adapters.react import ACTION, can_hold, reason
+from palestra_adapters.react import can_hold, reason, write_step
 from palestra_adapters.thinking import Thinking
 
 STREAM = 0x7A1C  # keeps the random numbers of playouts apart from those of agents
@@ -98,7 +98,7 @@ class Speaking(Adapter):
             except StopIteration as end:
                 step = end.value
                 break
-        text = f"Thought: {step.thought}\n{ACTION} {step.move}"
+        text = write_step(step.thought, step.move)
         return Utterance(
             seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage
         )

@@ -14,8 +14,6 @@ import msgspec
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.files import UNREADABLE, read_file
 
-from palestra_adapters.seats import BySeat
-from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.wrapper import Wrapper
 
@@ -51,7 +49,7 @@ class TaskedAgent(Wrapper):
         if not self.tasks:
             raise InvalidOption("tasked needs a task or more: tasked:react:local:,tasks=FILE.json")
         super().__init__(**settings)
-        self._given: BySeat[str] = self.by_seat()
+        self._given = self.by_seat(str)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -59,8 +57,7 @@ class TaskedAgent(Wrapper):
             drawn = turn.rng(self._seed, STREAM).word() % len(self.tasks)
             self._given[key] = self.tasks[drawn]
         task = self._given[key]
-        lines = join_lines(advice, GIVEN.format(task=task))
-        decision = yield from self.inner.think_alone(turn, lines)
+        decision = yield from self.inner.think_alone(turn, advice, GIVEN.format(task=task))
         decision.facts = {**decision.facts, "task": task}
         return decision
 

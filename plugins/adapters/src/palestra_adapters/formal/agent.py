@@ -18,7 +18,6 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in, story
 from palestra_adapters.formal.ltl import Automaton, State, atoms, parse, subsets
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.workflows.steps import ToolStep
@@ -89,7 +88,7 @@ class Formal(Adapter):
             if len(self._patterns) > FEW:
                 raise InvalidOption(f"a formula over moves has at most {FEW} atoms")
             self._moves = Automaton.of(over, list(subsets(self._patterns)))
-        self._courses: BySeat[Course] = self.by_seat()
+        self._courses = self.by_seat(Course)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         allowed = self._moves_by_formula(turn)
@@ -122,10 +121,7 @@ class Formal(Adapter):
             return open_[0]
         asked = f"What comes next? Answer with one of: {', '.join(open_)}."
         messages = self._messages(turn, advice, said, asked)
-        held: dict[str, Any] = {}
-        if "choices" in self.models[0].abilities:
-            held = {"choices": tuple(map(self.style.reply, open_))}
-        (reply,) = yield [self.ask(messages, **held)]
+        (reply,) = yield [self.ask(messages, **self.held_to(open_))]
         chosen = said_in(reply).strip().strip(".").lower()
         return chosen if chosen in open_ else ACTION if ACTION in open_ else open_[0]
 
@@ -191,17 +187,11 @@ class Formal(Adapter):
         for _ in range(TRIES):
             lines = join_lines(only, refused, f"{ACTION}: {form}")
             messages = self._messages(turn, advice, said, lines)
-            held = self._held(allowed)
-            ask = self.ask(messages, **held) if allowed else self.move(turn, messages)
-            (reply,) = yield [ask]
+            held = self.held_to(allowed) if allowed else {}
+            (reply,) = yield [self.ask(messages, **held) if allowed else self.move(turn, messages)]
             text = said_in(reply).removeprefix(f"{ACTION}:").strip()
             move = legal_move(turn, text)
             if not allowed or move in allowed:
                 return move or text, reply
             refused = f"Your last answer was refused: {quote(text)}"
         return allowed[0] if allowed else text, reply
-
-    def _held(self, allowed: list[str] | None) -> dict[str, Any]:
-        if not allowed or "choices" not in self.models[0].abilities:
-            return {}
-        return {"choices": tuple(map(self.style.reply, allowed))}

@@ -17,7 +17,6 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, said_in
 from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
@@ -74,7 +73,7 @@ class ProAgent(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._tries, self._patience, self._notes = tries, patience, notes
-        self._cooks: BySeat[Cook] = self.by_seat()
+        self._cooks = self.by_seat(Cook)
         self.refused = 0  # skills rejected by the verifier
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:

@@ -67,7 +67,7 @@ class InstructedAgent(Adapter):
         self._doubt, self.learn = doubt, learn
         self.values: dict[tuple[int, str], dict[str, float]] = {}
         self.priors: dict[tuple[int, str], Row] = {}
-        self._last: dict[tuple[int, int], tuple[Turn, tuple[int, str], str, float]] = {}
+        self._last = self.by_seat(tuple[Turn, tuple[int, str], str, float])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         moves = list(turn.legal_texts)
@@ -125,9 +125,8 @@ class InstructedAgent(Adapter):
             row[move] += self._rate * (goal - row[move])
 
     def forget(self, episode_key: int) -> None:
-        ended = [key for key in self._last if key[0] == episode_key]
-        for each in ended:
-            turn, key, move, returns = self._last.pop(each)
+        ended = self._last.end(episode_key)
+        for turn, key, move, returns in ended:
             self._update(key, move, float(turn.returns) - returns)
         if ended and self.learn:
             self.weight *= self._fade

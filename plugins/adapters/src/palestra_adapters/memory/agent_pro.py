@@ -151,11 +151,11 @@ class AgentPro(Remembering):
             instruction=tried.text or "none",
         )
         reflected = "\n\n".join([*stories, asked])
-        (reply,) = yield [self.ask(self.single(trial.rules, reflected), max_tokens=256)]
-        search.trial = Instruction(one_line(reply))
+        said = yield from self.write(trial.rules, reflected, max_tokens=256)
+        search.trial = Instruction(one_line(said))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             self._ended.append(self._written.pop(key, []))
         super().forget(episode_key)
 

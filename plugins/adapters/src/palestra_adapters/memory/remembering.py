@@ -17,7 +17,6 @@ from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import show
 
 from palestra_adapters.search.spots import Worths
-from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking, Thread, charge, think_together
 from palestra_adapters.wrapper import Wrapper
 
@@ -82,7 +81,7 @@ class Remembering(Wrapper):
             raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)
         self._task, self._file = task, named_file(memory) if memory else None
-        self._turns: dict[tuple[int, int], Turn] = {}
+        self._turns = self.by_seat(Turn)
         self._recalled: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self._starts: dict[tuple[int, int], str] = {}
         self._worths = Worths()
@@ -146,11 +145,10 @@ class Remembering(Wrapper):
         if key not in self._recalled:
             self._recalled[key] = self.recall(turn)
             self._starts[key] = turn.position
-        lines = join_lines(advice, self._recalled[key][0])
-        return (yield from self.inner.think_alone(turn, lines))
+        return (yield from self.inner.think_alone(turn, advice, self._recalled[key][0]))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             turn = self._turns.pop(key)
             _, shown = self._recalled.pop(key)
             self.waiting.append(self._trial(turn, self._starts.pop(key), shown))

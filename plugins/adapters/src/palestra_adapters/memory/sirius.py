@@ -115,8 +115,7 @@ class Sirius(Remembering):
             self._keep(trial, said, repaired)
         elif self._repair:
             asked = f"{trial.story}\n{FEEDBACK.format(returns=trial.returns, worth=trial.worth)}"
-            (reply,) = yield [self.ask(self.single(trial.rules, asked))]
-            self._feedback[start] = one_line(reply)
+            self._feedback[start] = one_line((yield from self.write(trial.rules, asked)))
 
     def _keep(self, trial: Trial, said: list[Said], repaired: bool) -> None:
         number = max((one.number for one in self.library), default=-1) + 1
@@ -127,7 +126,7 @@ class Sirius(Remembering):
             self.library.remove(min(own, key=lambda one: (one.worth, one.number)))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             self._ended.append(self._said.pop(key, []))
         super().forget(episode_key)
 

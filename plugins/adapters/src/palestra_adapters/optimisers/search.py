@@ -18,7 +18,6 @@ from palestra.records.intervals import Interval, Sample
 
 from palestra_adapters.optimisers.wording import LANGUAGE, as_text, read_proposal
 from palestra_adapters.search.spots import Scale
-from palestra_adapters.texts import join_paragraphs
 from palestra_adapters.workflows.steps import Workflow, check_workflow
 
 T = TypeVar("T")
@@ -167,7 +166,7 @@ class Studio:
     def ask(self, prompt: str, *, system: str = "", heat: float = 0.0) -> Searching[Told]:
         """A model's answer to a question about the task."""
         seed = self.rng.word() % SEEDS if heat else 0
-        about = join_paragraphs(self.task, system)
+        about = "\n\n".join(filter(None, (self.task, system)))
         return (yield Question(about, prompt, heat, seed))
 
     def propose(

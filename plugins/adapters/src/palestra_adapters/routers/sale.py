@@ -21,7 +21,6 @@ from palestra.quoting import quote
 from palestra_adapters.adapter import Adapter, question, said_in, story
 from palestra_adapters.scoring import GRADES, read_grade
 from palestra_adapters.search.spots import Worths
-from palestra_adapters.seats import BySeat
 from palestra_adapters.similarity import similarity
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
@@ -89,7 +88,7 @@ class StrategyAuction(Adapter):
         self._rebid, self._memory = rebid, memory
         self.sales: list[Sale] = []
         self.won = [0] * len(self.models)  # episodes each has played
-        self._open: BySeat[tuple[Sale, Turn]] = BySeat()
+        self._open = self.by_seat(tuple[Sale, Turn])
         self._worths = Worths()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
@@ -102,7 +101,7 @@ class StrategyAuction(Adapter):
         self._open[key] = sale, turn
         bid = sale.bids[sale.winner]
         lines = [advice, f"Your plan: {quote(bid.plan)}" if bid.plan else ""]
-        talk = self.talk(turn, "\n".join(filter(None, lines)))
+        talk = self.talk(turn, join_lines(*lines))
         talk.ask(question(turn))
         (reply,) = yield [self.move(turn, talk.messages, member=bid.member, talk=talk)]
         decision = self.decide(turn, reply)
@@ -124,10 +123,8 @@ class StrategyAuction(Adapter):
         return Sale(story(turn), tuple(bids), bids.index(winner))
 
     def _bids(self, turn: Turn, members: Sequence[int], advice: str) -> Thinking[list[Bid]]:
-        rules = turn.game.rules_for(turn.seat)
         asked = join_lines(story(turn), advice, PLAN)
-        messages = self.single(rules, asked)
-        replies = yield [self.ask(messages, member=member) for member in members]
+        replies = yield [self.about(turn, asked, member=member) for member in members]
         bids = [self._bid(m, reply) for m, reply in zip(members, replies, strict=True)]
         if self._jury:
             marks = yield from self._marks(turn, bids)
@@ -145,11 +142,9 @@ class StrategyAuction(Adapter):
         asks = []
         for bid in bids:
             text = f"{story(turn)}\n{MARK.format(plan=quote(bid.plan))}"
-            messages = self.single(turn.game.rules_for(turn.seat), text)
-            for member, model in enumerate(self.models):
-                held = tuple(map(self.style.reply, GRADES))
-                choices = held if "choices" in model.abilities else None
-                asks.append(self.ask(messages, member=member, choices=choices, max_tokens=8))
+            for member in range(len(self.models)):
+                held = self.held_to(GRADES, member)
+                asks.append(self.about(turn, text, member=member, max_tokens=8, **held))
         replies = iter((yield asks))
         marks = [[read_grade(next(replies).text) for _ in self.models] for _ in bids]
         return [sum(m or 0.0 for m in own) / len(own) for own in marks]
@@ -179,11 +174,11 @@ class StrategyAuction(Adapter):
         return "\n".join([*lines, *(f"A plan that did not: {quote(plan)}" for plan in other)])
 
     def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
         for sale, turn in self._open.end(episode_key):
             if self._memory:
                 sale.worth = self._worths.of(turn)
                 self.sales = [*self.sales[-LOG + 1 :], sale]
+        super().forget(episode_key)
 
 
 def read_prices(prices: str | Sequence[float] | float, count: int) -> list[float]:

@@ -15,7 +15,6 @@ from palestra_adapters.scoring import Scorer, make_scorer
 from palestra_adapters.search.growth import Beam, BestFirst, Bounds, LookAhead, Thrifty
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.search.tree import Growth, Node, Search, Spending, Tree
-from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 
 ScorerLike = Annotated[
@@ -77,7 +76,7 @@ class TreeAgent(Adapter):
         self._limits: dict[str, Any] = {"calls": calls, "tokens": tokens, "reserve": 1}
         self._scorer = make_scorer(scorer, self, votes=votes, explain=explain)
         self._others = make_agent(others) if others else _Seatmate(self)
-        self._plans: BySeat[Plan] = self.by_seat()
+        self._plans = self.by_seat(Plan)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         planned = self._next_planned_move(turn)
@@ -249,11 +248,10 @@ class SWESearch(TreeAgent):
         cases = "\n".join(f"{disarm(n.move)}: {quote(n.comment)}" for n in finalists)
         which = " or ".join(map(disarm, moves))
         text = f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {which}?"
-        messages = self.single(turn.game.rules_for(turn.seat), text)
-        held = {"choices": tuple(map(self.style.reply, moves))}
-        fields: dict[str, Any] = held if "choices" in self.models[0].abilities else {}
-        asks = [self.ask(messages, temperature=0.8, **fields) for _ in range(self._debate)]
-        replies = yield asks
+        held = self.held_to(moves)
+        replies = yield [
+            self.about(turn, text, temperature=0.8, **held) for _ in range(self._debate)
+        ]
         votes = [sum(move in reply.text for reply in replies) for move in moves]
         return finalists[1] if votes[1] > votes[0] else finalists[0]
 

@@ -11,7 +11,6 @@ Left out: self-play; SOTOPIA's scenarios.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -25,11 +24,10 @@ from palestra_adapters.adapter import (
     one_line,
     question,
     rules_of,
-    said_in,
     story,
 )
-from palestra_adapters.seats import BySeat
-from palestra_adapters.texts import join_paragraphs
+from palestra_adapters.scoring import grade
+from palestra_adapters.texts import bullets, join_paragraphs
 from palestra_adapters.thinking import Thinking
 
 ADVISE = (
@@ -43,7 +41,6 @@ JUDGE = (
     "Was the strategy sound and did it bring the player nearer to the goal? Answer with a number "
     "from 0 (not at all) to 10 (as much as possible)."
 )
-NUMBER = re.compile(r"\d{1,9}(?:\.\d+)?")
 
 
 @agent(
@@ -72,8 +69,8 @@ class Advisor(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._every, self._judged = every, judged
-        self._given: BySeat[list[str]] = self.by_seat()
-        self._decided: BySeat[int] = self.by_seat()
+        self._given = self.by_seat(list[str])
+        self._decided = self.by_seat(int)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -99,20 +96,16 @@ class Advisor(Adapter):
     def _advise(self, turn: Turn, given: list[str], advice: str) -> Thinking[str]:
         """Write the next strategy; returns what the advisor read."""
         rules = rules_of(turn, advice)
-        lines = "\n".join(f"- {quote(line)}" for line in given[-3:])
+        lines = bullets(given[-3:])
         before = BEFORE.format(lines=lines) if lines else ""
         asked = join_paragraphs(story(turn), before, ADVISE)
-        messages = self.single(rules, asked)
-        (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        given.append(one_line(reply))
+        said = yield from self.write(rules, asked, member=len(self.models) - 1)
+        given.append(one_line(said))
         return "\n\n".join((rules, asked))
 
     def _judge(self, turn: Turn, strategy: str, move: str) -> Thinking[float]:
         asked = JUDGE.format(strategy=quote(strategy), move=quote(move))
-        messages = self.single(turn.game.rules_for(turn.seat), f"{story(turn)}\n\n{asked}")
-        (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        found = NUMBER.search(said_in(reply))
-        return min(1.0, float(found[0]) / 10) if found else 0.0
+        return (yield from grade(self, turn, asked, member=len(self.models) - 1))
 
 
 @dataclass(frozen=True)

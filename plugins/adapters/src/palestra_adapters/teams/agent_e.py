@@ -20,7 +20,6 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, game_text, split_thought
 from palestra_adapters.react import read_steps
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
@@ -80,7 +79,7 @@ class AgentE(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._moves = moves
-        self._errands: BySeat[Errand] = self.by_seat()
+        self._errands = self.by_seat(Errand)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         task, page = split_task(turn.position)

@@ -18,8 +18,7 @@ from palestra import Decision, Grammar, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, one_line, story
-from palestra_adapters.react import FORM, can_hold, reason
-from palestra_adapters.seats import BySeat
+from palestra_adapters.react import FORM, reason_alone
 from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking
 
@@ -76,7 +75,7 @@ class CaPo(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._most, self._progress = talks, frozenset(progress.split("+"))
-        self._judged: BySeat[int] = self.by_seat()  # plans that a player has judged
+        self._judged = self.by_seat(int)  # plans that a player has judged
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         if not any(kind.__name__ == "Say" for kind in getattr(turn.game, "action_types", ())):
@@ -133,18 +132,14 @@ class CaPo(Adapter):
         return f"{CHANGE} {change}" if change and talk.revisions <= self._most else ""
 
     def _reply(self, turn: Turn, *parts: str) -> Thinking[str]:
-        text = join_lines(story(turn), *parts)
-        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return one_line(reply)
+        said = yield from self.consult(turn, join_lines(story(turn), *parts))
+        return one_line(said)
 
     def _act(self, turn: Turn, talk: Discussion, advice: str) -> Thinking[Decision]:
         plan = AGREED.format(plan=quote(talk.plan)) if talk.plan else ""
-        refused = refusal(turn)
-        text = join_lines(story(turn), advice, plan, refused)
+        text = join_lines(story(turn), advice, plan, refusal(turn))
         messages = self.single(turn.game.rules_for(turn.seat), text, answer=FORM)
-        step = yield from reason(self, turn, messages, held=can_hold(self))
-        decision = self.decide(turn, step.reply)
-        decision.text, decision.thought = step.move, step.thought
+        decision = yield from reason_alone(self, turn, messages)
         decision.facts = {**decision.facts, "phase": "act"}
         return decision
 

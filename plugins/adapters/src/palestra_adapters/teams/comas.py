@@ -18,7 +18,6 @@ from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
-from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 
 EVALUATOR = (
@@ -69,8 +68,7 @@ class CoMAS(Speaking):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         rules = rules_of(turn, advice)
-        refused = refusal(turn, "The last answer")
-        question = join_lines(story(turn), refused)
+        question = story(turn, "The last answer")
         lines: list[Utterance] = []
         discussion: list[dict[str, Any]] = []
         try:

@@ -16,7 +16,6 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
-from palestra_adapters.seats import BySeat
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
@@ -67,7 +66,7 @@ class Delegate(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._moves = moves
-        self._cases: BySeat[DelegationState] = self.by_seat()
+        self._cases = self.by_seat(DelegationState)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         case = self._cases.setdefault((turn.episode_key, turn.seat), DelegationState())

@@ -19,7 +19,6 @@ from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
-from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 
 ROLES = ("generator", "verifier", "refiner")
@@ -64,8 +63,7 @@ class Malt(Speaking):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         rules = rules_of(turn, advice)
-        refused = refusal(turn, "Your last answer")
-        question = join_lines(story(turn), refused)
+        question = story(turn, "Your last answer")
         paths: list[list[Utterance]] = [[]]
         try:
             for _ in ROLES:

@@ -20,8 +20,8 @@ from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import said_in, story
-from palestra_adapters.teams.team import Answer, Team, quote_answers
-from palestra_adapters.texts import join_lines, join_paragraphs
+from palestra_adapters.teams.team import Answer, Team, agree, quote_answers
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Ask, Thinking, together
 
 PROFILES = (
@@ -197,15 +197,8 @@ class OptAgent(Team):
         return said_in(reply)
 
     def _meta(self, turn: Turn, advice: str, text: str) -> Ask:
-        asked = join_paragraphs(story(turn), advice, text)
-        messages = self.single(turn.game.rules_for(turn.seat), asked)
-        return self.ask(messages, member=len(self.models) - 1, temperature=0.0)
-
-
-def agree(answers: Sequence[Answer]) -> bool:
-    """Whether all answers name one legal move."""
-    moves = {answer.move for answer in answers}
-    return len(moves) == 1 and None not in moves
+        last = len(self.models) - 1
+        return self.about(turn, story(turn), advice, text, member=last, temperature=0.0)
 
 
 def first_links(kind: str, size: int) -> frozenset[Link]:

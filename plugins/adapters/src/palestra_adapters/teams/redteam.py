@@ -20,7 +20,6 @@ from palestra_adapters.adapter import game_text, legal_move, rules_of, story
 from palestra_adapters.react import ACTION, FORM, read_steps
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority
-from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking, together
 
 CODES = 16**6
@@ -110,8 +109,7 @@ class RedTeam(Speaking):
     def _game(self, turn: Turn, advice: str, code: str) -> Thinking[list[Utterance]]:
         """One talk: what the attackers write, then an answer of every member."""
         rules = rules_of(turn, advice)
-        refused = refusal(turn, "The last answer")
-        question = join_lines(story(turn), refused)
+        question = story(turn, "The last answer")
         where = ATTACK.format(where=PLACES[self._channel][0], code=code)
         asked = self.single(f"{where}\n\nThe question's rules:\n{rules}", question)
         last = len(self.models) - 1

@@ -14,7 +14,6 @@ from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
-from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking
 
 CORRECT = (
@@ -49,8 +48,7 @@ class SCoRe(Speaking):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         rules = rules_of(turn, advice)
-        refused = refusal(turn, "Your answer")
-        question = join_lines(story(turn), refused)
+        question = story(turn, "Your answer")
         asked = self.single(rules, question, answer=FORM)
         lines: list[Utterance] = []
         try:

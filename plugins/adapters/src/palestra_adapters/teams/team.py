@@ -80,6 +80,12 @@ def majority(votes: Sequence[str | None]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
+def agree(answers: Sequence[Answer]) -> bool:
+    """Whether all answers name one legal move."""
+    moves = {answer.move for answer in answers}
+    return len(moves) == 1 and None not in moves
+
+
 def quote_answers(answers: Sequence[Answer]) -> str:
     """Answers as text for a member, quoted so that none can write another's."""
     return "\n".join(["What the members have answered:", *map(_quote_answer, answers)])

@@ -103,8 +103,7 @@ class Topologies(Team):
     def _order(self, turn: Turn, before: Sequence[Answer]) -> Thinking[str]:
         line = ORDER.format(size=self.size)
         text = join_lines(story(turn), quote_answers(before) if before else "", line)
-        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return said_in(reply)
+        return (yield from self.consult(turn, text))
 
     def _decide(self, turn: Turn, new: Sequence[Answer]) -> Thinking[str | None]:
         text = f"{story(turn)}\n{quote_answers(new)}\n{DECIDE}"

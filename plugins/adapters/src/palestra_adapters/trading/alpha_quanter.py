@@ -19,7 +19,6 @@ from typing import Annotated, Any
 from palestra import Decision, EpisodeRecord, Meta, Turn, agent
 
 from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in
-from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import ASKING, day_of, mornings, prices_of
 
@@ -87,7 +86,7 @@ class AlphaQuanter(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._queries, self._symbol = queries, symbol
-        self._days: BySeat[Day] = self.by_seat()
+        self._days = self.by_seat(Day)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key, prices = (turn.episode_key, turn.seat), prices_of(turn)

@@ -20,7 +20,6 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, rules_of, said_in
-from palestra_adapters.seats import BySeat
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import day_of, held, orders_for, prices_of
 
@@ -95,7 +94,7 @@ class ContestTeam(Adapter):
         super().__init__(**settings)
         self._analysts, self._researchers, self._keep = analysts, researchers, keep
         self._memory, self._words, self._contest = memory, words, contest
-        self._books: BySeat[Book] = self.by_seat()
+        self._books = self.by_seat(Book)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         prices = prices_of(turn)

@@ -49,8 +49,8 @@ class FlowReasoner(FlowPlayer):
     ) -> None:
         super().__init__(**settings)
         self._tries, self._length = tries, length
-        self._flows: dict[tuple[int, int], Workflow] = {}
-        self._new: dict[tuple[int, int], bool] = {}
+        self._flows = self.by_seat(Workflow)
+        self._new = self.by_seat(bool)
 
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
         key = turn.episode_key, turn.seat
@@ -82,12 +82,6 @@ class FlowReasoner(FlowPlayer):
             more = {"flow": flow, "designed": self._new.pop(key)}
             decision.facts = {**decision.facts, **more}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._flows if key[0] == episode_key]:
-            del self._flows[key]
-            self._new.pop(key, None)
-        super().forget(episode_key)
 
 
 def flow_reward(

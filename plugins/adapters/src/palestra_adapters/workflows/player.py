@@ -12,7 +12,6 @@ from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import story
 from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.seats import BySeat
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import majority
 from palestra_adapters.texts import join_lines, join_paragraphs
@@ -56,7 +55,7 @@ class FlowPlayer(Speaking):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
-        self._past: BySeat[list[str]] = self.by_seat()
+        self._past = self.by_seat(list[str])
 
     @abstractmethod
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
