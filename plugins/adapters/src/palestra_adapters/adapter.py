@@ -150,6 +150,11 @@ class Adapter(Agent):
         """The question of `consult`, to be asked together with others."""
         return self.ask(self.single(rules_of(turn, advice), join_paragraphs(*parts)), **fields)
 
+    def hear(self, asks: Sequence[Ask]) -> Thinking[list[str]]:
+        """What the replies to these questions say besides their reasoning; asked together."""
+        replies = (yield asks) if asks else []
+        return [said_in(reply) for reply in replies]
+
     def write(self, rules: str, text: str, **fields: Any) -> Thinking[str]:
         """Ask one question under these rules; what the reply says besides its reasoning."""
         (reply,) = yield [self.ask(self.single(rules, text), **fields)]

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, game_text, said_in
+from palestra_adapters.adapter import Adapter, game_text
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.thinking import Thinking, together
@@ -164,8 +164,8 @@ class RAFA(Adapter):
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
         line = ELITE.format(known=self._known_lines(task), position=branch.text)
         heat = self.temperature or 0.8
-        replies = yield [self.about(turn, line, temperature=heat) for _ in range(self._width)]
-        drawn = [said_in(reply).partition("\n")[0] for reply in replies]
+        asks = [self.about(turn, line, temperature=heat) for _ in range(self._width)]
+        drawn = [said.partition("\n")[0] for said in (yield from self.hear(asks))]
         return list(dict.fromkeys(filter(None, [*drawn, *known])))
 
     def _imagine(
@@ -178,11 +178,11 @@ class RAFA(Adapter):
             for move in moves
             if (branch.position, move) not in known
         ]
-        replies = iter((yield asks) if asks else [])
+        said = iter((yield from self.hear(asks)))
         grown = []
         for move in moves:
             end = known.get((branch.position, move))
-            end = end or read_prediction(said_in(next(replies)))
+            end = end or read_prediction(next(said))
             path, seen = (*branch.moves, move), (*branch.seen, end.position)
             grown.append(Branch(end.position, path, seen, branch.paid + end.paid))
         return grown

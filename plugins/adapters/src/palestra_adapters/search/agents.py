@@ -280,18 +280,10 @@ class BAVT(TreeAgent):
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
         expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 10,
-        calls: Annotated[
-            int, Meta(ge=0, description="most model calls per decision; 0 for no limit")
-        ] = 0,
-        tokens: Annotated[
-            int, Meta(ge=0, description="most tokens per decision; 0 for no limit")
-        ] = 0,
         **settings: Any,
     ) -> None:
         settings.setdefault("scorer", "residual")
-        super().__init__(
-            Thrifty(width, depth), expansions=expansions, calls=calls, tokens=tokens, **settings
-        )
+        super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
 
 
 @agent(

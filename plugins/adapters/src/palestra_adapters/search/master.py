@@ -21,7 +21,6 @@ from typing import Annotated, Any
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import said_in
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import last_number, make_scorer, read_grade
 from palestra_adapters.search.agents import ScorerLike
@@ -181,9 +180,9 @@ class Master(Foresight):
         spots = yield from together([lookahead.step(one.spot, move) for move in moves])
         team = [Recruit(spot, one, one.depth + 1) for spot in spots if spot is not None]
         asked = [new for new in team if not new.spot.over]
-        replies = (yield [self._question(new) for new in asked]) if asked else []
-        for new, reply in zip(asked, replies, strict=True):
-            new.grade, new.confidence = read_assessment(said_in(reply))
+        said = yield from self.hear([self._question(new) for new in asked])
+        for new, text in zip(asked, said, strict=True):
+            new.grade, new.confidence = read_assessment(text)
         for new in team:
             if new.spot.over:
                 scale.see(new.spot.gain)

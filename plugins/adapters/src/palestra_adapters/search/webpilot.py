@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, one_line, said_in, story
+from palestra_adapters.adapter import Adapter, one_line, story
 from palestra_adapters.scoring import Judgement, Scorer
 from palestra_adapters.search.agents import TreeAgent
 from palestra_adapters.search.growth import Bounds, worth
@@ -104,8 +104,7 @@ class Appraiser(Scorer):
         self._agent, self._subtask, self._weight = agent, subtask, weight
 
     def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
-        replies = yield [self._ask(spot) for spot in spots]
-        return [self._read(said_in(reply)) for reply in replies]
+        return list(map(self._read, (yield from self._agent.hear([*map(self._ask, spots)]))))
 
     def _ask(self, spot: Spot) -> Ask:
         turn = spot.turn

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import said_in, story
+from palestra_adapters.adapter import story
 from palestra_adapters.teams.team import Answer, Team, agree, quote_answers
 from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Ask, Thinking, together
@@ -169,10 +169,10 @@ class OptAgent(Team):
                 after=_said(after[reader]),
             )
             asks.append(self._meta(turn, advice, text))
-        replies = yield asks
+        said = yield from self.hear(asks)
         found: dict[Link, Grade] = {}
-        for reader, reply in zip(readers, replies, strict=True):
-            given = read_grades(said_in(reply))
+        for reader, text in zip(readers, said, strict=True):
+            given = read_grades(text)
             found |= {(i, reader): given.get(i, Grade()) for i in sources(links, reader)}
         return found
 
@@ -193,8 +193,7 @@ class OptAgent(Team):
             links="\n".join(lines) or "none",
             history="\n".join(["\nChanges so far:", *past, ""]) if past else "",
         )
-        (reply,) = yield [self._meta(turn, advice, text)]
-        return said_in(reply)
+        return (yield from self.hear([self._meta(turn, advice, text)]))[0]
 
     def _meta(self, turn: Turn, advice: str, text: str) -> Ask:
         last = len(self.models) - 1

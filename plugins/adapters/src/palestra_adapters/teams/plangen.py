@@ -19,7 +19,7 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import rules_of, story
-from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.react import ACTION
 from palestra_adapters.scoring import last_number
 from palestra_adapters.search.spots import Worths
 from palestra_adapters.talks import Speaking, Utterance
@@ -218,16 +218,9 @@ class PlanGen(Speaking):
     def _answers(self, query: Query, more: Sequence[str]) -> Thinking[list[Plan]]:
         """Verified plans with moves, one for each text that is added to the question."""
         question = f"{story(query.turn)}\n\nConstraints:\n{quote(query.constraints)}"
-        error = query.turn.error
-        refused = f"\n\nYour last answer was refused: {error}" if error else ""
-        asked = [
-            self.single(query.rules, f"{question}\n\n{text}".rstrip() + refused, answer=FORM)
-            for text in more
-        ]
+        asked = [(query.rules, f"{question}\n\n{text}".rstrip()) for text in more]
         heat = HEAT if len(asked) > 1 else None
-        lines = yield from together(
-            [self.answer(query.turn, 2, one, temperature=heat) for one in asked]
-        )
+        lines = yield from self.answers(query.turn, 2, asked, temperature=heat)
         query.lines += lines
         return (yield from self._verify_plans(query, [Plan(n.text, n.move or "") for n in lines]))
 

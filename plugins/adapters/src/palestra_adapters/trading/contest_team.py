@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, rules_of, said_in
+from palestra_adapters.adapter import Adapter
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import day_of, held, orders_for, prices_of
 
@@ -128,27 +128,22 @@ class ContestTeam(Adapter):
     def _trade(
         self, turn: Turn, book: Book, prices: Mapping[str, float], advice: str
     ) -> Thinking[Decision]:
-        rules = rules_of(turn, advice)
-        answers = "\n".join(event.text for event in turn.transcript[book.since :])
-        seen = f"{turn.position}\n\n"
-        asks = []
-        for number in range(self._analysts):
-            focus = ANALYSTS[number]
-            text = ANALYSE.format(answers=answers or "none", focus=focus, words=self._words)
-            asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
-        replies = yield asks
-        texts = [said_in(reply) for reply in replies]
+        answers = "\n".join(event.text for event in turn.transcript[book.since :]) or "none"
+        orders = [
+            ANALYSE.format(answers=answers, focus=focus, words=self._words)
+            for focus in ANALYSTS[: self._analysts]
+        ]
+        texts = yield from self._ask_all(turn, advice, orders)
         book.longs = [read_longs(text, prices) for text in texts]
         chosen = self._best(book.analysts)
         factors = "\n".join(quote(" ".join(texts[number].split())) for number in chosen)
-        asks = []
-        for number in range(self._researchers):
-            text = PROPOSE.format(
-                factors=factors, persona=RESEARCHERS[number], example=next(iter(prices))
-            )
-            asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
-        replies = yield asks
-        book.proposals = [read_weights(said_in(reply), prices) for reply in replies]
+        example = next(iter(prices))
+        orders = [
+            PROPOSE.format(factors=factors, persona=persona, example=example)
+            for persona in RESEARCHERS[: self._researchers]
+        ]
+        texts = yield from self._ask_all(turn, advice, orders)
+        book.proposals = [read_weights(text, prices) for text in texts]
         book.prices = dict(prices)
         followed = self.followed(book.researchers)
         weights = mix_portfolios(book.proposals, followed, prices)
@@ -156,8 +151,13 @@ class ContestTeam(Adapter):
         facts = {"scores": list(book.researchers), "followed": followed}
         return Decision(text=book.orders.pop(0), thought=factors, facts=facts)
 
-    def _member(self, number: int) -> int:
-        return number % len(self.models)
+    def _ask_all(self, turn: Turn, advice: str, orders: Sequence[str]) -> Thinking[list[str]]:
+        """What the members of a team write, who take turns over the models."""
+        asks = [
+            self.about(turn, turn.position, one, advice=advice, member=n % len(self.models))
+            for n, one in enumerate(orders)
+        ]
+        return (yield from self.hear(asks))
 
     def _best(self, scores: Sequence[float]) -> list[int]:
         """The members of the highest scores, in their order; all of them without a contest."""

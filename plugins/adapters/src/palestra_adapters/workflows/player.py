@@ -11,7 +11,7 @@ from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import story
-from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.react import ACTION
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import majority
 from palestra_adapters.texts import join_lines, join_paragraphs
@@ -166,15 +166,9 @@ class Run:
         self, number: int, prompts: Sequence[tuple[str, str]], heat: float
     ) -> Thinking[list[Utterance]]:
         """An answer with a thought to each pair of a role and a question, all asked together."""
-        player, error = self.player, self.turn.error
-        refused = f"\n\nYour last answer was refused: {error}" if error else ""
-        asked = [
-            player.single(self.rules(role), f"{text}{refused}", answer=FORM)
-            for role, text in prompts
-        ]
-        lines = yield from together(
-            [player.answer(self.turn, number, one, temperature=heat or None) for one in asked]
-        )
+        asked = [(self.rules(role), text) for role, text in prompts]
+        heated = heat or None
+        lines = yield from self.player.answers(self.turn, number, asked, temperature=heated)
         self.lines += lines
         return lines
 
