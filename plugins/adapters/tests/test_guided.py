@@ -15,10 +15,11 @@ from palestra import InvalidOption
 from palestra.agents.models import Request
 from palestra_adapters.adapter import Plain
 from palestra_adapters.directed import DirectedAgent, read_direction, to_unit_length
-from palestra_adapters.mediator import Mediator, override_shares, read_orders
+from palestra_adapters.mediator import Mediator, override_shares
 from palestra_adapters.memory.navigator import Navigator, read_experience
 from palestra_adapters.tasked import TaskedAgent, read_tasks
 from palestra_adapters.teams.spp import read_final
+from palestra_adapters.teams.whole import read_orders
 from palestra_rewards import shape
 from palestra_rewards.judges import Judge
 from palestra_rewards.judges.proposing import Proposer

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.llm.legal import list_moves
 
-from palestra_adapters.adapter import question, split_thought
+from palestra_adapters.adapter import question, said_in
 from palestra_adapters.react import ACTION, FORM, ReAct, read_steps
 from palestra_adapters.thinking import Thinking
 
@@ -67,7 +67,7 @@ class ActRe(ReAct):
         talk.ask(f"{question(turn)}\n{WHY.format(move=move)}")
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
         talk.take_back()  # later prompts must not show that the move was not its own
-        thought = read_steps(split_thought(reply)[1])[0]
+        thought = read_steps(said_in(reply))[0]
         talk.ask(question(turn))
         talk.answer(f"Thought: {thought}\n{ACTION} {move}")
         decision = self.decide(turn, reply)

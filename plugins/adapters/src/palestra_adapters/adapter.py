@@ -25,6 +25,8 @@ from palestra.llm.conversation import STYLES, Conversation, confidence
 from palestra.llm.legal import hold
 from palestra.phrasing.wording import answer_form
 
+from palestra_adapters.seats import BySeat
+from palestra_adapters.texts import join_lines, join_paragraphs, refusal
 from palestra_adapters.thinking import Ask, Thinking, Thread, think_to_the_end, think_together
 
 SEEDS = 1 << 31
@@ -78,6 +80,7 @@ class Adapter(Agent):
         self._seed, self._fixed_seed = seed or 0, seed is not None
         self.rng = Rng.seeded(self._seed)  # replaced in `think` by the decision's own
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
+        self._kept: list[BySeat[Any]] = []
         self._thinking: set[Thread] = set()  # about turns that are awaited by themselves
 
     @abstractmethod
@@ -101,9 +104,9 @@ class Adapter(Agent):
         finally:
             self._thinking.discard(thread)
 
-    def think_alone(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
+    def think_alone(self, turn: Turn, *advice: str) -> Thinking[Decision]:
         """`think` with random numbers that do not depend on other turns thought about together."""
-        return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, advice))
+        return self.drawing(turn.rng(self._seed, STREAM), self.think(turn, join_lines(*advice)))
 
     def drawing(self, rng: Rng, thinking: Thinking[T]) -> Thinking[T]:
         """Run a line of thought with `rng` as `self.rng` whenever it is resumed."""
@@ -122,7 +125,46 @@ class Adapter(Agent):
             except BudgetSpent as error:
                 spent = error
 
+    def by_seat(self, kind: type[T]) -> BySeat[T]:
+        """A new table of what this agent keeps, of this kind, for each seat of an episode."""
+        kept: BySeat[T] = BySeat()
+        self._kept.append(kept)
+        return kept
+
+    def role_member(self, role: int) -> int:
+        """The index of a role's model where the last model plays all roles that have none."""
+        return min(role, len(self.models) - 1)
+
     # Asking
+
+    def consult(self, turn: Turn, *parts: str, advice: str = "", **fields: Any) -> Thinking[str]:
+        """Ask one question, and return what the reply says besides its reasoning.
+
+        parts: paragraphs of the question; empty ones are left out. advice: added to the rules of
+        the seat. fields: those of `ask`, as `member` and `temperature`.
+        """
+        (reply,) = yield [self.about(turn, *parts, advice=advice, **fields)]
+        return said_in(reply)
+
+    def about(self, turn: Turn, *parts: str, advice: str = "", **fields: Any) -> Ask:
+        """The question of `consult`, to be asked together with others."""
+        return self.ask(self.single(rules_of(turn, advice), join_paragraphs(*parts)), **fields)
+
+    def hear(self, asks: Sequence[Ask]) -> Thinking[list[str]]:
+        """What the replies to these questions say besides their reasoning; asked together."""
+        replies = (yield asks) if asks else []
+        return [said_in(reply) for reply in replies]
+
+    def write(self, rules: str, text: str, **fields: Any) -> Thinking[str]:
+        """Ask one question under these rules; what the reply says besides its reasoning."""
+        (reply,) = yield [self.ask(self.single(rules, text), **fields)]
+        return said_in(reply)
+
+    def held_to(self, answers: Sequence[str], member: int = 0) -> dict[str, Any]:
+        """Fields of `ask` that hold a reply to one of these answers, where the model can be."""
+        if "choices" not in self.models[member].abilities:
+            return {}
+        return {"choices": tuple(map(self.style.reply, answers))}
 
     def ask(
         self,
@@ -162,7 +204,7 @@ class Adapter(Agent):
         """
         talks = self._talks.setdefault(turn.episode_key, {})
         if turn.seat not in talks:
-            rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+            rules = rules_of(turn, advice)
             form = answer_form(turn.game, turn.seat) if answer is None else answer
             talks[turn.seat] = Conversation(self.style, rules, answer=form)
         return talks[turn.seat]
@@ -173,7 +215,7 @@ class Adapter(Agent):
         return Decision(
             text=game_text(turn, text),
             logprob=reply.logprob,
-            thought="\n".join(filter(None, (thought, more))),
+            thought=join_lines(thought, more),
             model=reply.model,
             sampling={"temperature": self.temperature, "max_tokens": self.max_tokens},
             facts=confidence(reply),
@@ -188,6 +230,8 @@ class Adapter(Agent):
 
     def forget(self, episode_key: int) -> None:
         self._talks.pop(episode_key, None)
+        for kept in self._kept:
+            kept.end(episode_key)
 
     def close(self) -> None:
         self._talks.clear()
@@ -224,9 +268,14 @@ def split_thought(reply: Reply) -> tuple[str, str]:
     return found.group(1).strip(), reply.text[found.end() :].strip()
 
 
-def one_line(reply: Reply) -> str:
-    """What a reply says besides its reasoning, without line breaks."""
-    return " ".join(split_thought(reply)[1].split())
+def said_in(reply: Reply) -> str:
+    """What a reply says besides its reasoning."""
+    return split_thought(reply)[1]
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, and with single blanks."""
+    return " ".join(text.split())
 
 
 def game_text(turn: Turn, text: str) -> str:
@@ -243,9 +292,18 @@ def legal_move(turn: Turn, text: str) -> str | None:
         return None
 
 
-def story(turn: Turn) -> str:
-    """Everything a seat has seen, the position, and its legal moves."""
-    return "\n".join([*(event.text for event in turn.transcript), turn.position])
+def rules_of(turn: Turn, *more: str) -> str:
+    """The rules that the seat reads, and lines that are added to them; empty ones are left out."""
+    return join_lines(turn.game.rules_for(turn.seat), *more)
+
+
+def story(turn: Turn, answer: str = "") -> str:
+    """Everything a seat has seen, the position, and its legal moves.
+
+    answer: what the last answer is called if the line that it was refused is to follow.
+    """
+    seen = "\n".join([*(event.text for event in turn.transcript), turn.position])
+    return join_lines(seen, refusal(turn, answer)) if answer else seen
 
 
 class Plain(Adapter):
@@ -264,4 +322,4 @@ def question(turn: Turn) -> str:
     """The next question to a seat: what is new, or why its last answer was refused."""
     if not turn.error:
         return turn.text
-    return f"That was refused: {turn.error}\n{answer_form(turn.game, turn.seat)}"
+    return f"{refusal(turn)}\n{answer_form(turn.game, turn.seat)}"

@@ -19,7 +19,7 @@ from palestra.kernel.registry import registry
 from palestra.runner.runner import answers_of
 
 from palestra_adapters.adapter import Plain
-from palestra_adapters.relay import in_sequence
+from palestra_adapters.members import Composed, in_sequence
 
 Moment = tuple[int, int]  # steps played, answers refused at this turn
 
@@ -34,7 +34,7 @@ class Attempt:
     seen: int = 0  # events
 
 
-class TryingAgain(Agent):
+class TryingAgain(Composed):
     """Plays attempt k of a seat with `members[k]`, and everything after the last one with that."""
 
     def __init__(self, members: Sequence[Agent], signal: str) -> None:
@@ -50,7 +50,7 @@ class TryingAgain(Agent):
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         put = [self._put(turn) for turn in turns]
         answers: dict[int, Decision | Exception] = {}
-        for member in self._distinct():
+        for member in dict.fromkeys(self.members):
             own = [i for i, (whose, _) in enumerate(put) if whose is member]
             if own:
                 answers.update(zip(own, answers_of(member, [put[i][1] for i in own]), strict=True))
@@ -93,21 +93,12 @@ class TryingAgain(Agent):
             if self.members[other.number] is member:  # its conversation is forgotten too
                 other.began = None
 
-    def _distinct(self) -> list[Agent]:
-        return list({id(member): member for member in self.members}.values())
-
-    def reseed(self, seed: int) -> None:
-        for number, member in enumerate(self._distinct()):
-            member.reseed(seed + number)
+    def parts(self) -> Sequence[Agent]:
+        return self.members
 
     def forget(self, episode_key: int) -> None:
         self._attempts.pop(episode_key, None)
-        for member in self._distinct():
-            member.forget(episode_key)
-
-    def close(self) -> None:
-        for member in self._distinct():
-            member.close()
+        super().forget(episode_key)
 
 
 def _open(target: str, settings: dict[str, Any]) -> Agent:

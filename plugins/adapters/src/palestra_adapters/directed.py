@@ -65,7 +65,7 @@ class DirectedAgent(Wrapper):
             )
         self._discounts = read_direction(discounts)
         super().__init__(**settings)
-        self._drawn: dict[tuple[int, int], dict[str, float]] = {}
+        self._drawn = self.by_seat(dict[str, float])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -77,8 +77,7 @@ class DirectedAgent(Wrapper):
         if self._discounts:
             fades = [f"{name} counts {factor:.2f}" for name, factor in self._discounts.items()]
             wish = f"{wish} {FADES.format(parts=', '.join(fades))}"
-        lines = "\n".join(filter(None, (advice, wish)))
-        decision = yield from self.inner.think_alone(turn, lines)
+        decision = yield from self.inner.think_alone(turn, advice, wish)
         decision.facts = {**decision.facts, "direction": direction}
         return decision
 
@@ -87,11 +86,6 @@ class DirectedAgent(Wrapper):
         rng, normal = turn.rng(self._seed, STREAM), NormalDist()
         sizes = [abs(normal.inv_cdf((rng.word() + 1) / (2**32 + 1))) for _ in self._terms]
         return to_unit_length(dict(zip(self._terms, sizes, strict=True)))
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._drawn if key[0] == episode_key]:
-            del self._drawn[key]
-        super().forget(episode_key)
 
 
 def read_direction(text: str) -> dict[str, float]:

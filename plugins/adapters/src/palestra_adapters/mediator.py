@@ -9,15 +9,15 @@ its rewards and its algorithm do not change. Orders can be any actions of any en
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from palestra import Agent, Decision, EpisodeRecord, Meta, Turn, agent, make_agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
-from palestra_adapters.thinking import Thinking, Thread, charge, think_together
+from palestra_adapters.adapter import legal_move, rules_of, said_in
+from palestra_adapters.teams.whole import WholeTeam, example_order, names_of, read_orders
+from palestra_adapters.thinking import Thinking, charge
 
 STRATEGY = (
     "You watch a team and help it as an experienced person would. In two sentences, say what the "
@@ -30,7 +30,6 @@ MEDIATE = (
     "member, as in\n{example}"
 )
 RULE = "Each member follows the rule of the game:\n{orders}"
-LINE = re.compile(r"^[^\w\n]*+([\w ]++):[^\S\n]*+(.+)", re.MULTILINE)
 
 
 @agent(
@@ -39,7 +38,7 @@ LINE = re.compile(r"^[^\w\n]*+([\w ]++):[^\S\n]*+(.+)", re.MULTILINE)
     summary="At intervals, a model gives orders that a team's members obey for some steps.",
     paper="LLM-Mediated Guidance of MARL Systems (2025)",
 )
-class Mediator(Adapter):
+class Mediator(WholeTeam):
     """Seats play `policy`, but obey an order for `hold` decisions after each intervention.
 
     The model intervenes every `every` steps, from step `first` until before step `last`. It sees
@@ -72,24 +71,13 @@ class Mediator(Adapter):
         self._every, self._hold, self._first, self._last = every, hold, first, last
         self._orders: dict[tuple[int, int], tuple[str, int]] = {}  # the action, decisions left
         self._next: dict[int, int] = {}  # by episode: the step of the next intervention
-        self._keys: dict[int, int] = {}  # episode of each key passed to `forget`
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         own = list(self.policy.act(turns))
-        teams: dict[int, list[Turn]] = {}
-        for turn in turns:
-            self._keys[turn.episode_key] = turn.episode_id
-            if not turn.error:
-                teams.setdefault(turn.episode_id, []).append(turn)
-        due = [team for key, team in teams.items() if self._is_due(key, team[0].steps_played)]
-        threads = [
-            Thread(
-                self.drawing(team[0].rng(self._seed, 0), self._ask_mediator(team)), team[0].account
-            )
-            for team in due
-        ]
-        said = think_together(self.models, threads)
-        asked = {id(team[0]): orders for team, orders in zip(due, said, strict=True)}
+        teams = self.teams([turn for turn in turns if not turn.error])
+        due = {key: team for key, team in teams.items() if self._is_due(key, team[0].steps_played)}
+        said = self.think_for(due, self._ask_mediator)
+        asked = {id(team[0]): said[key] for key, team in due.items()}
         for turn, decision in zip(turns, own, strict=True):
             if id(turn) in asked:
                 charge(decision, asked[id(turn)])
@@ -97,9 +85,8 @@ class Mediator(Adapter):
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         """A decision for one seat, when another adapter wraps this one."""
-        self._keys[turn.episode_key] = turn.episode_id
         (own,) = self.policy.act([turn])
-        if self._is_due(turn.episode_id, turn.steps_played):
+        if self._is_due(self.episode_of(turn), turn.steps_played):
             yield from self._ask_mediator([turn], advice)
         return self._decide(turn, own)
 
@@ -113,20 +100,16 @@ class Mediator(Adapter):
 
     def _ask_mediator(self, team: Sequence[Turn], advice: str = "") -> Thinking[Decision]:
         """Ask for a strategy and for orders, and remember the orders."""
-        game, names = team[0].game, [turn.game.players[turn.seat] for turn in team]
-        rules = "\n".join(filter(None, (game.rules_for(team[0].seat), advice)))
+        names = names_of(team)
+        rules = rules_of(team[0], advice)
         seen = "\n\n".join(f"{n}:\n{turn.position}" for n, turn in zip(names, team, strict=True))
         strategy = self._strategy or self._by_rule(team)
         if not strategy:
-            asked = self.single(rules, f"{seen}\n\n{STRATEGY}")
-            (reply,) = yield [self.ask(asked)]
-            strategy = quote(split_thought(reply)[1])
-        order = MEDIATE.format(
-            example=f"{names[0]}: {(team[0].legal_texts or ['its action'])[0]}", hold=self._hold
-        )
+            strategy = quote((yield from self.write(rules, f"{seen}\n\n{STRATEGY}")))
+        order = MEDIATE.format(example=example_order(team), hold=self._hold)
         asked = self.single(rules, f"{seen}\n\nStrategy: {strategy}\n\n{order}")
         (reply,) = yield [self.ask(asked)]
-        said = read_orders(split_thought(reply)[1], names)
+        said = read_orders(said_in(reply), names)
         for name, turn in zip(names, team, strict=True):
             move = legal_move(turn, said.get(name, ""))
             if move is not None:
@@ -168,7 +151,7 @@ class Mediator(Adapter):
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)
         self.policy.forget(episode_key)
-        episode = self._keys.pop(episode_key, None)
+        episode = self.ended(episode_key)
         self._next.pop(episode or 0, None)
         for key in [key for key in self._orders if key[0] == episode]:
             del self._orders[key]
@@ -176,14 +159,6 @@ class Mediator(Adapter):
     def close(self) -> None:
         super().close()
         self.policy.close()
-
-
-def read_orders(text: str, names: Sequence[str]) -> dict[str, str]:
-    """The orders of a reply by member; the last line for a member counts."""
-    known = {name.lower(): name for name in names}
-    found = LINE.findall(text)
-    orders = ((name.rstrip().lower(), order.rstrip()) for name, order in found)
-    return {known[name]: order for name, order in orders if name in known}
 
 
 def override_shares(records: Sequence[EpisodeRecord]) -> Mapping[str, float]:

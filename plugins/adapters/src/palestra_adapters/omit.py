@@ -15,8 +15,9 @@ from typing import Any
 from palestra import Decision, Turn, agent
 from palestra.agents.models import Message
 
-from palestra_adapters.adapter import Adapter, game_text, question, split_thought
+from palestra_adapters.adapter import Adapter, game_text, question, rules_of, split_thought
 from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FORM = (
@@ -71,7 +72,7 @@ class Omit(Adapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._contexts: dict[tuple[int, int], Context] = {}
+        self._contexts = self.by_seat(Context)
         self.saved = 0
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
@@ -92,7 +93,7 @@ class Omit(Adapter):
         said = f"Thought: {thought}\n{ACTION} {move}" if thought else f"{ACTION} {move}"
         context.exchanges.append(Exchange(asked, said))
         decision = self.decide(turn, reply)
-        decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        decision.text, decision.thought = move, join_lines(apart, thought)
         if reply.usage.tokens_in:
             tokens = round(reply.usage.tokens_in * whole / shown)
             decision.facts = {**decision.facts, "full tokens": tokens}
@@ -101,7 +102,7 @@ class Omit(Adapter):
     def _context(self, turn: Turn, advice: str) -> Context:
         key = turn.episode_key, turn.seat
         if key not in self._contexts:
-            rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+            rules = rules_of(turn, advice)
             self._contexts[key] = Context(self.style.rules_message(rules, FORM))
         return self._contexts[key]
 
@@ -111,8 +112,3 @@ class Omit(Adapter):
             shown = one.asked if everything or not one.gone else f"Turn {number}. {GONE}"
             messages += [self.style.question(shown), self.style.move(one.said)]
         return [*messages, self.style.question(asked)]
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._contexts if key[0] == episode_key]:
-            del self._contexts[key]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, game_text, question, split_thought
+from palestra_adapters.adapter import Adapter, game_text, question, said_in
 from palestra_adapters.react import ACTION
 from palestra_adapters.thinking import Thinking
 
@@ -68,8 +68,8 @@ class WhenToPlan(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._every, self._human = every, human
-        self._plans: dict[tuple[int, int], str] = {}
-        self._steps: dict[tuple[int, int], set[int]] = {}
+        self._plans = self.by_seat(str)
+        self._steps = self.by_seat(set[int])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -80,7 +80,7 @@ class WhenToPlan(Adapter):
         talk = self.talk(turn, advice, answer="")
         talk.ask(asked)
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
-        text = split_thought(reply)[1]
+        text = said_in(reply)
         found = _PLAN.search(text)
         new = found.group(1).strip() if found and form != NONE else ""
         self._plans[key] = new or plan
@@ -111,12 +111,6 @@ class WhenToPlan(Adapter):
         talk.take_back()
         talk.ask(question(turn))
         talk.answer(f"{ACTION} {move}")
-
-    def forget(self, episode_key: int) -> None:
-        for kept in (self._plans, self._steps):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]
-        super().forget(episode_key)
 
 
 def priced_return(record: EpisodeRecord, seat: int = 0, *, price: float) -> float:

@@ -6,6 +6,7 @@ from palestra import Turn
 from palestra.phrasing.wording import answer_form
 
 from palestra_adapters.adapter import Adapter, legal_move
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 HEAT = 0.8
@@ -23,7 +24,7 @@ def propose(
     listed = [move for move in turn.legal_texts if move not in seen]
     if listed and len(listed) <= count:
         return listed
-    text = "\n".join(filter(None, (turn.position, feedback)))
+    text = join_lines(turn.position, feedback)
     messages = agent.single(
         turn.game.rules_for(turn.seat), text, answer=answer_form(turn.game, turn.seat)
     )

@@ -13,6 +13,7 @@ from palestra.agents.models import Message, Reply
 from palestra.llm.conversation import THINK, Conversation
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FORM = THINK
@@ -54,8 +55,28 @@ def reason(
         asked += [style.move(f"Thought: {thought}"), style.question(ACTION)]
         (reply,) = yield [agent.move(turn, asked, member=member, temperature=temperature)]
         move = reply.text.strip()
-    thought = "\n".join(filter(None, (apart, thought)))
-    return Step(thought, game_text(turn, move), reply)
+    return Step(join_lines(apart, thought), game_text(turn, move), reply)
+
+
+def reason_alone(
+    agent: Adapter, turn: Turn, messages: Sequence[Message], *, member: int = 0
+) -> Thinking[Decision]:
+    """`reason` about one prompt, as the decision for its move; two questions where possible."""
+    held = can_hold(agent, member)
+    step = yield from reason(agent, turn, messages, held=held, member=member)
+    return decide_step(agent, turn, step)
+
+
+def decide_step(agent: Adapter, turn: Turn, step: Step) -> Decision:
+    """The decision for a step's move, with its thought."""
+    decision = agent.decide(turn, step.reply)
+    decision.text, decision.thought = step.move, step.thought
+    return decision
+
+
+def write_step(thought: str, move: str) -> str:
+    """A thought and a move in the form in which they are asked for."""
+    return f"Thought: {thought}\n{ACTION} {move}"
 
 
 @agent(
@@ -90,10 +111,8 @@ class ReAct(Adapter):
         talk = self.talk(turn, advice, answer=FORM)
         talk.ask(question(turn))
         step = yield from reason(self, turn, talk.messages, held=self._held, talk=talk)
-        talk.answer(f"Thought: {step.thought}\n{ACTION} {step.move}")
-        decision = self.decide(turn, step.reply)
-        decision.text, decision.thought = step.move, step.thought
-        return decision
+        talk.answer(write_step(step.thought, step.move))
+        return decide_step(self, turn, step)
 
 
 def read_steps(text: str) -> tuple[str, str]:

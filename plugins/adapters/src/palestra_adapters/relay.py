@@ -6,27 +6,13 @@ rest. The first turns determine most of a pair's result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from palestra import Agent, Decision, InvalidOption, Meta, Turn, agent, make_agent
+from palestra import Agent, Decision, Meta, Turn, agent, make_agent
 
-NEXT_AGENT = re.compile(r"\+(?=[a-z][\w-]*(?::|\+|$))")
-
-
-def split_members(target: str) -> list[str]:
-    """The agents of `mcts+llm:local:+random`."""
-    return NEXT_AGENT.split(target) if target else []
-
-
-def in_sequence(agents: Sequence[Agent | str], target: str, example: str) -> Sequence[Agent | str]:
-    """The agents given, or those of `target`; raises `InvalidOption` unless there are two."""
-    members = list(agents) or split_members(target)
-    if len(members) < 2:
-        name = example.partition(":")[0]
-        raise InvalidOption(f"{name} needs two agents or more: {example}")
-    return members
+from palestra_adapters.members import Composed, act_in_turn, in_sequence
+from palestra_adapters.seats import BySeat
 
 
 @agent(
@@ -34,7 +20,7 @@ def in_sequence(agents: Sequence[Agent | str], target: str, example: str) -> Seq
     kind="llm",
     summary="One agent starts an episode, another finishes it.",
 )
-class Relay(Agent):
+class Relay(Composed):
     """Agents in sequence: each plays `turns` decisions of a seat, the last one all the rest.
 
     target: agents joined by `+`, as in `relay:llm:openai:big@…+llm:local:,turns=2`.
@@ -52,19 +38,17 @@ class Relay(Agent):
         members = in_sequence(agents, target, "relay:mcts+random,turns=2")
         self.members = [make_agent(member) for member in members]
         self._turns = turns
-        self._played: dict[tuple[int, int], set[int]] = {}
+        self._played: BySeat[set[int]] = BySeat()
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        """Call every member that has waiting turns once."""
         whose = [self._member(turn) for turn in turns]
-        decisions: dict[int, Decision] = {}
-        for number, member in enumerate(self.members):
-            own = [i for i, chosen in enumerate(whose) if chosen == number]
-            if own:
-                decisions.update(zip(own, member.act([turns[i] for i in own]), strict=True))
-        for i, decision in decisions.items():
-            decision.model = decision.model or self.members[whose[i]].name
-        return [decisions[i] for i in range(len(turns))]
+        decisions = act_in_turn(turns, whose, dict(enumerate(self.members)))
+        for number, decision in zip(whose, decisions, strict=True):
+            decision.model = decision.model or self.members[number].name
+        return decisions
+
+    def parts(self) -> Sequence[Agent]:
+        return self.members
 
     def _member(self, turn: Turn) -> int:
         """Index of the member that plays this turn; retries do not count as decisions."""
@@ -74,16 +58,6 @@ class Relay(Agent):
         last = len(self.members) - 1
         return min(before // self._turns, last) if self._turns else last
 
-    def reseed(self, seed: int) -> None:
-        for number, member in enumerate(self.members):
-            member.reseed(seed + number)
-
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._played if key[0] == episode_key]:
-            del self._played[key]
-        for member in self.members:
-            member.forget(episode_key)
-
-    def close(self) -> None:
-        for member in self.members:
-            member.close()
+        self._played.end(episode_key)
+        super().forget(episode_key)

@@ -10,16 +10,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import exp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from palestra import InvalidOption, UnknownName
+from palestra import InvalidOption, Turn, UnknownName
 from palestra.quoting import disarm
 
-from palestra_adapters.adapter import Adapter
+from palestra_adapters.adapter import Adapter, story
 from palestra_adapters.search.spots import Scale, Spot
 from palestra_adapters.thinking import Ask, Thinking
 
 GRADES = tuple(str(grade) for grade in range(11))
+_FIRST = re.compile(r"\d{1,9}(?:\.\d+)?")
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d+)?")
 RATE = (
     "Judge how well {player} stands, from 0 (certain to do as badly as can be) to 10 (certain to "
@@ -123,6 +124,23 @@ def read_grade(text: str) -> float | None:
     return min(1.0, max(0.0, float(numbers[-1]) / 10)) if numbers else None
 
 
+def grade(agent: Adapter, turn: Turn, order: str, **fields: Any) -> Thinking[float]:
+    """Ask for a number from 0 to 10 about what a seat has seen; from 0 to 1, and 0 without one.
+
+    order: what is graded and how; the first number of the reply counts. fields: those of
+    `Adapter.ask`.
+    """
+    said = yield from agent.consult(turn, story(turn), order, **fields)
+    found = _FIRST.search(said)
+    return min(1.0, float(found[0]) / 10) if found else 0.0
+
+
+def last_number(label: str, text: str) -> float | None:
+    """The number that directly follows the last `label:` that one follows; None without one."""
+    found = re.findall(rf"{label}:[^\w-]*(\d{{1,9}}(?:\.\d+)?)", text)
+    return float(found[-1]) if found else None
+
+
 class Likelihood(Scorer):
     """The model's probability of "yes" against "no" when asked whether the seat does well."""
 
@@ -137,8 +155,7 @@ class Likelihood(Scorer):
         for spot in spots:
             turn = spot.turn
             line = WINNING.format(player=turn.game.players[spot.seat])
-            messages = agent.single(turn.game.rules_for(spot.seat), f"{spot.text}\n{line}")
-            asks.append(agent.ask(messages, score=words))
+            asks.append(agent.about(turn, f"{spot.text}\n{line}", score=words))
         replies = yield asks
         gaps = [no.logprob - yes.logprob for yes, no in (reply.scores for reply in replies)]
         return [Judgement(1 / (1 + exp(min(gap, 500.0)))) for gap in gaps]

@@ -14,6 +14,7 @@ from palestra import Decision, Turn, agent
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FORM = (
@@ -35,8 +36,8 @@ class Snap(Adapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._turns: dict[tuple[int, int], int] = {}
-        self._named: dict[tuple[int, int], list[int]] = {}
+        self._turns = self.by_seat(int)
+        self._named = self.by_seat(list[int])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -55,12 +56,6 @@ class Snap(Adapter):
         move = game_text(turn, move)
         talk.answer(f"{said.rpartition(ACTION)[0].strip()}\n{ACTION} {move}".strip())
         decision = self.decide(turn, reply)
-        decision.text, decision.thought = move, "\n".join(filter(None, (apart, thought)))
+        decision.text, decision.thought = move, join_lines(apart, thought)
         decision.facts = {**decision.facts, "evidence": list(self._named.get(key, ()))}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for kept in (self._turns, self._named):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]

@@ -29,9 +29,10 @@ from palestra.agents.models import Message, Reply
 from palestra.kernel.game import Game, Result
 from palestra.records.record import EventRecord, OutcomeRecord, StepRecord, TurnRecord
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
-from palestra_adapters.react import ACTION, can_hold, reason
-from palestra_adapters.thinking import Thinking
+from palestra_adapters.adapter import Adapter, legal_move, said_in
+from palestra_adapters.react import FORM, can_hold, reason, write_step
+from palestra_adapters.texts import join_paragraphs, refusal
+from palestra_adapters.thinking import Thinking, together
 
 STREAM = 0x7A1C  # keeps the random numbers of playouts apart from those of agents
 
@@ -73,7 +74,7 @@ class Speaking(Adapter):
         """The reply of a seat of the talk to a prompt."""
         number = member % len(self.models)
         (reply,) = yield [self.ask(asked, member=number, temperature=temperature)]
-        return Utterance(seat, tuple(asked), split_thought(reply)[1], None, reply, reply.usage)
+        return Utterance(seat, tuple(asked), said_in(reply), None, reply, reply.usage)
 
     def answer(
         self,
@@ -98,10 +99,27 @@ class Speaking(Adapter):
             except StopIteration as end:
                 step = end.value
                 break
-        text = f"Thought: {step.thought}\n{ACTION} {step.move}"
+        text = write_step(step.thought, step.move)
         return Utterance(
             seat, tuple(asked), text, legal_move(turn, step.move) or "", step.reply, usage
         )
+
+    def answers(
+        self,
+        turn: Turn,
+        seat: int,
+        asked: Sequence[tuple[str, str]],
+        *,
+        temperature: float | None = None,
+    ) -> Thinking[list[Utterance]]:
+        """An answer to each pair of rules and a question, all asked together.
+
+        If the seat's last answer was refused, the questions end with why.
+        """
+        again = refusal(turn, "Your last answer")
+        prompts = [self.single(rules, join_paragraphs(q, again), answer=FORM) for rules, q in asked]
+        parts = [self.answer(turn, seat, one, temperature=temperature) for one in prompts]
+        return (yield from together(parts))
 
     def talk_of(
         self, turn: Turn, players: Sequence[str], lines: Sequence[Utterance], **tags: Any

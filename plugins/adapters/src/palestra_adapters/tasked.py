@@ -49,7 +49,7 @@ class TaskedAgent(Wrapper):
         if not self.tasks:
             raise InvalidOption("tasked needs a task or more: tasked:react:local:,tasks=FILE.json")
         super().__init__(**settings)
-        self._given: dict[tuple[int, int], str] = {}
+        self._given = self.by_seat(str)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -57,15 +57,9 @@ class TaskedAgent(Wrapper):
             drawn = turn.rng(self._seed, STREAM).word() % len(self.tasks)
             self._given[key] = self.tasks[drawn]
         task = self._given[key]
-        lines = "\n".join(filter(None, (advice, GIVEN.format(task=task))))
-        decision = yield from self.inner.think_alone(turn, lines)
+        decision = yield from self.inner.think_alone(turn, advice, GIVEN.format(task=task))
         decision.facts = {**decision.facts, "task": task}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._given if key[0] == episode_key]:
-            del self._given[key]
-        super().forget(episode_key)
 
 
 def read_tasks(path: str) -> list[str]:

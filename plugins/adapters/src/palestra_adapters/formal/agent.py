@@ -16,8 +16,9 @@ from palestra.agents.models import Message, Reply
 from palestra.phrasing.wording import answer_form
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in, story
 from palestra_adapters.formal.ltl import Automaton, State, atoms, parse, subsets
+from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.workflows.steps import ToolStep
 from palestra_adapters.workflows.tools import use_tool
@@ -87,7 +88,7 @@ class Formal(Adapter):
             if len(self._patterns) > FEW:
                 raise InvalidOption(f"a formula over moves has at most {FEW} atoms")
             self._moves = Automaton.of(over, list(subsets(self._patterns)))
-        self._courses: dict[tuple[int, int], Course] = {}
+        self._courses = self.by_seat(Course)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         allowed = self._moves_by_formula(turn)
@@ -120,11 +121,8 @@ class Formal(Adapter):
             return open_[0]
         asked = f"What comes next? Answer with one of: {', '.join(open_)}."
         messages = self._messages(turn, advice, said, asked)
-        held: dict[str, Any] = {}
-        if "choices" in self.models[0].abilities:
-            held = {"choices": tuple(map(self.style.reply, open_))}
-        (reply,) = yield [self.ask(messages, **held)]
-        chosen = split_thought(reply)[1].strip().strip(".").lower()
+        (reply,) = yield [self.ask(messages, **self.held_to(open_))]
+        chosen = said_in(reply).strip().strip(".").lower()
         return chosen if chosen in open_ else ACTION if ACTION in open_ else open_[0]
 
     def _text(
@@ -134,12 +132,12 @@ class Formal(Adapter):
             return use_tool(ToolStep(LOOKAHEAD), turn, self.rng)
         order = WRITE.get(tag, f"Write the {tag}. Do not answer with a move yet.")
         (reply,) = yield [self.ask(self._messages(turn, advice, said, f"{tag}: {order}"))]
-        return split_thought(reply)[1].removeprefix(f"{tag}:").strip()
+        return said_in(reply).removeprefix(f"{tag}:").strip()
 
     def _messages(
         self, turn: Turn, advice: str, said: list[tuple[str, str]], asked: str
     ) -> list[Message]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         lines = [f"{tag}: {text if tag == LOOKAHEAD else quote(text)}" for tag, text in said]
         return self.single(rules, "\n".join([story(turn), *lines, asked]))
 
@@ -183,28 +181,17 @@ class Formal(Adapter):
             if allowed
             else ""
         )
-        refused = f"Your last answer was refused: {turn.error}" if turn.error else ""
+        refused = refusal(turn, "Your last answer")
         form = answer_form(turn.game, turn.seat)
         text = ""
         for _ in range(TRIES):
-            lines = "\n".join(filter(None, (only, refused, f"{ACTION}: {form}")))
+            lines = join_lines(only, refused, f"{ACTION}: {form}")
             messages = self._messages(turn, advice, said, lines)
-            held = self._held(allowed)
-            ask = self.ask(messages, **held) if allowed else self.move(turn, messages)
-            (reply,) = yield [ask]
-            text = split_thought(reply)[1].removeprefix(f"{ACTION}:").strip()
+            held = self.held_to(allowed) if allowed else {}
+            (reply,) = yield [self.ask(messages, **held) if allowed else self.move(turn, messages)]
+            text = said_in(reply).removeprefix(f"{ACTION}:").strip()
             move = legal_move(turn, text)
             if not allowed or move in allowed:
                 return move or text, reply
             refused = f"Your last answer was refused: {quote(text)}"
         return allowed[0] if allowed else text, reply
-
-    def _held(self, allowed: list[str] | None) -> dict[str, Any]:
-        if not allowed or "choices" not in self.models[0].abilities:
-            return {}
-        return {"choices": tuple(map(self.style.reply, allowed))}
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._courses if key[0] == episode_key]:
-            del self._courses[key]
-        super().forget(episode_key)

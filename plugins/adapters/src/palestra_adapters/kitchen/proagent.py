@@ -15,8 +15,9 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.adapter import Adapter, said_in
 from palestra_adapters.kitchen.skills import SKILLS, View, did, look, way
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FORM = (
@@ -72,7 +73,7 @@ class ProAgent(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._tries, self._patience, self._notes = tries, patience, notes
-        self._cooks: dict[tuple[int, int], Cook] = {}
+        self._cooks = self.by_seat(Cook)
         self.refused = 0  # skills rejected by the verifier
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
@@ -131,7 +132,7 @@ class ProAgent(Adapter):
         cook.skill, cook.blocked, cook.started = "wait", 0, view
         for _ in range(self._tries):
             (reply,) = yield [self.ask(talk)]
-            said = split_thought(reply)[1]
+            said = said_in(reply)
             found = dict(_LINE.findall(said))
             name = read_skill(found.get("Skill", said))
             why = "it is no skill" if name is None else SKILLS[name].missing(view)
@@ -145,12 +146,7 @@ class ProAgent(Adapter):
 
     def _form(self, advice: str) -> str:
         form = FORM.format(skills=", ".join(SKILLS))
-        return "\n".join(filter(None, (form, advice)))
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._cooks if key[0] == episode_key]:
-            del self._cooks[key]
+        return join_lines(form, advice)
 
 
 def read_skill(text: str) -> str | None:

@@ -27,7 +27,7 @@ from palestra import Decision, Meta, RecordError, Turn, agent
 from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import cause
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in, story
 from palestra_adapters.memory.remembering import named_file
 from palestra_adapters.thinking import Thinking
 
@@ -118,22 +118,19 @@ class Deduce(Adapter):
         self._file = named_file(memory) if memory else None
         if self._file is not None and self._file.exists():
             self.policy = _read(self._file)
-        self._choices: dict[tuple[int, int], list[Choice]] = {}
-        self._turns: dict[tuple[int, int], Turn] = {}
+        self._choices = self.by_seat(list[Choice])
+        self._turns = self.by_seat(Turn)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         names = [name for seat, name in enumerate(turn.game.players) if seat != turn.seat]
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"\nThat was refused: {turn.error}" if turn.error else ""
-        seen = f"{story(turn)}{refused}"
+        seen = story(turn, "That")
         form = DEDUCE.format(name=names[0], roles=", ".join(roles_of(turn)))
-        (reply,) = yield [self.ask(self.single(rules, f"{seen}\n\n{form}"))]
-        deduced = split_thought(reply)[1]
+        deduced = yield from self.consult(turn, seen, form, advice=advice)
         asked = PROPOSE.format(deduced=deduced, count=self._count)
-        (reply,) = yield [self.ask(self.single(rules, f"{seen}\n\n{asked}"))]
-        moves = read_moves(turn, split_thought(reply)[1])[: self._count]
+        (reply,) = yield [self.ask(self.single(rules_of(turn, advice), f"{seen}\n\n{asked}"))]
+        moves = read_moves(turn, said_in(reply))[: self._count]
         if not moves:
-            return Decision(text=split_thought(reply)[1], thought=deduced, model=reply.model)
+            return Decision(text=said_in(reply), thought=deduced, model=reply.model)
         beliefs = read_beliefs(deduced, names)
         chosen, chances = self._pick(turn, moves, beliefs)
         facts = {"beliefs": beliefs, "candidates": dict(zip(moves, chances, strict=True))}
@@ -156,8 +153,10 @@ class Deduce(Adapter):
         return chosen, chances
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._choices if key[0] == episode_key]:
-            self._learn(self._choices.pop(key), float(self._turns.pop(key).returns))
+        for choices, turn in zip(
+            self._choices.end(episode_key), self._turns.end(episode_key), strict=True
+        ):
+            self._learn(choices, float(turn.returns))
         super().forget(episode_key)
 
     def _learn(self, choices: Sequence[Choice], returns: float) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 
-from palestra_adapters.adapter import Adapter, legal_move
+from palestra_adapters.adapter import Adapter, legal_move, rules_of
 from palestra_adapters.thinking import Thinking
 
 FLOOR = -7.0  # log-probability of a move that the model all but excludes
@@ -67,7 +67,7 @@ class InstructedAgent(Adapter):
         self._doubt, self.learn = doubt, learn
         self.values: dict[tuple[int, str], dict[str, float]] = {}
         self.priors: dict[tuple[int, str], Row] = {}
-        self._last: dict[tuple[int, int], tuple[Turn, tuple[int, str], str, float]] = {}
+        self._last = self.by_seat(tuple[Turn, tuple[int, str], str, float])
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         moves = list(turn.legal_texts)
@@ -96,7 +96,7 @@ class InstructedAgent(Adapter):
 
     def _prior(self, turn: Turn, moves: list[str], advice: str) -> Thinking[Row]:
         """Log-probabilities of the moves under the instruction, at least `FLOOR`."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice, self._instruction)))
+        rules = rules_of(turn, advice, self._instruction)
         messages = self.single(rules, turn.position, answer="Answer with your move only.")
         if "score" in self.models[0].abilities:
             replies = self.style.reply
@@ -125,9 +125,8 @@ class InstructedAgent(Adapter):
             row[move] += self._rate * (goal - row[move])
 
     def forget(self, episode_key: int) -> None:
-        ended = [key for key in self._last if key[0] == episode_key]
-        for each in ended:
-            turn, key, move, returns = self._last.pop(each)
+        ended = self._last.end(episode_key)
+        for turn, key, move, returns in ended:
             self._update(key, move, float(turn.returns) - returns)
         if ended and self.learn:
             self.weight *= self._fade

@@ -18,8 +18,9 @@ from palestra import Decision, Meta, Turn, agent
 from palestra.llm.conversation import Conversation
 from palestra.phrasing.wording import answer_form
 
-from palestra_adapters.adapter import one_line, question, split_thought
+from palestra_adapters.adapter import one_line, question, said_in
 from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 BELIEVE = (
@@ -88,7 +89,7 @@ class AgentPro(Remembering):
         self._turns[key] = turn
         if key not in self._recalled:
             self._recalled[key], self._starts[key] = self.recall(turn), turn.position
-        lines = "\n".join(filter(None, (advice, self._recalled[key][0])))
+        lines = join_lines(advice, self._recalled[key][0])
         talk = self.talk(turn, lines, answer="")
         beliefs = ""
         if self._beliefs:
@@ -105,7 +106,7 @@ class AgentPro(Remembering):
     def _believe(self, turn: Turn, talk: Conversation) -> Thinking[str]:
         talk.ask(f"{question(turn)}\n{BELIEVE}")
         (reply,) = yield [self.ask(talk.messages, talk=talk)]
-        beliefs = split_thought(reply)[1]
+        beliefs = said_in(reply)
         talk.answer(beliefs)
         return beliefs
 
@@ -123,7 +124,7 @@ class AgentPro(Remembering):
             return
         search.games.append(trial.returns)
         believed = "\n".join(f"You believed: {' '.join(line.split())}" for line in beliefs)
-        search.stories.append("\n".join(filter(None, (trial.story, believed))))
+        search.stories.append(join_lines(trial.story, believed))
         if len(search.games) >= self._games:
             yield from self._next(trial, search)
 
@@ -150,11 +151,11 @@ class AgentPro(Remembering):
             instruction=tried.text or "none",
         )
         reflected = "\n\n".join([*stories, asked])
-        (reply,) = yield [self.ask(self.single(trial.rules, reflected), max_tokens=256)]
-        search.trial = Instruction(one_line(reply))
+        said = yield from self.write(trial.rules, reflected, max_tokens=256)
+        search.trial = Instruction(one_line(said))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             self._ended.append(self._written.pop(key, []))
         super().forget(episode_key)
 

@@ -166,8 +166,7 @@ class AgentRxiv(Remembering):
         return (yield from self._asked(trial.rules, f"{trial.story}\n\n{request}"))
 
     def _asked(self, rules: str, request: str) -> Thinking[str]:
-        (reply,) = yield [self.ask(self.single(rules, request), max_tokens=256)]
-        return one_line(reply)
+        return one_line((yield from self.write(rules, request, max_tokens=256)))
 
     def memories(self) -> Any:
         return {"methods": self.methods, "results": self._results, "tried": self._tried}

@@ -104,8 +104,7 @@ class MemRL(Remembering):
             entry.q += self._rate * (trial.worth - entry.q)
             entry.uses += 1
         line = WRITE.format(returns=trial.returns, worth=trial.worth)
-        (reply,) = yield [self.ask(self.single(trial.rules, f"{trial.story}\n{line}"))]
-        text = one_line(reply)
+        text = one_line((yield from self.write(trial.rules, f"{trial.story}\n{line}")))
         self.add(Experience(trial.task, trial.start, text, trial.worth))
 
     def add(self, entry: Experience) -> None:

@@ -14,7 +14,6 @@ import msgspec
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import split_thought
 from palestra_adapters.memory.remembering import Remembering, Trial
 from palestra_adapters.similarity import similarity
 from palestra_adapters.thinking import Thinking
@@ -89,8 +88,8 @@ class Navigator(Remembering):
 
     def learn(self, trial: Trial) -> Thinking[None]:
         line = WRITE.format(returns=trial.returns, worth=trial.worth)
-        (reply,) = yield [self.ask(self.single(trial.rules, f"{trial.story}\n{line}"))]
-        when, text = read_experience(split_thought(reply)[1])
+        said = yield from self.write(trial.rules, f"{trial.story}\n{line}")
+        when, text = read_experience(said)
         if not text:
             return
         found = Experience(trial.task, f"{when}\n{trial.start}", text, trial.worth, self._next)

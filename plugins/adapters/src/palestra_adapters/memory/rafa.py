@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, game_text, split_thought
+from palestra_adapters.adapter import Adapter, game_text
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import read_grade
 from palestra_adapters.thinking import Thinking, together
@@ -100,7 +100,7 @@ class RAFA(Adapter):
         super().__init__(**settings)
         self._width, self._depth, self._buffer = width, depth, buffer
         self.known: dict[str, dict[tuple[str, str], Follows]] = {}  # by environment and seat
-        self._open: dict[tuple[int, int], SeatPlan] = {}
+        self._open = self.by_seat(SeatPlan)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -163,10 +163,9 @@ class RAFA(Adapter):
         """Moves to try in an imagined position: the model's proposals, and those in the buffer."""
         known = [move for position, move in self.known.get(task, {}) if position == branch.position]
         line = ELITE.format(known=self._known_lines(task), position=branch.text)
-        messages = self.single(turn.game.rules_for(turn.seat), line)
         heat = self.temperature or 0.8
-        replies = yield [self.ask(messages, temperature=heat) for _ in range(self._width)]
-        drawn = [split_thought(reply)[1].partition("\n")[0] for reply in replies]
+        asks = [self.about(turn, line, temperature=heat) for _ in range(self._width)]
+        drawn = [said.partition("\n")[0] for said in (yield from self.hear(asks))]
         return list(dict.fromkeys(filter(None, [*drawn, *known])))
 
     def _imagine(
@@ -175,29 +174,23 @@ class RAFA(Adapter):
         """Where each move leads, by the buffer or else by the model's prediction."""
         known, lines = self.known.get(task, {}), self._known_lines(task)
         asks = [
-            self.ask(
-                self.single(
-                    turn.game.rules_for(turn.seat),
-                    IMAGINE.format(known=lines, position=branch.text, move=disarm(move)),
-                )
-            )
+            self.about(turn, IMAGINE.format(known=lines, position=branch.text, move=disarm(move)))
             for move in moves
             if (branch.position, move) not in known
         ]
-        replies = iter((yield asks) if asks else [])
+        said = iter((yield from self.hear(asks)))
         grown = []
         for move in moves:
             end = known.get((branch.position, move))
-            end = end or read_prediction(split_thought(next(replies))[1])
+            end = end or read_prediction(next(said))
             path, seen = (*branch.moves, move), (*branch.seen, end.position)
             grown.append(Branch(end.position, path, seen, branch.paid + end.paid))
         return grown
 
     def _grade(self, turn: Turn, task: str, ends: list[Branch]) -> Thinking[list[float]]:
-        rules, known = turn.game.rules_for(turn.seat), self._known_lines(task)
+        known = self._known_lines(task)
         asks = [
-            self.ask(self.single(rules, CRITIC.format(known=known, position=branch.text)))
-            for branch in ends
+            self.about(turn, CRITIC.format(known=known, position=branch.text)) for branch in ends
         ]
         replies = (yield asks) if asks else []
         grades = [read_grade(reply.text) for reply in replies]
@@ -208,10 +201,9 @@ class RAFA(Adapter):
         self.known.clear()
 
     def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._open if key[0] == episode_key]:
-            seat = self._open.pop(key)
+        for seat in self._open.end(episode_key):
             self._observe(seat, OVER, float(seat.turn.returns))
+        super().forget(episode_key)
 
 
 def read_prediction(text: str) -> Follows:

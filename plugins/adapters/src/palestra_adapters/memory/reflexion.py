@@ -98,9 +98,7 @@ class Reflexion(Remembering):
             return
         line = REFLECT.format(returns=trial.returns, worth=trial.worth)
         prompt = f"{trial.story}\n{line}"
-        messages = self.single(trial.rules, prompt)
-        (reply,) = yield [self.ask(messages, member=self._writer)]
-        text = one_line(reply)
+        text = one_line((yield from self.write(trial.rules, prompt, member=self._writer)))
         number = max(self.lessons, default=-1) + 1
         lesson = Lesson(trial.task, prompt, text, trial.returns, number=number)
         self.lessons[number] = lesson

@@ -16,7 +16,7 @@ from palestra import Decision, InvalidOption, Meta, RecordError, Rng, Turn
 from palestra.files import UNREADABLE, read_json, write_bytes
 from palestra.kernel.errors import show
 
-from palestra_adapters.search.spots import Scale
+from palestra_adapters.search.spots import Worths
 from palestra_adapters.thinking import Thinking, Thread, charge, think_together
 from palestra_adapters.wrapper import Wrapper
 
@@ -81,10 +81,10 @@ class Remembering(Wrapper):
             raise InvalidOption(f"task must be env or seed, not {task!r}")
         super().__init__(**settings)
         self._task, self._file = task, named_file(memory) if memory else None
-        self._turns: dict[tuple[int, int], Turn] = {}
+        self._turns = self.by_seat(Turn)
         self._recalled: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self._starts: dict[tuple[int, int], str] = {}
-        self._scales: dict[str, Scale] = {}
+        self._worths = Worths()
         self.waiting: list[Trial] = []
         if self._file is not None and self._file.exists():
             self._load(self._file)
@@ -145,23 +145,19 @@ class Remembering(Wrapper):
         if key not in self._recalled:
             self._recalled[key] = self.recall(turn)
             self._starts[key] = turn.position
-        lines = "\n".join(filter(None, (advice, self._recalled[key][0])))
-        return (yield from self.inner.think_alone(turn, lines))
+        return (yield from self.inner.think_alone(turn, advice, self._recalled[key][0]))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             turn = self._turns.pop(key)
             _, shown = self._recalled.pop(key)
             self.waiting.append(self._trial(turn, self._starts.pop(key), shown))
         super().forget(episode_key)
 
     def _trial(self, turn: Turn, start: str, shown: tuple[int, ...]) -> Trial:
-        returns = float(turn.returns)
-        scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-        scale.see(returns)
         story = "\n".join(event.text for event in turn.transcript)
-        rules = turn.game.rules_for(turn.seat)
-        return Trial(self.task_of(turn), rules, start, story, returns, scale(returns), shown)
+        rules, worth = turn.game.rules_for(turn.seat), self._worths.of(turn)
+        return Trial(self.task_of(turn), rules, start, story, float(turn.returns), worth, shown)
 
     def close(self) -> None:
         self.save()

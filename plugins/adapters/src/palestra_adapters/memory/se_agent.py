@@ -109,9 +109,8 @@ class SEAgent(Remembering):
             line.approach = self.best(line.attempts).approach
             return
         asked = self.prompt(phase, number, line.attempts)
-        messages = self.single(trial.rules, f"{trial.start}\n\n{asked}")
-        (reply,) = yield [self.ask(messages, max_tokens=256)]
-        line.approach = one_line(reply)
+        text = f"{trial.start}\n\n{asked}"
+        line.approach = one_line((yield from self.write(trial.rules, text, max_tokens=256)))
 
     def prompt(self, phase: str, number: int, attempts: Sequence[Attempt]) -> str:
         """The question that leads to the approach of the trial of a number, from 0."""

@@ -20,6 +20,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import one_line
 from palestra_adapters.memory.remembering import Remembering, Trial
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 FEEDBACK = (
@@ -90,7 +91,7 @@ class Sirius(Remembering):
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         decision = yield from super().think(turn, advice)
         said = self._said.setdefault((turn.episode_key, turn.seat), [])
-        reply = "\n".join(filter(None, (decision.thought, decision.text)))
+        reply = join_lines(decision.thought, decision.text or "")
         if turn.error and said:
             said.pop()  # an answer that was refused is no example
         said.append(Said(turn.text, reply))
@@ -114,8 +115,7 @@ class Sirius(Remembering):
             self._keep(trial, said, repaired)
         elif self._repair:
             asked = f"{trial.story}\n{FEEDBACK.format(returns=trial.returns, worth=trial.worth)}"
-            (reply,) = yield [self.ask(self.single(trial.rules, asked))]
-            self._feedback[start] = one_line(reply)
+            self._feedback[start] = one_line((yield from self.write(trial.rules, asked)))
 
     def _keep(self, trial: Trial, said: list[Said], repaired: bool) -> None:
         number = max((one.number for one in self.library), default=-1) + 1
@@ -126,7 +126,7 @@ class Sirius(Remembering):
             self.library.remove(min(own, key=lambda one: (one.worth, one.number)))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
+        for key in self._turns.of(episode_key):
             self._ended.append(self._said.pop(key, []))
         super().forget(episode_key)
 

@@ -78,7 +78,7 @@ class SweReplay(Wrapper):
         super().__init__(**settings)
         self._replay, self._trials = replay, trials
         self.archive: dict[str, list[Past]] = {}
-        self._going: dict[tuple[int, int], Going] = {}
+        self._going = self.by_seat(Going)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -117,8 +117,7 @@ class SweReplay(Wrapper):
         going.steps.append(TrialStep(turn.state_key(), group, decision.text or "", words))
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._going if key[0] == episode_key]:
-            going = self._going.pop(key)
+        for going in self._going.end(episode_key):
             if going.turn is not None:
                 past = Past(going.steps, float(going.turn.returns), going.sound)
                 self.archive[going.task].append(past)

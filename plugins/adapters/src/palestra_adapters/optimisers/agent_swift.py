@@ -30,6 +30,7 @@ from palestra_adapters.optimisers.mutations import (
 )
 from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, read_proposal
+from palestra_adapters.search.tree import upwards
 from palestra_adapters.workflows.steps import (
     AskStep,
     DebateStep,
@@ -175,10 +176,8 @@ class AgentSwift(Search):
         yield from studio.play(variant)
         score = studio.worth(variant)
         made = SwiftNode(variant, score, abs(predicted - score), 1, score, parent)
-        above = parent
-        while above is not None:
+        for above in upwards(parent) if parent else ():
             above.visits, above.total = above.visits + 1, above.total + score
-            above = above.parent
         known = [one for one in studio.archive if one.played]
         self.values.fit([one.workflow for one in known], [studio.worth(one) for one in known])
         return made

@@ -40,7 +40,7 @@ from palestra.records.record import EventRecord, as_json
 from palestra.records.versions import check_versions, versions_for, versions_of_names
 from palestra.runner.run_folder import sole_writer
 
-from palestra_adapters.adapter import split_thought
+from palestra_adapters.adapter import said_in
 from palestra_adapters.optimisers.search import (
     Choice,
     Question,
@@ -460,7 +460,7 @@ class Optimiser:
             seed=question.seed if question.temperature else None,
         )
         reply = price_reply(self._proposer.chat([request])[0], self._proposer)
-        return Told(split_thought(reply)[1], reply.usage)
+        return Told(said_in(reply), reply.usage)
 
     def _compare(self, best: Variant) -> Comparison:
         count = self.plan.held_out

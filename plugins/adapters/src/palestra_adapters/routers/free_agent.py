@@ -28,8 +28,9 @@ from palestra import (
 )
 from palestra.records.intervals import Sample
 
-from palestra_adapters.relay import split_members
-from palestra_adapters.search.spots import PATIENCE, Scale
+from palestra_adapters.members import Composed, act_in_turn, split_members
+from palestra_adapters.search.spots import PATIENCE, Worths
+from palestra_adapters.seats import BySeat
 
 STREAM = 0xF4EE
 
@@ -78,7 +79,7 @@ class Probation:
     summary="Releases agents that keep doing badly; substitutes shadow them and are promoted.",
     paper="Free Agent in Agent-Based Mixture-of-Experts Generative AI Framework (2025)",
 )
-class FreeAgent(Agent):
+class FreeAgent(Composed):
     """The first `places` agents of `target`, joined by `+`, play; the others are free agents.
 
     A gate draws the incumbent of each episode with probability proportional to exp(gate * its mean
@@ -118,23 +119,23 @@ class FreeAgent(Agent):
         self._rate, self._threshold, self._checks = rate, threshold, checks
         self._length, self._gate, self._rival = probation, gate, make_agent(rival)
         self._trials: dict[int, Probation] = {}
-        self._live: dict[tuple[int, int], tuple[Incumbent, Turn]] = {}
+        self._live: BySeat[tuple[Incumbent, Turn]] = BySeat()
         self._worths: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._scales: dict[str, Scale] = {}
+        self._worth = Worths()
         self._seed, self._episodes = 0, 0
         self.timeline: list[RosterEvent] = []
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         places = [self._place(turn) for turn in turns]
-        decisions: dict[int, Decision] = {}
-        for number, place in enumerate(self.places):
-            own = [i for i, chosen in enumerate(places) if chosen is place]
-            if own:
-                made = self._by_name[place.name].act([turns[i] for i in own])
-                for i, decision in zip(own, made, strict=True):
-                    decision.facts = {**decision.facts, "worker": number}
-                    decisions[i] = decision
-        return [decisions[i] for i in range(len(turns))]
+        playing = {i: self._by_name[place.name] for i, place in enumerate(self.places)}
+        numbers = [next(i for i, one in enumerate(self.places) if one is p) for p in places]
+        decisions = act_in_turn(turns, numbers, playing)
+        for number, decision in zip(numbers, decisions, strict=True):
+            decision.facts = {**decision.facts, "worker": number}
+        return decisions
+
+    def parts(self) -> Sequence[Agent]:
+        return [*self.members, self._rival]
 
     def _place(self, turn: Turn) -> Incumbent:
         """The incumbent of this episode, drawn at its first turn, when trials are played too."""
@@ -186,16 +187,12 @@ class FreeAgent(Agent):
     # Rewards
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._live if key[0] == episode_key]:
-            place, turn = self._live.pop(key)
+        for place, turn in self._live.end(episode_key):
             self._note(place, turn)
-        for member in self.members:
-            member.forget(episode_key)
+        super().forget(episode_key)
 
     def _note(self, place: Incumbent, turn: Turn) -> None:
-        scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-        scale.see(float(turn.returns))
-        worth = scale(float(turn.returns))
+        worth = self._worth.of(turn)
         self._episodes += 1
         self._worths[place.name, _feature(turn)].append(worth)
         place.note(worth, self._rate, self._threshold)
@@ -206,12 +203,7 @@ class FreeAgent(Agent):
 
     def reseed(self, seed: int) -> None:
         self._seed = seed
-        for number, member in enumerate((*self.members, self._rival)):
-            member.reseed(seed + number)
-
-    def close(self) -> None:
-        for member in (*self.members, self._rival):
-            member.close()
+        super().reseed(seed)
 
 
 def play_on(episode: Episode, seats: Sequence[Agent], seat: int) -> float:

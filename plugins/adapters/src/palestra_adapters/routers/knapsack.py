@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 from palestra import Agent, Decision, InvalidOption, Meta, Runner, Turn, agent, make_agent
 
-from palestra_adapters.relay import split_members
+from palestra_adapters.members import Composed, act_in_turn, split_members
 from palestra_adapters.routers.sale import read_prices
 from palestra_adapters.search.spots import Scale
 
@@ -85,7 +85,7 @@ def best_offline(offers: Sequence[Offer], budget: float) -> float:
         "Selection (2025)"
     ),
 )
-class Knapsack(Agent):
+class Knapsack(Composed):
     """Tries the agents of `target` on the game and buys some of them; the best one bought plays.
 
     Agents are joined by `+` and prices by `/`; at most `budget` is spent. A trial is `trials`
@@ -117,15 +117,11 @@ class Knapsack(Agent):
         self.bought: dict[str, list[Purchase]] = {}  # by game and seat
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        decisions: dict[int, Decision] = {}
-        by_member: dict[str, list[int]] = {}
-        for i, turn in enumerate(turns):
-            by_member.setdefault(self._chosen(turn), []).append(i)
-        for name, own in by_member.items():
-            member = self.members.get(name, self._rival)
-            made = member.act([turns[i] for i in own])
-            decisions.update(zip(own, made, strict=True))
-        return [decisions[i] for i in range(len(turns))]
+        agents = {**self.members, "": self._rival}
+        return act_in_turn(turns, [self._chosen(turn) for turn in turns], agents)
+
+    def parts(self) -> Sequence[Agent]:
+        return [*self.members.values(), self._rival]
 
     def _chosen(self, turn: Turn) -> str:
         """The best component bought for this game and seat; "" if none was bought."""
@@ -151,18 +147,6 @@ class Knapsack(Agent):
         for score in scores:
             scale.see(score)
         return sum(map(scale, scores)) / len(scores) if scores else 0.0
-
-    def reseed(self, seed: int) -> None:
-        for number, member in enumerate((*self.members.values(), self._rival)):
-            member.reseed(seed + number)
-
-    def forget(self, episode_key: int) -> None:
-        for member in (*self.members.values(), self._rival):
-            member.forget(episode_key)
-
-    def close(self) -> None:
-        for member in self.members.values():
-            member.close()
 
 
 class TrialAgent(Agent):

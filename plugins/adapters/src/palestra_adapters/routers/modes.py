@@ -56,7 +56,7 @@ class Modes(Adapter):
         }
         looks: Agent = BestOfN(n=n, scorer=scorer, **shared)
         self.inner = {"instant": Plain(**shared), "reasoning": ReAct(**shared), "agentic": looks}
-        self._chosen: dict[tuple[int, int], str] = {}
+        self._chosen = self.by_seat(str)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -71,11 +71,8 @@ class Modes(Adapter):
     def _route(self, turn: Turn) -> Thinking[str]:
         if self._mode != "auto":
             return self._mode
-        messages = self.single(turn.game.rules_for(turn.seat), f"{turn.position}\n{ROUTE}")
-        held: dict[str, Any] = {}
-        if "choices" in self.models[0].abilities:
-            held = {"choices": tuple(map(self.style.reply, MODES))}
-        (reply,) = yield [self.ask(messages, **held)]
+        asked = f"{turn.position}\n{ROUTE}"
+        (reply,) = yield [self.about(turn, asked, **self.held_to(MODES))]
         words = reply.text.strip().lower().strip(".").split()
         return words[0] if words and words[0] in MODES else "reasoning"
 
@@ -88,5 +85,3 @@ class Modes(Adapter):
         super().forget(episode_key)
         for inner in self.inner.values():
             inner.forget(episode_key)
-        for key in [key for key in self._chosen if key[0] == episode_key]:
-            del self._chosen[key]

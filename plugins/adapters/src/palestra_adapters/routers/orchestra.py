@@ -22,7 +22,7 @@ import numpy as np
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
 
-from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.adapter import Adapter, rules_of, said_in
 from palestra_adapters.thinking import Ask, Thinking
 
 SCORES = 5
@@ -104,7 +104,7 @@ class Orchestra(Adapter):
 
     def _elicit(self, turn: Turn, group: str, advice: str) -> Thinking[list[Likelihoods]]:
         """Ask every model about bad and about good cases, all at once."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         asks: list[Ask] = []
         for member in range(len(self.models)):
             for kind in STATES:
@@ -134,7 +134,7 @@ def likelihood(reply: Reply) -> tuple[float, ...]:
 
     One in a thousand is added to each, so that no model is ever certain.
     """
-    numbers = [float(number) for number in NUMBER.findall(split_thought(reply)[1])][-SCORES:]
+    numbers = [float(number) for number in NUMBER.findall(said_in(reply))][-SCORES:]
     if len(numbers) < SCORES or not sum(numbers):
         numbers = [1.0] * SCORES
     shares = [number / sum(numbers) + 1e-3 for number in numbers]

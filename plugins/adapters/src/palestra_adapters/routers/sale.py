@@ -18,10 +18,11 @@ from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Reply
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, question, split_thought, story
+from palestra_adapters.adapter import Adapter, question, said_in, story
 from palestra_adapters.scoring import GRADES, read_grade
-from palestra_adapters.search.spots import Scale
+from palestra_adapters.search.spots import Worths
 from palestra_adapters.similarity import similarity
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 PLAN = "Do not move yet. In two sentences: how will you play this?"
@@ -87,8 +88,8 @@ class StrategyAuction(Adapter):
         self._rebid, self._memory = rebid, memory
         self.sales: list[Sale] = []
         self.won = [0] * len(self.models)  # episodes each has played
-        self._open: dict[tuple[int, int], tuple[Sale, Turn]] = {}
-        self._scales: dict[str, Scale] = {}
+        self._open = self.by_seat(tuple[Sale, Turn])
+        self._worths = Worths()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -100,7 +101,7 @@ class StrategyAuction(Adapter):
         self._open[key] = sale, turn
         bid = sale.bids[sale.winner]
         lines = [advice, f"Your plan: {quote(bid.plan)}" if bid.plan else ""]
-        talk = self.talk(turn, "\n".join(filter(None, lines)))
+        talk = self.talk(turn, join_lines(*lines))
         talk.ask(question(turn))
         (reply,) = yield [self.move(turn, talk.messages, member=bid.member, talk=talk)]
         decision = self.decide(turn, reply)
@@ -114,7 +115,7 @@ class StrategyAuction(Adapter):
         winner = self.cheapest(bids)
         losers = [b.member for b in bids if self.prices[b.member] < self.prices[winner.member]]
         if self._rebid and self._memory and losers and self.sales:
-            lines = "\n".join(filter(None, (advice, self._lessons(story(turn)))))
+            lines = join_lines(advice, self._lessons(story(turn)))
             again = yield from self._bids(turn, losers, lines)
             better = {bid.member: bid for bid in again}
             bids = [better.get(bid.member, bid) for bid in bids]
@@ -122,10 +123,8 @@ class StrategyAuction(Adapter):
         return Sale(story(turn), tuple(bids), bids.index(winner))
 
     def _bids(self, turn: Turn, members: Sequence[int], advice: str) -> Thinking[list[Bid]]:
-        rules = turn.game.rules_for(turn.seat)
-        asked = "\n".join(filter(None, (story(turn), advice, PLAN)))
-        messages = self.single(rules, asked)
-        replies = yield [self.ask(messages, member=member) for member in members]
+        asked = join_lines(story(turn), advice, PLAN)
+        replies = yield [self.about(turn, asked, member=member) for member in members]
         bids = [self._bid(m, reply) for m, reply in zip(members, replies, strict=True)]
         if self._jury:
             marks = yield from self._marks(turn, bids)
@@ -133,7 +132,7 @@ class StrategyAuction(Adapter):
         return bids
 
     def _bid(self, member: int, reply: Reply) -> Bid:
-        plan = split_thought(reply)[1]
+        plan = said_in(reply)
         tokens = reply.usage.tokens_out or len(plan.split())
         entropy = None if reply.logprob is None else -reply.logprob / max(1, tokens)
         return Bid(member, plan, self.prices[member] * tokens, entropy)
@@ -143,11 +142,9 @@ class StrategyAuction(Adapter):
         asks = []
         for bid in bids:
             text = f"{story(turn)}\n{MARK.format(plan=quote(bid.plan))}"
-            messages = self.single(turn.game.rules_for(turn.seat), text)
-            for member, model in enumerate(self.models):
-                held = tuple(map(self.style.reply, GRADES))
-                choices = held if "choices" in model.abilities else None
-                asks.append(self.ask(messages, member=member, choices=choices, max_tokens=8))
+            for member in range(len(self.models)):
+                held = self.held_to(GRADES, member)
+                asks.append(self.about(turn, text, member=member, max_tokens=8, **held))
         replies = iter((yield asks))
         marks = [[read_grade(next(replies).text) for _ in self.models] for _ in bids]
         return [sum(m or 0.0 for m in own) / len(own) for own in marks]
@@ -177,14 +174,11 @@ class StrategyAuction(Adapter):
         return "\n".join([*lines, *(f"A plan that did not: {quote(plan)}" for plan in other)])
 
     def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._open if key[0] == episode_key]:
-            sale, turn = self._open.pop(key)
+        for sale, turn in self._open.end(episode_key):
             if self._memory:
-                scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-                scale.see(float(turn.returns))
-                sale.worth = scale(float(turn.returns))
+                sale.worth = self._worths.of(turn)
                 self.sales = [*self.sales[-LOG + 1 :], sale]
+        super().forget(episode_key)
 
 
 def read_prices(prices: str | Sequence[float] | float, count: int) -> list[float]:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from math import inf, log, sqrt
 from typing import Annotated, Any, NamedTuple
 
-from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent, make_agent
+from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
 from palestra_adapters.proposing import propose
-from palestra_adapters.search.spots import Lookahead, Scale, Spot
+from palestra_adapters.search.foresight import Foresight
+from palestra_adapters.search.spots import Lookahead, Spot
+from palestra_adapters.search.tree import upwards
 from palestra_adapters.thinking import Thinking
 
 RANK = (
@@ -76,7 +77,7 @@ class Pair(NamedTuple):
     summary="Tree search over outcomes and a critic's ranking; its tree gives preference pairs.",
     paper="Agent Q: Advanced Reasoning and Learning for Autonomous AI Agents (2024)",
 )
-class AgentQ(Adapter):
+class AgentQ(Foresight):
     """Before every move, `iterations` times: descend by UCB1, expand, roll out, back up.
 
     A roll-out follows the model's own moves to the end, at most `horizon` moves. The child of the
@@ -92,23 +93,17 @@ class AgentQ(Adapter):
         alpha: Annotated[float, Meta(ge=0, le=1, description="weight of outcomes")] = 0.5,
         c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 1.0,
         horizon: Annotated[int, Meta(ge=1, description="moves of a roll-out at most")] = 40,
-        others: Annotated[str, Meta(description="who plays the other seats")] = "random",
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._iterations, self._width, self._alpha = iterations, width, alpha
         self._c, self._horizon = c, horizon
-        self._others = make_agent(others)
-
-    def reseed(self, seed: int) -> None:
-        super().reseed(seed)
-        self._others.reseed(seed + 1)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         legal = turn.legal_texts
         if len(legal) == 1:
             return Decision(text=legal[0])
-        scale, lookahead = Scale.of(turn.game), Lookahead(self._others, self.rng)
+        lookahead, scale = self.ahead(turn)
         root = QNode(lookahead.root(turn))
         for _ in range(self._iterations):
             node = root
@@ -143,8 +138,9 @@ class AgentQ(Adapter):
         """The log-probabilities of moves under the policy, from a model that can tell."""
         if "score" not in self.models[0].abilities or not moves:
             return {}
-        messages = self.single(turn.game.rules_for(turn.seat), turn.position)
-        (reply,) = yield [self.ask(messages, score=tuple(map(self.style.reply, moves)))]
+        (reply,) = yield [
+            self.about(turn, turn.position, score=tuple(map(self.style.reply, moves)))
+        ]
         return {m: score.logprob for m, score in zip(moves, reply.scores, strict=True)}
 
     def _rank_moves(self, turn: Turn, moves: Sequence[str]) -> Thinking[dict[str, float]]:
@@ -152,20 +148,14 @@ class AgentQ(Adapter):
             return dict.fromkeys(moves, 0.5)
         lines = "\n".join(f"{i + 1}. {disarm(move)}" for i, move in enumerate(moves))
         asked = RANK.format(moves=lines, player=turn.game.players[turn.seat])
-        text = f"{turn.position}\n\n{asked}"
-        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return ranked_values(moves, split_thought(reply)[1])
+        return ranked_values(moves, (yield from self.consult(turn, turn.position, asked)))
 
     def _roll_out(self, lookahead: Lookahead, spot: Spot) -> Thinking[float]:
         """What the seat has been paid at the end of a game that the model plays on."""
         for _ in range(self._horizon):
             if spot.over:
                 break
-            turn = spot.turn
-            messages = self.single(turn.game.rules_for(turn.seat), turn.position)
-            (reply,) = yield [self.move(turn, messages, temperature=self.temperature or 0.8)]
-            move = legal_move(turn, reply.text) or turn.action_text(turn.sample(self.rng))
-            after = yield from lookahead.step(spot, move)
+            after = yield from self.play_on(lookahead, spot, temperature=self.temperature or 0.8)
             if after is None:
                 break
             spot = after
@@ -191,10 +181,8 @@ class AgentQ(Adapter):
 
 def back_up(node: QNode, outcome: float) -> None:
     """Count an outcome at a node and at all above it."""
-    step: QNode | None = node
-    while step is not None:
+    for step in upwards(node):
         step.visits, step.total = step.visits + 1, step.total + outcome
-        step = step.parent
 
 
 def ranked_values(moves: Sequence[str], text: str) -> dict[str, float]:

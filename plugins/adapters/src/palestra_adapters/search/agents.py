@@ -76,7 +76,7 @@ class TreeAgent(Adapter):
         self._limits: dict[str, Any] = {"calls": calls, "tokens": tokens, "reserve": 1}
         self._scorer = make_scorer(scorer, self, votes=votes, explain=explain)
         self._others = make_agent(others) if others else _Seatmate(self)
-        self._plans: dict[tuple[int, int], Plan] = {}
+        self._plans = self.by_seat(Plan)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         planned = self._next_planned_move(turn)
@@ -141,11 +141,6 @@ class TreeAgent(Adapter):
         super().reseed(seed)
         if isinstance(self._others, Agent):
             self._others.reseed(seed + 1)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._plans if key[0] == episode_key]:
-            del self._plans[key]
 
 
 class _Seatmate:
@@ -253,11 +248,10 @@ class SWESearch(TreeAgent):
         cases = "\n".join(f"{disarm(n.move)}: {quote(n.comment)}" for n in finalists)
         which = " or ".join(map(disarm, moves))
         text = f"{turn.position}\nTwo moves are left:\n{cases}\nWhich is better: {which}?"
-        messages = self.single(turn.game.rules_for(turn.seat), text)
-        held = {"choices": tuple(map(self.style.reply, moves))}
-        fields: dict[str, Any] = held if "choices" in self.models[0].abilities else {}
-        asks = [self.ask(messages, temperature=0.8, **fields) for _ in range(self._debate)]
-        replies = yield asks
+        held = self.held_to(moves)
+        replies = yield [
+            self.about(turn, text, temperature=0.8, **held) for _ in range(self._debate)
+        ]
         votes = [sum(move in reply.text for reply in replies) for move in moves]
         return finalists[1] if votes[1] > votes[0] else finalists[0]
 
@@ -286,18 +280,10 @@ class BAVT(TreeAgent):
         width: Annotated[int, Meta(ge=1, description="moves tried in a position")] = 3,
         depth: Annotated[int, Meta(ge=1, description="moves looked ahead")] = 5,
         expansions: Annotated[int, Meta(ge=1, description="positions expanded per turn")] = 10,
-        calls: Annotated[
-            int, Meta(ge=0, description="most model calls per decision; 0 for no limit")
-        ] = 0,
-        tokens: Annotated[
-            int, Meta(ge=0, description="most tokens per decision; 0 for no limit")
-        ] = 0,
         **settings: Any,
     ) -> None:
         settings.setdefault("scorer", "residual")
-        super().__init__(
-            Thrifty(width, depth), expansions=expansions, calls=calls, tokens=tokens, **settings
-        )
+        super().__init__(Thrifty(width, depth), expansions=expansions, **settings)
 
 
 @agent(

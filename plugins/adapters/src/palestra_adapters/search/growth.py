@@ -8,7 +8,7 @@ from math import exp, inf, log, sqrt
 
 from palestra import Rng
 
-from palestra_adapters.search.tree import Growth, Node, Tree
+from palestra_adapters.search.tree import Growth, Node, Tree, upwards
 
 LEAST = 1e-9  # weight of a value of 0
 
@@ -85,11 +85,8 @@ class Bounds(Growth):
 
     def back_up(self, node: Node) -> None:
         """Count one more visit of a node and those above it, each with the node's value."""
-        step: Node | None = node
-        while step is not None:
-            step.visits += 1
-            step.total += node.value
-            step = step.parent
+        for step in upwards(node):
+            step.visits, step.total = step.visits + 1, step.total + node.value
 
     def choose(self, tree: Tree) -> Node:
         return max(tree.root.children, key=lambda child: (child.visits, child.mean))

@@ -14,19 +14,19 @@ Left out: the paper's formulae, which its abstract does not give.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Annotated, Any
 
-from palestra import BudgetSpent, Decision, Meta, Turn, agent, make_agent
+from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought
 from palestra_adapters.proposing import propose
-from palestra_adapters.scoring import make_scorer, read_grade
+from palestra_adapters.scoring import last_number, make_scorer, read_grade
 from palestra_adapters.search.agents import ScorerLike
+from palestra_adapters.search.foresight import Foresight
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
+from palestra_adapters.search.tree import upwards
 from palestra_adapters.thinking import Ask, Thinking, together
 
 ASSESS = (
@@ -36,7 +36,6 @@ ASSESS = (
     "whole number from 0 (a guess) to 10 (certain), then `Value:` and a whole number from 0 "
     "(certain to do as badly as can be) to 10 (certain to do as well as can be)."
 )
-SURE = re.compile(r"Confidence:\W*(\d{1,9}(?:\.\d+)?)")
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +43,7 @@ class Recruit:
     """An agent of the tree: where its step has led, its own grade, and evaluations below it."""
 
     spot: Spot
-    recruiter: Recruit | None = None
+    parent: Recruit | None = None  # who has recruited it
     depth: int = 0
     grade: float = 0.5  # its own, from 0 to 1
     confidence: float = 0.5  # from 0 to 1
@@ -59,13 +58,11 @@ class Recruit:
 
     def steps(self) -> list[str]:
         """The moves from the root to this agent."""
-        before = self.recruiter.steps() if self.recruiter else []
-        return [*before, self.spot.move] if self.spot.move else before
+        return [one.spot.move for one in upwards(self) if one.spot.move][::-1]
 
     def first(self) -> Recruit:
         """The agent below the root on the way to this one."""
-        above = self.recruiter
-        return self if above is None or above.recruiter is None else above.first()
+        return [self, *(one for one in upwards(self) if one.parent is not None)][-1]
 
 
 def pooled_value(grade: float, confidence: float, total: float, evaluations: int) -> float:
@@ -82,7 +79,7 @@ def bound(one: Recruit, c: float) -> float:
 
     n counts evaluations below the agent, N those below its recruiter.
     """
-    above = one.recruiter.evaluations if one.recruiter else 0
+    above = one.parent.evaluations if one.parent else 0
     unsure = c * (1 - one.confidence)
     return one.value + unsure * sqrt(log(1 + above) / (1 + one.evaluations))
 
@@ -94,7 +91,7 @@ def bound(one: Recruit, c: float) -> float:
     summary="A tree of recruited agents that grade their own steps; only ends are evaluated.",
     paper="MASTER: A Multi-Agent System with LLM Specialized MCTS (2025)",
 )
-class Master(Adapter):
+class Master(Foresight):
     """Recruits up to `width` agents a step and `agents` in all, at most `depth` steps deep.
 
     The search stops at the first end whose evaluation, by `scorer`, is at least `enough`; an end is
@@ -114,21 +111,15 @@ class Master(Adapter):
         ] = 0.8,
         c: Annotated[float, Meta(ge=0, description="weight of exploration")] = 1.0,
         scorer: ScorerLike = "judge",
-        others: Annotated[str, Meta(description="who plays the other seats")] = "random",
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._width, self._depth, self._most = width, depth, agents
         self._enough, self._c = enough, c
         self._scorer = make_scorer(scorer, self)
-        self._others = make_agent(others)
-
-    def reseed(self, seed: int) -> None:
-        super().reseed(seed)
-        self._others.reseed(seed + 1)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        lookahead, scale = Lookahead(self._others, self.rng), Scale.of(turn.game)
+        lookahead, scale = self.ahead(turn)
         root = Recruit(lookahead.root(turn))
         counts = {"recruited": 0, "evaluated": 0}
         try:
@@ -189,9 +180,9 @@ class Master(Adapter):
         spots = yield from together([lookahead.step(one.spot, move) for move in moves])
         team = [Recruit(spot, one, one.depth + 1) for spot in spots if spot is not None]
         asked = [new for new in team if not new.spot.over]
-        replies = (yield [self._question(new) for new in asked]) if asked else []
-        for new, reply in zip(asked, replies, strict=True):
-            new.grade, new.confidence = read_assessment(split_thought(reply)[1])
+        said = yield from self.hear([self._question(new) for new in asked])
+        for new, text in zip(asked, said, strict=True):
+            new.grade, new.confidence = read_assessment(text)
         for new in team:
             if new.spot.over:
                 scale.see(new.spot.gain)
@@ -205,22 +196,18 @@ class Master(Adapter):
             position=new.spot.text,
             player=turn.game.players[new.spot.seat],
         )
-        return self.ask(self.single(turn.game.rules_for(new.spot.seat), text))
+        return self.about(turn, text)
 
 
 def back_up(end: Recruit, value: float) -> None:
     """Count an evaluation for an end and for all who led to it."""
-    step: Recruit | None = end
-    while step is not None:
-        step.evaluations += 1
-        step.total += value
-        step = step.recruiter
+    for step in upwards(end):
+        step.evaluations, step.total = step.evaluations + 1, step.total + value
 
 
 def read_assessment(text: str) -> tuple[float, float]:
     """(grade, confidence) from 0 to 1 in an agent's text; what cannot be read is 1/2, and 0."""
     grade = read_grade(text) if "Value:" in text else None
-    sure = SURE.findall(text)
     if grade is None:
         return 0.5, 0.0
-    return grade, min(1.0, float(sure[-1]) / 10) if sure else 0.0
+    return grade, min(1.0, (last_number("Confidence", text) or 0.0) / 10)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
-from palestra import Decision, Meta, Turn, agent, make_agent
+from palestra import Decision, Meta, Turn, agent
 
-from palestra_adapters.adapter import Adapter, legal_move
 from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import make_scorer
 from palestra_adapters.search.agents import ScorerLike
+from palestra_adapters.search.foresight import Foresight
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.thinking import Thinking, together
 
@@ -51,7 +51,7 @@ def candidate_score(now: float, values: Sequence[float], steps: float, slopes: f
     summary="Rolls candidate moves a few moves ahead and plays the steadiest gain.",
     paper="MAXS: Meta-Adaptive Exploration with LLM Agents (2026)",
 )
-class Maxs(Adapter):
+class Maxs(Foresight):
     """`width` candidate moves are rolled `depth` moves ahead by the model, and valued at each step.
 
     Rolling ends when the variance of the candidates' scores is at most `agree`, and never before
@@ -68,24 +68,18 @@ class Maxs(Adapter):
         straight: Annotated[float, Meta(ge=0, description="weight of the slopes' variance")] = 0.2,
         agree: Annotated[float, Meta(ge=0, description="variance at which rolling ends")] = 0.0,
         scorer: ScorerLike = "judge",
-        others: Annotated[str, Meta(description="who plays the other seats")] = "random",
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._width, self._depth, self._agree = width, depth, agree
         self._weights = steady, straight
         self._scorer = make_scorer(scorer, self)
-        self._others = make_agent(others)
-
-    def reseed(self, seed: int) -> None:
-        super().reseed(seed)
-        self._others.reseed(seed + 1)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         moves = yield from propose(self, turn, self._width, feedback=advice)
         if len(moves) < 2:
             return Decision(text=moves[0] if moves else "")
-        scale, lookahead = Scale.of(turn.game), Lookahead(self._others, self.rng)
+        lookahead, scale = self.ahead(turn)
         root = lookahead.root(turn)
         (present,) = yield from self._scorer.score([root], scale)
         rolls, rolled = (yield from self._first(lookahead, root, moves)), 1
@@ -110,11 +104,7 @@ class Maxs(Adapter):
         """Play the model's own next move of a roll-out; a finished one stays where it is."""
         if roll.spot.over:
             return
-        turn = roll.spot.turn
-        messages = self.single(turn.game.rules_for(turn.seat), turn.position)
-        (reply,) = yield [self.move(turn, messages)]
-        move = legal_move(turn, reply.text) or turn.action_text(turn.sample(self.rng))
-        spot = yield from lookahead.step(roll.spot, move)
+        spot = yield from self.play_on(lookahead, roll.spot)
         if spot is not None:
             roll.spot = spot
 

@@ -118,3 +118,16 @@ class Scale:
         if self.high <= self.low:
             return 0.5
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+
+class Worths:
+    """What seats were paid in the end, from 0 to 1, on one scale for each environment."""
+
+    def __init__(self) -> None:
+        self._scales: dict[str, Scale] = {}
+
+    def of(self, turn: Turn) -> float:
+        """The worth of what the turn's seat has been paid, which the scale then knows of."""
+        scale, paid = self._scales.setdefault(turn.env, Scale.of(turn.game)), float(turn.returns)
+        scale.see(paid)
+        return scale(paid)

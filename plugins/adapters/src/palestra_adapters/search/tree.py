@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, Self, TypeVar
 
 from palestra import BudgetSpent, Rng, Turn, Usage
 from palestra.agents.budget import Account
@@ -20,6 +21,24 @@ from palestra_adapters.proposing import propose
 from palestra_adapters.scoring import Judgement, Scorer
 from palestra_adapters.search.spots import Lookahead, Scale, Spot
 from palestra_adapters.thinking import Ask, Thinking, together
+
+
+class Child(Protocol):
+    """A node that knows its parent; the root has none."""
+
+    @property
+    def parent(self) -> Self | None: ...
+
+
+C = TypeVar("C", bound=Child)
+
+
+def upwards(node: C) -> Iterator[C]:
+    """A node and all above it, up to the root."""
+    step: C | None = node
+    while step is not None:
+        yield step
+        step = step.parent
 
 
 @dataclass(slots=True, eq=False)
@@ -44,12 +63,7 @@ class Node:
     @property
     def path(self) -> list[Node]:
         """From the first move to here."""
-        nodes: list[Node] = []
-        node = self
-        while node.parent is not None:
-            nodes.append(node)
-            node = node.parent
-        return nodes[::-1]
+        return [node for node in upwards(self) if node.parent is not None][::-1]
 
     def below(self) -> Iterator[Node]:
         for child in self.children:

@@ -19,16 +19,16 @@ from math import inf, sqrt
 from typing import Annotated, Any
 
 from palestra import Decision, Meta, Turn, agent
-from palestra.agents.models import Message
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, one_line, split_thought, story
+from palestra_adapters.adapter import Adapter, one_line, story
 from palestra_adapters.scoring import Judgement, Scorer
 from palestra_adapters.search.agents import TreeAgent
 from palestra_adapters.search.growth import Bounds, worth
 from palestra_adapters.search.spots import Scale, Spot
-from palestra_adapters.search.tree import Node, Search
-from palestra_adapters.thinking import Thinking
+from palestra_adapters.search.tree import Node, Search, upwards
+from palestra_adapters.texts import bullets, join_lines, numbered
+from palestra_adapters.thinking import Ask, Thinking
 
 PLAN = (
     "You plan for {player}, who is to reach the goal of this task. Divide what is still to be done "
@@ -86,11 +86,9 @@ class GoalOriented(Bounds):
         return node.mean + self.c * sqrt(node.parent.visits) / (1 + node.visits)
 
     def back_up(self, node: Node) -> None:
-        step: Node | None = node
-        while step is not None:
+        for step in upwards(node):
             step.visits += 1
             step.total = step.visits * worth(step)[0]
-            step = step.parent
 
     def choose(self, tree: Any) -> Node:
         return max(tree.root.children, key=lambda child: (child.mean, child.visits))
@@ -106,10 +104,9 @@ class Appraiser(Scorer):
         self._agent, self._subtask, self._weight = agent, subtask, weight
 
     def judge(self, spots: Sequence[Spot], scale: Scale) -> Thinking[list[Judgement]]:
-        replies = yield [self._agent.ask(self._asked(spot), temperature=0.0) for spot in spots]
-        return [self._read(split_thought(reply)[1]) for reply in replies]
+        return list(map(self._read, (yield from self._agent.hear([*map(self._ask, spots)]))))
 
-    def _asked(self, spot: Spot) -> list[Message]:
+    def _ask(self, spot: Spot) -> Ask:
         turn = spot.turn
         text = APPRAISE.format(
             player=turn.game.players[spot.seat],
@@ -118,7 +115,7 @@ class Appraiser(Scorer):
             move=disarm(spot.move),
             now=spot.text,
         )
-        return self._agent.single(turn.game.rules_for(spot.seat), text)
+        return self._agent.about(turn, text, temperature=0.0)
 
     def _read(self, text: str) -> Judgement:
         effect, promise = read_grade_of("Effect", text), read_grade_of("Promise", text)
@@ -186,7 +183,7 @@ class WebPilot(TreeAgent):
     ) -> None:
         super().__init__(GoalOriented(width, depth, c), expansions=expansions, **settings)
         self._subtasks, self._patience, self._effect = subtasks, patience, effect
-        self._errands: dict[tuple[int, int], Errand] = {}
+        self._errands = self.by_seat(Errand)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         errand = self._errands.setdefault((turn.episode_key, turn.seat), Errand())
@@ -194,7 +191,7 @@ class WebPilot(TreeAgent):
             yield from self._plan(turn, errand, advice)
         elif errand.moves and not turn.error:
             yield from self._control(turn, errand, advice)
-        decision = yield from super().think(turn, "\n".join(filter(None, (advice, _task(errand)))))
+        decision = yield from super().think(turn, join_lines(advice, _task(errand)))
         errand.moves.append(decision.text or "none")
         facts = {"plan": list(errand.plan), "subtask": errand.at + 1, "status": errand.status}
         decision.facts = {**decision.facts, **facts}
@@ -214,31 +211,26 @@ class WebPilot(TreeAgent):
         player = turn.game.players[turn.seat]
         parts = [story(turn), advice]
         if done:
-            parts.append("\n".join(["What is done:", *(f"- {quote(part)}" for part in done)]))
+            parts.append(f"What is done:\n{bullets(done)}")
         if errand.lessons:
-            lines = (f"- {quote(text)}" for text in errand.lessons[-LESSONS:])
-            parts.append("\n".join(["What went wrong:", *lines]))
+            parts.append(f"What went wrong:\n{bullets(errand.lessons[-LESSONS:])}")
         parts.append(PLAN.format(player=player, count=self._subtasks))
-        messages = self.single(turn.game.rules_for(turn.seat), "\n\n".join(filter(None, parts)))
-        (reply,) = yield [self.ask(messages, temperature=0.0)]
-        errand.plan = [*done, *read_plan(split_thought(reply)[1], self._subtasks)]
+        said = yield from self.consult(turn, *parts, temperature=0.0)
+        errand.plan = [*done, *read_plan(said, self._subtasks)]
         errand.at, errand.moves, errand.note = len(done), [], ""
 
     def _control(self, turn: Turn, errand: Errand, advice: str) -> Thinking[None]:
         """Go on to the next subtask, stay, or have the rest planned again."""
         asked = CONTROL.format(
             player=turn.game.players[turn.seat],
-            plan="\n".join(f"{n + 1}. {quote(part)}" for n, part in enumerate(errand.plan)),
+            plan=numbered(errand.plan),
             number=errand.at + 1,
             moves=", ".join(map(disarm, errand.moves)),
         )
-        text = "\n\n".join(filter(None, (story(turn), advice, asked)))
-        messages = self.single(turn.game.rules_for(turn.seat), text)
-        (reply,) = yield [self.ask(messages, temperature=0.0)]
-        said = split_thought(reply)[1]
+        said = yield from self.consult(turn, story(turn), advice, asked, temperature=0.0)
         found = STATUS.search(said)
         errand.status = found[1].lower() if found else "going on"
-        errand.note = read_reflection(said) or one_line(reply)
+        errand.note = read_reflection(said) or one_line(said)
         if errand.status == "done":
             errand.at, errand.moves, errand.note = errand.at + 1, [], ""
             if errand.at == len(errand.plan):
@@ -247,11 +239,6 @@ class WebPilot(TreeAgent):
             errand.status = "failed"
             errand.lessons.append(f"{errand.subtask}: {errand.note}")
             yield from self._plan(turn, errand, advice)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._errands if key[0] == episode_key]:
-            del self._errands[key]
 
 
 def _task(errand: Errand) -> str:

@@ -22,7 +22,8 @@ import numpy as np
 from palestra import Decision, Event, Meta, Turn, agent
 from palestra.records.record import EventRecord
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, split_thought
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 PHASES = ("speeches", "votes", "rates", "work")  # by the first number of an observation
@@ -118,12 +119,12 @@ class Economist(Adapter):
         years = tax_years(turn.transcript, turn.game.players)
         asked, shown = self._question(turn, phase, years)
         refused = f"That was refused: {turn.error}\n" if turn.error else ""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         text = f"{refused}{turn.position}\n\n{asked}"
         (reply,) = yield [self.ask(self.single(rules, text))]
         more, said = split_thought(reply)
         last = said.splitlines()[-1].strip() if said else ""
-        thought = "\n".join(filter(None, (more, "\n".join(said.splitlines()[:-1]))))
+        thought = join_lines(more, "\n".join(said.splitlines()[:-1]))
         facts = {"phase": phase, "shown": shown}
         move = legal_move(turn, last) or last
         return Decision(text=move, thought=thought, model=reply.model, facts=facts)

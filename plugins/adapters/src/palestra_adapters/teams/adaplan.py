@@ -11,7 +11,6 @@ Left out: training inside `train-llm`, since the rows are for a trainer of your 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,9 +22,11 @@ from palestra import BudgetSpent, Decision, EpisodeRecord, InvalidOption, Meta, 
 from palestra.agents.models import Message
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought, story
+from palestra_adapters.adapter import Adapter, said_in, story
 from palestra_adapters.memory.memrl import standardise
-from palestra_adapters.react import ACTION, FORM, can_hold, reason
+from palestra_adapters.react import FORM, reason_alone, write_step
+from palestra_adapters.scoring import grade
+from palestra_adapters.texts import join_paragraphs, refusal
 from palestra_adapters.thinking import Thinking
 
 ROLES = ("executor", "planner", "judge")
@@ -52,7 +53,6 @@ GOOD = (
     "A player is to act by this plan:\n{plan}\n\nIs the plan correct, complete and clear enough to "
     "act on? Answer with a number from 0 (useless) to 10 (as good as can be)."
 )
-NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 
 @agent(
@@ -83,8 +83,8 @@ class AdaPlan(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._every, self._judged = every, judged
-        self._plans: dict[tuple[int, int], str] = {}
-        self._decided: dict[tuple[int, int], int] = {}
+        self._plans = self.by_seat(str)
+        self._decided = self.by_seat(int)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -96,22 +96,17 @@ class AdaPlan(Adapter):
                 asked = GOOD.format(plan=quote(self._plans[key]))
                 facts["quality"] = yield from self._judge(turn, asked)
         plan = self._plans[key]
-        refused = f"That was refused: {turn.error}" if turn.error else ""
-        parts = (story(turn), advice, FOLLOW.format(plan=quote(plan)), refused)
-        messages = self.single(
-            turn.game.rules_for(turn.seat), "\n\n".join(filter(None, parts)), answer=FORM
-        )
-        number = self._member(EXECUTOR)
-        step = yield from reason(self, turn, messages, held=can_hold(self, number), member=number)
-        answer = f"Thought: {step.thought}\n{ACTION} {step.move}"
+        order = FOLLOW.format(plan=quote(plan))
+        text = join_paragraphs(story(turn), advice, order, refusal(turn))
+        messages = self.single(turn.game.rules_for(turn.seat), text, answer=FORM)
+        decision = yield from reason_alone(self, turn, messages, member=self.role_member(EXECUTOR))
+        answer = write_step(decision.thought, decision.text or "")
         said["executor"] = _exchange(messages, answer)
         if self._judged:
             asked = FOLLOWED.format(plan=quote(plan), answer=quote(answer))
             with suppress(BudgetSpent):  # the move stands without a score
                 facts["followed"] = yield from self._judge(turn, asked)
         self._decided[key] = self._decided.get(key, 0) + (not turn.error)
-        decision = self.decide(turn, step.reply)
-        decision.text, decision.thought = step.move, step.thought
         decision.facts = {**decision.facts, **facts, "plan": plan, "said": said}
         return decision
 
@@ -122,27 +117,16 @@ class AdaPlan(Adapter):
         """Write or adapt the plan; an empty reply leaves it as it is."""
         old = self._plans.get(key, "")
         order = ADAPT.format(plan=quote(old)) if old else PLAN
-        text = "\n\n".join(filter(None, (story(turn), advice, order)))
+        text = join_paragraphs(story(turn), advice, order)
         messages = self.single(turn.game.rules_for(turn.seat), text)
-        (reply,) = yield [self.ask(messages, member=self._member(PLANNER))]
-        written = split_thought(reply)[1]
+        (reply,) = yield [self.ask(messages, member=self.role_member(PLANNER))]
+        written = said_in(reply)
         self._plans[key] = written or old
         return _exchange(messages, written)
 
     def _judge(self, turn: Turn, order: str) -> Thinking[float]:
-        messages = self.single(turn.game.rules_for(turn.seat), f"{story(turn)}\n\n{order}")
-        (reply,) = yield [self.ask(messages, member=self._member(JUDGE), temperature=0.0)]
-        found = NUMBER.search(split_thought(reply)[1])
-        return min(1.0, float(found[0]) / 10) if found else 0.0
-
-    def _member(self, role: int) -> int:
-        return min(role, len(self.models) - 1)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for kept in (self._plans, self._decided):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]
+        member = self.role_member(JUDGE)
+        return (yield from grade(self, turn, order, member=member, temperature=0.0))
 
 
 def _exchange(asked: Sequence[Message], text: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ Left out: self-play; SOTOPIA's scenarios.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -20,7 +19,15 @@ import numpy as np
 from palestra import Decision, EpisodeRecord, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, one_line, question, split_thought, story
+from palestra_adapters.adapter import (
+    Adapter,
+    one_line,
+    question,
+    rules_of,
+    story,
+)
+from palestra_adapters.scoring import grade
+from palestra_adapters.texts import bullets, join_paragraphs
 from palestra_adapters.thinking import Thinking
 
 ADVISE = (
@@ -34,7 +41,6 @@ JUDGE = (
     "Was the strategy sound and did it bring the player nearer to the goal? Answer with a number "
     "from 0 (not at all) to 10 (as much as possible)."
 )
-NUMBER = re.compile(r"\d{1,9}(?:\.\d+)?")
 
 
 @agent(
@@ -63,8 +69,8 @@ class Advisor(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._every, self._judged = every, judged
-        self._given: dict[tuple[int, int], list[str]] = {}
-        self._decided: dict[tuple[int, int], int] = {}
+        self._given = self.by_seat(list[str])
+        self._decided = self.by_seat(int)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
@@ -89,27 +95,17 @@ class Advisor(Adapter):
 
     def _advise(self, turn: Turn, given: list[str], advice: str) -> Thinking[str]:
         """Write the next strategy; returns what the advisor read."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        lines = "\n".join(f"- {quote(line)}" for line in given[-3:])
+        rules = rules_of(turn, advice)
+        lines = bullets(given[-3:])
         before = BEFORE.format(lines=lines) if lines else ""
-        asked = "\n\n".join(filter(None, (story(turn), before, ADVISE)))
-        messages = self.single(rules, asked)
-        (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        given.append(one_line(reply))
+        asked = join_paragraphs(story(turn), before, ADVISE)
+        said = yield from self.write(rules, asked, member=len(self.models) - 1)
+        given.append(one_line(said))
         return "\n\n".join((rules, asked))
 
     def _judge(self, turn: Turn, strategy: str, move: str) -> Thinking[float]:
         asked = JUDGE.format(strategy=quote(strategy), move=quote(move))
-        messages = self.single(turn.game.rules_for(turn.seat), f"{story(turn)}\n\n{asked}")
-        (reply,) = yield [self.ask(messages, member=len(self.models) - 1)]
-        found = NUMBER.search(split_thought(reply)[1])
-        return min(1.0, float(found[0]) / 10) if found else 0.0
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for kept in (self._given, self._decided):
-            for key in [key for key in kept if key[0] == episode_key]:
-                del kept[key]
+        return (yield from grade(self, turn, asked, member=len(self.models) - 1))
 
 
 @dataclass(frozen=True)

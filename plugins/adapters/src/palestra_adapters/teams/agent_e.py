@@ -20,6 +20,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, game_text, split_thought
 from palestra_adapters.react import read_steps
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 TASK, NEXT, DONE, REPORT = "Task: ", "Next:", "Done:", "Report:"
@@ -78,14 +79,14 @@ class AgentE(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._moves = moves
-        self._errands: dict[tuple[int, int], Errand] = {}
+        self._errands = self.by_seat(Errand)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         task, page = split_task(turn.position)
         key = turn.episode_key, turn.seat
         if key not in self._errands:
             site = turn.game.rules_for(turn.seat)
-            rules = "\n".join(filter(None, (PLANNER, site, task, advice)))
+            rules = join_lines(PLANNER, site, task, advice)
             self._errands[key] = Errand(Conversation(self.style, rules, answer=PLAN))
         errand = self._errands[key]
         for _ in range(ROUNDS):
@@ -139,11 +140,6 @@ class AgentE(Adapter):
         decision.text = move
         decision.facts = {**decision.facts, "subtask": errand.subtasks}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._errands if key[0] == episode_key]:
-            del self._errands[key]
 
 
 def split_task(position: str) -> tuple[str, str]:

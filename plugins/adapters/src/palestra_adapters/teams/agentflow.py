@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT
@@ -95,9 +95,8 @@ class AgentFlow(Speaking):
         )
 
     def _flow(self, turn: Turn, advice: str) -> Thinking[list[Utterance]]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        question = story(turn, "The last answer")
         lines: list[Utterance] = []
         memory: list[str] = []
         try:
@@ -116,7 +115,7 @@ class AgentFlow(Speaking):
             if not lines:
                 raise
         asked = self.single(rules, _reading(question, memory), answer=FORM)
-        final = yield from self.answer(turn, GENERATOR, asked, member=self._member(GENERATOR))
+        final = yield from self.answer(turn, GENERATOR, asked, member=self.role_member(GENERATOR))
         return [*lines, replace(final, move=final.move or "")]
 
     def _line(
@@ -124,7 +123,7 @@ class AgentFlow(Speaking):
     ) -> Thinking[Utterance]:
         tools = TOOLS if role == PLANNER and self._playouts and turn.legal_texts else ""
         asked = self.single(rules, _reading(question, memory), answer=FORMS[role] + tools)
-        return (yield from self.say(turn, role, asked, member=self._member(role)))
+        return (yield from self.say(turn, role, asked, member=self.role_member(role)))
 
     def _found(self, turn: Turn, plan: str) -> str:
         """What the tool found that a plan names, as the executor reads it."""
@@ -139,9 +138,6 @@ class AgentFlow(Speaking):
         except InvalidOption as error:  # the game hides something and cannot be looked ahead in
             found = str(error)
         return f"\n\n{FOUND.format(tool=tool)}\n{found}"
-
-    def _member(self, role: int) -> int:
-        return min(role, len(self.models) - 1)
 
 
 def _reading(question: str, memory: Sequence[str]) -> str:

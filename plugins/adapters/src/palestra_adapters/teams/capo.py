@@ -18,7 +18,8 @@ from palestra import Decision, Grammar, InvalidOption, Meta, Turn, agent
 from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, one_line, story
-from palestra_adapters.react import FORM, can_hold, reason
+from palestra_adapters.react import FORM, reason_alone
+from palestra_adapters.texts import join_lines, refusal
 from palestra_adapters.thinking import Thinking
 
 PLAN, CHANGE = "Plan:", "Change:"
@@ -74,7 +75,7 @@ class CaPo(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._most, self._progress = talks, frozenset(progress.split("+"))
-        self._judged: dict[tuple[int, int], int] = {}  # plans that a player has judged
+        self._judged = self.by_seat(int)  # plans that a player has judged
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         if not any(kind.__name__ == "Say" for kind in getattr(turn.game, "action_types", ())):
@@ -131,25 +132,16 @@ class CaPo(Adapter):
         return f"{CHANGE} {change}" if change and talk.revisions <= self._most else ""
 
     def _reply(self, turn: Turn, *parts: str) -> Thinking[str]:
-        text = "\n".join(filter(None, (story(turn), *parts)))
-        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return one_line(reply)
+        said = yield from self.consult(turn, join_lines(story(turn), *parts))
+        return one_line(said)
 
     def _act(self, turn: Turn, talk: Discussion, advice: str) -> Thinking[Decision]:
         plan = AGREED.format(plan=quote(talk.plan)) if talk.plan else ""
-        refused = f"That was refused: {turn.error}" if turn.error else ""
-        text = "\n".join(filter(None, (story(turn), advice, plan, refused)))
+        text = join_lines(story(turn), advice, plan, refusal(turn))
         messages = self.single(turn.game.rules_for(turn.seat), text, answer=FORM)
-        step = yield from reason(self, turn, messages, held=can_hold(self))
-        decision = self.decide(turn, step.reply)
-        decision.text, decision.thought = step.move, step.thought
+        decision = yield from reason_alone(self, turn, messages)
         decision.facts = {**decision.facts, "phase": "act"}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._judged if key[0] == episode_key]:
-            del self._judged[key]
 
 
 def longest_message(turn: Turn) -> int:

@@ -16,6 +16,7 @@ from palestra.quoting import quote
 
 from palestra_adapters.adapter import Adapter, game_text, question, split_thought
 from palestra_adapters.react import ACTION, read_steps
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 SUBTASK, REPORT = "Subtask:", "Report:"
@@ -65,7 +66,7 @@ class Delegate(Adapter):
     ) -> None:
         super().__init__(**settings)
         self._moves = moves
-        self._cases: dict[tuple[int, int], DelegationState] = {}
+        self._cases = self.by_seat(DelegationState)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         case = self._cases.setdefault((turn.episode_key, turn.seat), DelegationState())
@@ -111,7 +112,7 @@ class Delegate(Adapter):
             case.workers, case.moves = case.workers + 1, 1
         decision = self.decide(turn, reply)
         decision.text = move
-        decision.thought = "\n".join(filter(None, (apart, thought)))
+        decision.thought = join_lines(apart, thought)
         return decision
 
     def news(self, case: DelegationState) -> str:
@@ -125,8 +126,3 @@ class Delegate(Adapter):
 
     def note(self, case: DelegationState, said: str) -> None:
         """Take down what a worker says besides its move."""
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._cases if key[0] == episode_key]:
-            del self._cases[key]

@@ -22,6 +22,7 @@ from palestra.agents.models import Reply
 from palestra_adapters.react import ACTION
 from palestra_adapters.talks import Utterance, write_talk
 from palestra_adapters.teams.team import Answer, Team, majority, quote_answers
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking, together
 
 AGREED = 2 / 3
@@ -83,7 +84,7 @@ class DyLAN(Team):
         answers = yield from together([self.answer(turn, m, advice) for m in members])
         layers, weights, tables = [answers], list[Weights](), list[Weights]()
         while len(layers) < self._layers and not has_agreement(answers):
-            context = "\n".join(filter(None, (advice, quote_answers(answers))))
+            context = join_lines(advice, quote_answers(answers))
             rated = yield from self._ratings(turn, members, answers, context)
             if len(layers) >= 2 and len(members) > self._keep:
                 strong = np.argsort(-rated.sum(axis=0), kind="stable")[: self._keep]

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from palestra import BudgetSpent, Decision, Meta, Turn, Usage, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority, vote_facts
@@ -62,9 +62,8 @@ class Malt(Speaking):
         self._branches = branches
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"Your last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        question = story(turn, "Your last answer")
         paths: list[list[Utterance]] = [[]]
         try:
             for _ in ROLES:

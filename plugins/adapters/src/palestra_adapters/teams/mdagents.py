@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import legal_move, split_thought, story
+from palestra_adapters.adapter import legal_move, said_in, story
 from palestra_adapters.react import can_hold
-from palestra_adapters.teams.team import Answer, Team, quote_answers
+from palestra_adapters.teams.team import Answer, Team, agree, quote_answers
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking, together
 
 Complexity = Literal["low", "moderate", "high"]
@@ -92,12 +93,11 @@ class MDAgents(Team):
         context, answers = advice, list[Answer]()
         for _ in range(self._rounds):
             answers = yield from self._answers(turn, context, experts)
-            moves = {answer.move for answer in answers}
-            if len(moves) == 1 and None not in moves:
+            if agree(answers):
                 return self.agreed(turn, answers)
-            heard = _joined(advice, quote_answers(answers))
+            heard = join_lines(advice, quote_answers(answers))
             review = yield from self._say(turn, heard, REVIEW)
-            context = _joined(heard, f"The moderator says: {quote(review)}")
+            context = join_lines(heard, f"The moderator says: {quote(review)}")
         return (yield from self._decide(turn, context, answers))
 
     def _report(self, turn: Turn, advice: str) -> Thinking[Decision]:
@@ -105,9 +105,9 @@ class MDAgents(Team):
         context, answers = advice, list[Answer]()
         for team in (yield from self._named(turn, advice, TEAMS, self._teams)):
             answers = yield from self._answers(turn, context, [team] * self.size)
-            heard = _joined(context, quote_answers(answers))
+            heard = join_lines(context, quote_answers(answers))
             report = yield from self._say(turn, heard, f"{_role(team)} {REPORT}")
-            context = _joined(context, f"{quote(team)} reports: {quote(report)}")
+            context = join_lines(context, f"{quote(team)} reports: {quote(report)}")
         return (yield from self._decide(turn, context, answers))
 
     def _answers(self, turn: Turn, context: str, roles: list[str]) -> Thinking[list[Answer]]:
@@ -115,11 +115,11 @@ class MDAgents(Team):
         return (yield from together(thoughts))
 
     def _decide(self, turn: Turn, context: str, answers: list[Answer]) -> Thinking[Decision]:
-        text = _joined(story(turn), context, DECIDE)
+        text = join_lines(story(turn), context, DECIDE)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         ask = self.move(turn, messages, temperature=0.0) if can_hold(self) else None
         (reply,) = yield [ask or self.ask(messages, temperature=0.0)]
-        return self.agreed(turn, answers, legal_move(turn, split_thought(reply)[1]))
+        return self.agreed(turn, answers, legal_move(turn, said_in(reply)))
 
     def _named(self, turn: Turn, advice: str, form: str, count: int) -> Thinking[list[str]]:
         """So many lines of a reply; what is missing is filled with numbered experts."""
@@ -128,15 +128,9 @@ class MDAgents(Team):
         return [*lines, *(f"Expert {n + 1}" for n in range(len(lines), count))][:count]
 
     def _say(self, turn: Turn, context: str, order: str) -> Thinking[str]:
-        text = _joined(story(turn), context, order)
-        messages = self.single(turn.game.rules_for(turn.seat), text)
-        (reply,) = yield [self.ask(messages, temperature=0.0)]
-        return split_thought(reply)[1]
+        text = join_lines(story(turn), context, order)
+        return (yield from self.consult(turn, text, temperature=0.0))
 
 
 def _role(name: str) -> str:
     return f"In this decision you are {quote(name)}."
-
-
-def _joined(*parts: str) -> str:
-    return "\n".join(filter(None, parts))

@@ -13,7 +13,7 @@ from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.agents.models import Message
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, game_text, split_thought, story
+from palestra_adapters.adapter import Adapter, game_text, rules_of, said_in, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.thinking import Thinking
 
@@ -57,7 +57,7 @@ class OneFlow(Adapter):
         self._separate = separate
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         said: list[tuple[str, str]] = []
         for number, role in enumerate(self._roles):
             last = number == len(self._roles) - 1
@@ -65,7 +65,7 @@ class OneFlow(Adapter):
             messages = self._messages(rules, story(turn), said, asked)
             held = last and can_hold(self)
             (reply,) = yield [self.move(turn, messages) if held else self.ask(messages)]
-            text = split_thought(reply)[1]
+            text = said_in(reply)
             said.append((asked, text))
         decision = self.decide(turn, reply)
         decision.text = game_text(turn, said[-1][1])

@@ -19,8 +19,9 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import split_thought, story
-from palestra_adapters.teams.team import Answer, Team, quote_answers
+from palestra_adapters.adapter import story
+from palestra_adapters.teams.team import Answer, Team, agree, quote_answers
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Ask, Thinking, together
 
 PROFILES = (
@@ -143,7 +144,7 @@ class OptAgent(Team):
         self, turn: Turn, advice: str, own: Answer, heard: Sequence[Answer]
     ) -> Thinking[Answer]:
         before = f"You answered before:\n{_said(own)}"
-        context = "\n".join(filter(None, (advice, before, quote_answers(heard))))
+        context = join_lines(advice, before, quote_answers(heard))
         return (
             yield from self.answer(turn, own.member, context, PROFILES[own.member % len(PROFILES)])
         )
@@ -168,10 +169,10 @@ class OptAgent(Team):
                 after=_said(after[reader]),
             )
             asks.append(self._meta(turn, advice, text))
-        replies = yield asks
+        said = yield from self.hear(asks)
         found: dict[Link, Grade] = {}
-        for reader, reply in zip(readers, replies, strict=True):
-            given = read_grades(split_thought(reply)[1])
+        for reader, text in zip(readers, said, strict=True):
+            given = read_grades(text)
             found |= {(i, reader): given.get(i, Grade()) for i in sources(links, reader)}
         return found
 
@@ -192,19 +193,11 @@ class OptAgent(Team):
             links="\n".join(lines) or "none",
             history="\n".join(["\nChanges so far:", *past, ""]) if past else "",
         )
-        (reply,) = yield [self._meta(turn, advice, text)]
-        return split_thought(reply)[1]
+        return (yield from self.hear([self._meta(turn, advice, text)]))[0]
 
     def _meta(self, turn: Turn, advice: str, text: str) -> Ask:
-        asked = "\n\n".join(filter(None, (story(turn), advice, text)))
-        messages = self.single(turn.game.rules_for(turn.seat), asked)
-        return self.ask(messages, member=len(self.models) - 1, temperature=0.0)
-
-
-def agree(answers: Sequence[Answer]) -> bool:
-    """Whether all answers name one legal move."""
-    moves = {answer.move for answer in answers}
-    return len(moves) == 1 and None not in moves
+        last = len(self.models) - 1
+        return self.about(turn, story(turn), advice, text, member=last, temperature=0.0)
 
 
 def first_links(kind: str, size: int) -> frozenset[Link]:

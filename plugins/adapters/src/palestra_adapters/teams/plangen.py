@@ -18,9 +18,10 @@ from typing import Annotated, Any, Literal
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import story
-from palestra_adapters.react import ACTION, FORM
-from palestra_adapters.search.spots import Scale
+from palestra_adapters.adapter import rules_of, story
+from palestra_adapters.react import ACTION
+from palestra_adapters.scoring import last_number
+from palestra_adapters.search.spots import Worths
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.thinking import Thinking, together
 
@@ -97,12 +98,21 @@ def allocation(scores: Sequence[float], budget: int, heat: float) -> list[int]:
 
 
 @dataclass(slots=True)
+class Course:
+    """What one seat's episode is played by: the constraints and the algorithm; the last turn."""
+
+    turn: Turn
+    constraints: str
+    algorithm: str
+
+
+@dataclass(slots=True)
 class Query:
     """One decision in the making."""
 
     turn: Turn
     rules: str
-    constraints: str
+    constraints: str = ""
     lines: list[Utterance] = field(default_factory=list)
 
 
@@ -142,28 +152,26 @@ class PlanGen(Speaking):
         self._algorithm, self._width, self._depth, self._keep = algorithm, width, depth, keep
         self._enough, self._rounds, self._c, self._hint = enough, rounds, c, hint
         self.records: dict[str, dict[str, Record]] = {}
-        self._constraints: dict[tuple[int, int], str] = {}
-        self._chosen: dict[tuple[int, int], str] = {}
-        self._turns: dict[tuple[int, int], Turn] = {}
-        self._scales: dict[str, Scale] = {}
+        self._courses = self.by_seat(Course)
+        self._worths = Worths()
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key = turn.episode_key, turn.seat
-        self._turns[key] = turn
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        query = Query(turn, rules, self._constraints.get(key, ""))
-        if key not in self._constraints:
+        query = Query(turn, rules_of(turn, advice))
+        if key not in self._courses:
             query.constraints = (yield from self._say(query, 0, CONSTRAINTS)).text
-            self._constraints[key] = query.constraints
-            self._chosen[key] = yield from self._select(query)
-        plans = yield from self._plans(query, self._chosen[key])
+            algorithm = yield from self._select(query)
+            self._courses[key] = Course(turn, query.constraints, algorithm)
+        course = self._courses[key]
+        course.turn, query.constraints = turn, course.constraints
+        plans = yield from self._plans(query, course.algorithm)
         best = max(plans, key=_rank)
         for _ in range(self._rounds):
             if best.score >= self._enough and best.move:
                 break
             (plan,) = yield from self._answers(query, [AGAIN.format(feedback=quote(best.feedback))])
             best = max(best, plan, key=_rank)
-        return self._decision(query, best, plans, self._chosen[key])
+        return self._decision(query, best, plans, course.algorithm)
 
     def _decision(
         self, query: Query, best: Plan, plans: Sequence[Plan], algorithm: str
@@ -210,16 +218,9 @@ class PlanGen(Speaking):
     def _answers(self, query: Query, more: Sequence[str]) -> Thinking[list[Plan]]:
         """Verified plans with moves, one for each text that is added to the question."""
         question = f"{story(query.turn)}\n\nConstraints:\n{quote(query.constraints)}"
-        error = query.turn.error
-        refused = f"\n\nYour last answer was refused: {error}" if error else ""
-        asked = [
-            self.single(query.rules, f"{question}\n\n{text}".rstrip() + refused, answer=FORM)
-            for text in more
-        ]
+        asked = [(query.rules, f"{question}\n\n{text}".rstrip()) for text in more]
         heat = HEAT if len(asked) > 1 else None
-        lines = yield from together(
-            [self.answer(query.turn, 2, one, temperature=heat) for one in asked]
-        )
+        lines = yield from self.answers(query.turn, 2, asked, temperature=heat)
         query.lines += lines
         return (yield from self._verify_plans(query, [Plan(n.text, n.move or "") for n in lines]))
 
@@ -261,15 +262,11 @@ class PlanGen(Speaking):
     # History
 
     def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._turns if key[0] == episode_key]:
-            turn = self._turns.pop(key)
-            self._constraints.pop(key, None)
-            name = self._chosen.pop(key, "")
-            scale = self._scales.setdefault(turn.env, Scale.of(turn.game))
-            scale.see(float(turn.returns))
-            if name in self.records.get(turn.env, {}):
-                record = self.records[turn.env][name]
-                record.used, record.total = record.used + 1, record.total + scale(turn.returns)
+        for course in self._courses.end(episode_key):
+            worth, own = self._worths.of(course.turn), self.records.get(course.turn.env, {})
+            if course.algorithm in own:
+                record = own[course.algorithm]
+                record.used, record.total = record.used + 1, record.total + worth
         super().forget(episode_key)
 
 
@@ -279,8 +276,7 @@ def _rank(plan: Plan) -> tuple[bool, float]:
 
 def read_score(text: str) -> float:
     """The grade after the last `Score:`, from 0 to 1; 0 without one."""
-    found = re.findall(r"Score:\s*(\d{1,9}(?:\.\d+)?)", text)
-    return min(1.0, float(found[-1]) / 100) if found else 0.0
+    return min(1.0, (last_number("Score", text) or 0.0) / 100)
 
 
 def read_hints(text: str) -> dict[str, float]:

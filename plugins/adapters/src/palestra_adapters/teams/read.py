@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from palestra import Decision, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
-from palestra_adapters.mediator import read_orders
+from palestra_adapters.adapter import legal_move, rules_of, said_in
 from palestra_adapters.similarity import features
-from palestra_adapters.thinking import Thinking, Thread, charge, think_together
+from palestra_adapters.teams.whole import WholeTeam, example_order, names_of, read_orders
+from palestra_adapters.thinking import Thinking, charge
 
 WIDTH = 512  # numbers of a hashed text
 PLAN = (
@@ -113,7 +113,7 @@ class Step:
     summary="Plans for a team, and plans again where an action's advantage is too low.",
     paper="Towards Efficient LLM Grounding for Embodied Multi-Agent Collaboration (2024)",
 )
-class ReAd(Adapter):
+class ReAd(WholeTeam):
     """Plays all seats of a team together; give it every seat, as `mediator`.
 
     The critic is fitted after each episode to the returns to come of its own plans, every prefix of
@@ -144,7 +144,6 @@ class ReAd(Adapter):
         self.regression = Regression()
         self._steps: dict[int, list[Step]] = {}
         self._turns: dict[int, list[Turn]] = {}
-        self._keys: dict[int, int] = {}  # the episode of each key passed to `forget`
 
     @property
     def critic(self) -> Critic | None:
@@ -154,28 +153,18 @@ class ReAd(Adapter):
         return self.regression if self.regression.rows else None
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        teams: dict[int, list[Turn]] = {}
-        for turn in turns:
-            self._keys[turn.episode_key] = turn.episode_id
-            teams.setdefault(turn.episode_id, []).append(turn)
+        teams = self.teams(turns)
         plans: dict[int, dict[int, Decision]] = {key: {} for key in teams}
-        threads = [
-            Thread(
-                self.drawing(team[0].rng(self._seed, 0), self._planned(team, plans[key])),
-                team[0].account,
-            )
-            for key, team in teams.items()
-        ]
-        spent = think_together(self.models, threads)
-        for (key, team), said in zip(teams.items(), spent, strict=True):
-            first = plans[key].setdefault(team[0].seat, said)
-            if first is not said:
-                charge(first, said)
+        spent = self.think_for(teams, lambda team: self._planned(team, plans[team[0].episode_id]))
+        for key, team in teams.items():
+            first = plans[key].setdefault(team[0].seat, spent[key])
+            if first is not spent[key]:
+                charge(first, spent[key])
         return [plans[turn.episode_id].get(turn.seat, Decision(text="")) for turn in turns]
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         """A plan for one seat, when another adapter wraps this one."""
-        self._keys[turn.episode_key] = turn.episode_id
+        self.episode_of(turn)
         found: dict[int, Decision] = {}
         yield from self._planned([turn], found, advice)
         return found[turn.seat]
@@ -184,16 +173,14 @@ class ReAd(Adapter):
         self, team: Sequence[Turn], found: dict[int, Decision], advice: str = ""
     ) -> Thinking[Decision]:
         """Plan, and plan again while the critic objects; fills `found` by seat."""
-        names = [turn.game.players[turn.seat] for turn in team]
+        names, rules = names_of(team), rules_of(team[0], advice)
         seen = "\n\n".join(f"{n}:\n{t.text}" for n, t in zip(names, team, strict=True))
-        example = f"{names[0]}: {(team[0].legal_texts or ['its action'])[0]}"
-        rules = "\n".join(filter(None, (team[0].game.rules_for(team[0].seat), advice)))
         key, feedback, asked = positions(team), "", 0
         while not asked or (feedback and asked < self._tries):
             asked += 1
-            text = PLAN.format(seen=seen, feedback=feedback, example=example)
+            text = PLAN.format(seen=seen, feedback=feedback, example=example_order(team))
             (reply,) = yield [self.ask(self.single(rules, text))]
-            orders = read_orders(split_thought(reply)[1], names)
+            orders = read_orders(said_in(reply), names)
             moves = [legal_move(t, orders.get(n, "")) for n, t in zip(names, team, strict=True)]
             gains = self._gains(key, moves)
             feedback = self._objection(names, moves, gains)
@@ -239,9 +226,10 @@ class ReAd(Adapter):
 
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)
-        episode = self._keys.pop(episode_key, None)
-        team = self._turns.pop(episode, []) if episode is not None else []
-        steps = self._steps.pop(episode, []) if episode is not None else []
+        episode = self.ended(episode_key)
+        if episode is None:
+            return
+        team, steps = self._turns.pop(episode, []), self._steps.pop(episode, [])
         if team and steps:
             total = sum(float(turn.returns) for turn in team)
             for step in steps:

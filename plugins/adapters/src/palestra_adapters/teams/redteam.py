@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import game_text, legal_move, story
+from palestra_adapters.adapter import game_text, legal_move, rules_of, story
 from palestra_adapters.react import ACTION, FORM, read_steps
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import HEAT, Answer, majority
@@ -108,9 +108,8 @@ class RedTeam(Speaking):
 
     def _game(self, turn: Turn, advice: str, code: str) -> Thinking[list[Utterance]]:
         """One talk: what the attackers write, then an answer of every member."""
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"The last answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        question = story(turn, "The last answer")
         where = ATTACK.format(where=PLACES[self._channel][0], code=code)
         asked = self.single(f"{where}\n\nThe question's rules:\n{rules}", question)
         last = len(self.models) - 1

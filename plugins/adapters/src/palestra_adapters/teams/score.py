@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from palestra import BudgetSpent, Decision, Meta, Turn, agent
 
-from palestra_adapters.adapter import story
+from palestra_adapters.adapter import rules_of, story
 from palestra_adapters.react import ACTION, FORM
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.thinking import Thinking
@@ -47,9 +47,8 @@ class SCoRe(Speaking):
         self._attempts = attempts
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        refused = f"Your answer was refused: {turn.error}" if turn.error else ""
-        question = "\n".join(filter(None, (story(turn), refused)))
+        rules = rules_of(turn, advice)
+        question = story(turn, "Your answer")
         asked = self.single(rules, question, answer=FORM)
         lines: list[Utterance] = []
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from palestra import Decision, Turn, agent
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought, story
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.thinking import Thinking
 
@@ -46,10 +46,10 @@ class SoloPerformance(Adapter):
         super().__init__(**settings)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         messages = self.single(rules, story(turn), answer=FORM)
         (reply,) = yield [self.ask(messages)]
-        said = split_thought(reply)[1]
+        said = said_in(reply)
         final = read_final(said)
         move = legal_move(turn, final)
         if move is None and can_hold(self):

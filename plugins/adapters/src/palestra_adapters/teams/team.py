@@ -11,8 +11,9 @@ from palestra import Decision, InvalidOption, Turn
 from palestra.agents.models import Message, Reply
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import Adapter, legal_move, story
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, story
 from palestra_adapters.react import FORM, can_hold, reason
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking
 
 HEAT = 0.8  # members of one model differ only by sampling
@@ -49,8 +50,8 @@ class Team(Adapter):
     ) -> Thinking[Answer]:
         """A member's thought and move, given `context` after the episode so far."""
         number = member % len(self.models)
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), role)))
-        asked = "\n".join(filter(None, (story(turn), context)))
+        rules = rules_of(turn, role)
+        asked = join_lines(story(turn), context)
         messages = self.single(rules, asked, answer=FORM)
         step = yield from reason(self, turn, messages, held=can_hold(self, number), member=number)
         move = legal_move(turn, step.move)
@@ -77,6 +78,12 @@ def majority(votes: Sequence[str | None]) -> str | None:
     """The vote with the most supporters; ties go to the first cast. None is no vote."""
     counts = Counter(vote for vote in votes if vote is not None)
     return counts.most_common(1)[0][0] if counts else None
+
+
+def agree(answers: Sequence[Answer]) -> bool:
+    """Whether all answers name one legal move."""
+    moves = {answer.move for answer in answers}
+    return len(moves) == 1 and None not in moves
 
 
 def quote_answers(answers: Sequence[Answer]) -> str:

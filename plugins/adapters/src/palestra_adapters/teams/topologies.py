@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import legal_move, split_thought, story
+from palestra_adapters.adapter import legal_move, said_in, story
 from palestra_adapters.react import can_hold
 from palestra_adapters.similarity import similarity
 from palestra_adapters.teams.team import Answer, Purse, Team, charge, majority, quote_answers
+from palestra_adapters.texts import join_lines
 from palestra_adapters.thinking import Thinking, together
 
 Topology = Literal["single", "independent", "centralised", "decentralised", "hybrid"]
@@ -91,7 +92,7 @@ class Topologies(Team):
         """One answer of every member, given what this topology lets it read."""
         order = quote((yield from self._order(turn, before))) if leads else ""
         heard = list(before) if self._topology != "centralised" else []
-        context = "\n".join(filter(None, (advice, order, quote_answers(heard) if heard else "")))
+        context = join_lines(advice, order, quote_answers(heard) if heard else "")
         self.talked.messages += self.size * (bool(order) + len(heard) * (self.size > 1))
         new = yield from together([self.answer(turn, m, context) for m in range(self.size)])
         everything = [*before, *new]
@@ -101,16 +102,15 @@ class Topologies(Team):
 
     def _order(self, turn: Turn, before: Sequence[Answer]) -> Thinking[str]:
         line = ORDER.format(size=self.size)
-        text = "\n".join(filter(None, (story(turn), quote_answers(before) if before else "", line)))
-        (reply,) = yield [self.ask(self.single(turn.game.rules_for(turn.seat), text))]
-        return split_thought(reply)[1]
+        text = join_lines(story(turn), quote_answers(before) if before else "", line)
+        return (yield from self.consult(turn, text))
 
     def _decide(self, turn: Turn, new: Sequence[Answer]) -> Thinking[str | None]:
         text = f"{story(turn)}\n{quote_answers(new)}\n{DECIDE}"
         self.talked.messages += len(new)
         messages = self.single(turn.game.rules_for(turn.seat), text)
         (reply,) = yield [self.move(turn, messages) if can_hold(self) else self.ask(messages)]
-        return legal_move(turn, split_thought(reply)[1])
+        return legal_move(turn, said_in(reply))
 
     def _note(self, answers: Sequence[Answer], tokens: int) -> None:
         talked = self.talked

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from palestra import Decision, EpisodeRecord, Meta, Turn, agent
 
-from palestra_adapters.adapter import Adapter, legal_move, split_thought
+from palestra_adapters.adapter import Adapter, legal_move, rules_of, said_in
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import ASKING, day_of, mornings, prices_of
 
@@ -86,7 +86,7 @@ class AlphaQuanter(Adapter):
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
         self._queries, self._symbol = queries, symbol
-        self._days: dict[tuple[int, int], Day] = {}
+        self._days = self.by_seat(Day)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         key, prices = (turn.episode_key, turn.seat), prices_of(turn)
@@ -108,9 +108,9 @@ class AlphaQuanter(Adapter):
         history = "\n".join(f"{query}\n{answer}" for query, answer in pairs) or "none"
         left = self._queries - len(day.queries)
         form = (LOOP if left > 0 else DECIDE).format(symbol=symbol, history=history, left=left)
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         (reply,) = yield [self.ask(self.single(rules, f"{turn.position}\n\n{form}"))]
-        said = split_thought(reply)[1]
+        said = said_in(reply)
         last = said.strip().splitlines()[-1] if said.strip() else ""
         query = legal_move(turn, last) if left > 0 else None
         if query is not None and query.startswith(ASKING):
@@ -122,11 +122,6 @@ class AlphaQuanter(Adapter):
         facts = {"decision": verdict, "queries": len(day.queries), "formed": formed}
         facts |= {"symbol": symbol, "date": day.date}
         return Decision(text=day.orders.pop(0), thought=said, model=reply.model, facts=facts)
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._days if key[0] == episode_key]:
-            del self._days[key]
 
 
 def read_verdict(text: str) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from palestra import Decision, Meta, Turn, agent
 from palestra.quoting import quote
 
-from palestra_adapters.adapter import Adapter, split_thought
+from palestra_adapters.adapter import Adapter
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.trading.reading import day_of, held, orders_for, prices_of
 
@@ -94,7 +94,7 @@ class ContestTeam(Adapter):
         super().__init__(**settings)
         self._analysts, self._researchers, self._keep = analysts, researchers, keep
         self._memory, self._words, self._contest = memory, words, contest
-        self._books: dict[tuple[int, int], Book] = {}
+        self._books = self.by_seat(Book)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
         prices = prices_of(turn)
@@ -128,27 +128,22 @@ class ContestTeam(Adapter):
     def _trade(
         self, turn: Turn, book: Book, prices: Mapping[str, float], advice: str
     ) -> Thinking[Decision]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
-        answers = "\n".join(event.text for event in turn.transcript[book.since :])
-        seen = f"{turn.position}\n\n"
-        asks = []
-        for number in range(self._analysts):
-            focus = ANALYSTS[number]
-            text = ANALYSE.format(answers=answers or "none", focus=focus, words=self._words)
-            asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
-        replies = yield asks
-        texts = [split_thought(reply)[1] for reply in replies]
+        answers = "\n".join(event.text for event in turn.transcript[book.since :]) or "none"
+        orders = [
+            ANALYSE.format(answers=answers, focus=focus, words=self._words)
+            for focus in ANALYSTS[: self._analysts]
+        ]
+        texts = yield from self._ask_all(turn, advice, orders)
         book.longs = [read_longs(text, prices) for text in texts]
         chosen = self._best(book.analysts)
         factors = "\n".join(quote(" ".join(texts[number].split())) for number in chosen)
-        asks = []
-        for number in range(self._researchers):
-            text = PROPOSE.format(
-                factors=factors, persona=RESEARCHERS[number], example=next(iter(prices))
-            )
-            asks.append(self.ask(self.single(rules, seen + text), member=self._member(number)))
-        replies = yield asks
-        book.proposals = [read_weights(split_thought(reply)[1], prices) for reply in replies]
+        example = next(iter(prices))
+        orders = [
+            PROPOSE.format(factors=factors, persona=persona, example=example)
+            for persona in RESEARCHERS[: self._researchers]
+        ]
+        texts = yield from self._ask_all(turn, advice, orders)
+        book.proposals = [read_weights(text, prices) for text in texts]
         book.prices = dict(prices)
         followed = self.followed(book.researchers)
         weights = mix_portfolios(book.proposals, followed, prices)
@@ -156,8 +151,13 @@ class ContestTeam(Adapter):
         facts = {"scores": list(book.researchers), "followed": followed}
         return Decision(text=book.orders.pop(0), thought=factors, facts=facts)
 
-    def _member(self, number: int) -> int:
-        return number % len(self.models)
+    def _ask_all(self, turn: Turn, advice: str, orders: Sequence[str]) -> Thinking[list[str]]:
+        """What the members of a team write, who take turns over the models."""
+        asks = [
+            self.about(turn, turn.position, one, advice=advice, member=n % len(self.models))
+            for n, one in enumerate(orders)
+        ]
+        return (yield from self.hear(asks))
 
     def _best(self, scores: Sequence[float]) -> list[int]:
         """The members of the highest scores, in their order; all of them without a contest."""
@@ -173,11 +173,6 @@ class ContestTeam(Adapter):
         if not self._contest or not sum(weights):
             weights = [float(number in best) for number in range(len(scores))]
         return [weight / sum(weights) for weight in weights]
-
-    def forget(self, episode_key: int) -> None:
-        super().forget(episode_key)
-        for key in [key for key in self._books if key[0] == episode_key]:
-            del self._books[key]
 
 
 def earnings(weights: Weights, before: Mapping[str, float], now: Mapping[str, float]) -> float:

@@ -13,7 +13,7 @@ import msgspec
 from palestra import Decision, EpisodeRecord, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
-from palestra_adapters.adapter import split_thought, story
+from palestra_adapters.adapter import rules_of, said_in, story
 from palestra_adapters.optimisers.wording import FORM, LANGUAGE, read_proposal
 from palestra_adapters.thinking import Thinking
 from palestra_adapters.workflows.player import FlowPlayer
@@ -49,8 +49,8 @@ class FlowReasoner(FlowPlayer):
     ) -> None:
         super().__init__(**settings)
         self._tries, self._length = tries, length
-        self._flows: dict[tuple[int, int], Workflow] = {}
-        self._new: dict[tuple[int, int], bool] = {}
+        self._flows = self.by_seat(Workflow)
+        self._new = self.by_seat(bool)
 
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
         key = turn.episode_key, turn.seat
@@ -61,13 +61,13 @@ class FlowReasoner(FlowPlayer):
         return self._flows[key]
 
     def _design(self, turn: Turn, advice: str) -> Thinking[Workflow | None]:
-        rules = "\n".join(filter(None, (turn.game.rules_for(turn.seat), advice)))
+        rules = rules_of(turn, advice)
         asked = prompt = DESIGN.format(story=story(turn), form=FORM)
         for _ in range(self._tries):
             messages = self.single(rules, prompt, answer=f"\n{LANGUAGE}")
             member = len(self.models) - 1
             (reply,) = yield [self.ask(messages, member=member, max_tokens=self._length)]
-            text = split_thought(reply)[1]
+            text = said_in(reply)
             try:
                 return read_proposal(text)[1]
             except InvalidOption as error:
@@ -82,12 +82,6 @@ class FlowReasoner(FlowPlayer):
             more = {"flow": flow, "designed": self._new.pop(key)}
             decision.facts = {**decision.facts, **more}
         return decision
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._flows if key[0] == episode_key]:
-            del self._flows[key]
-            self._new.pop(key, None)
-        super().forget(episode_key)
 
 
 def flow_reward(

@@ -11,9 +11,10 @@ from palestra import BudgetSpent, Decision, InvalidOption, Meta, Turn, agent
 from palestra.quoting import disarm, quote
 
 from palestra_adapters.adapter import story
-from palestra_adapters.react import ACTION, FORM
+from palestra_adapters.react import ACTION
 from palestra_adapters.talks import Speaking, Utterance
 from palestra_adapters.teams.team import majority
+from palestra_adapters.texts import join_lines, join_paragraphs
 from palestra_adapters.thinking import Thinking, together
 from palestra_adapters.workflows.steps import (
     AskStep,
@@ -54,7 +55,7 @@ class FlowPlayer(Speaking):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("max_tokens", 256)
         super().__init__(**settings)
-        self._past: dict[tuple[int, int], list[str]] = {}
+        self._past = self.by_seat(list[str])
 
     @abstractmethod
     def flow(self, turn: Turn, advice: str) -> Thinking[Workflow]:
@@ -85,11 +86,6 @@ class FlowPlayer(Speaking):
             reason = last.texts[-1].partition(f"\n{ACTION}")[0]
             self._past[turn.episode_key, turn.seat].append(f"{disarm(text)}: {quote(reason)}")
         return Decision(text=text, thought=thought, model=model, facts={"talks": [talk]})
-
-    def forget(self, episode_key: int) -> None:
-        for key in [key for key in self._past if key[0] == episode_key]:
-            del self._past[key]
-        super().forget(episode_key)
 
 
 @agent(
@@ -160,25 +156,19 @@ class Run:
             for name, said in ((name, self.said[name]) for name in reads)
             for place, text in enumerate(said.texts)
         ]
-        return "\n\n".join(filter(None, (story(self.turn), *heard, *more)))
+        return join_paragraphs(story(self.turn), *heard, *more)
 
     def rules(self, role: str = "") -> str:
         own = self.turn.game.rules_for(self.turn.seat)
-        return "\n".join(filter(None, (own, self.advice, role)))
+        return join_lines(own, self.advice, role)
 
     def answers(
         self, number: int, prompts: Sequence[tuple[str, str]], heat: float
     ) -> Thinking[list[Utterance]]:
         """An answer with a thought to each pair of a role and a question, all asked together."""
-        player, error = self.player, self.turn.error
-        refused = f"\n\nYour last answer was refused: {error}" if error else ""
-        asked = [
-            player.single(self.rules(role), f"{text}{refused}", answer=FORM)
-            for role, text in prompts
-        ]
-        lines = yield from together(
-            [player.answer(self.turn, number, one, temperature=heat or None) for one in asked]
-        )
+        asked = [(self.rules(role), text) for role, text in prompts]
+        heated = heat or None
+        lines = yield from self.player.answers(self.turn, number, asked, temperature=heated)
         self.lines += lines
         return lines
 
