@@ -61,3 +61,15 @@ def test_everybody_is_in_the_picture(env: str, players: int | None) -> None:
     for episode in looking.moments(env, players):
         scene, marks = looking.picture(episode, (480, 480))
         assert discs(marks) >= figures(scene)
+
+
+@pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize(("env", "players"), CASES)
+def test_every_seat_is_at_the_table_and_nobody_acts_out_of_turn(
+    env: str, players: int | None
+) -> None:
+    for episode in looking.moments(env, players, seed=17):
+        for part in episode.scene().all_parts():
+            if isinstance(part, RoundTable) and part.people:
+                assert len(part.people) >= episode.game.num_players
+                assert all(not p.acting or p.colour in episode.to_act for p in part.people)

@@ -6,9 +6,11 @@ from itertools import product
 
 import pytest
 from palestra import Grid, Piece, Scene, Widget
-from palestra.scene import Card, Cards, Page
+from palestra.scene import Card, Cards, Lines, Page, Saying, Talk
 from palestra_renderers.flaws import box_of, find_flaws, shared, unfold
 from palestra_renderers.layout.cards import LEGIBLE
+from palestra_renderers.layout.scenes import lay_out
+from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.marks import Circle, Mark, Words
 from palestra_renderers.picture import Painter
 
@@ -102,3 +104,20 @@ def test_the_note_under_a_long_table_lies_on_none_of_its_rows(rows: int, after: 
 def test_a_link_in_a_table_with_space_beside_it_is_not_cut() -> None:
     shown = [one.text for one in words(Scene(parts=(page(3, 0),)))]
     assert {"U000007", "U001007", "U002007"} <= set(shown)
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+@pytest.mark.parametrize("long", [6, 14, 40])
+def test_no_line_of_a_text_is_left_out_beside_empty_space(count: int, long: int) -> None:
+    sayings = tuple(
+        Saying("player_0", f"Saying {number}. {'word ' * 9}") for number in range(count)
+    )
+    text = Lines(tuple(f"Line {number} of the task." for number in range(long)))
+    sheet = Sheet(480, 18)
+    end = lay_out(Scene(parts=(Talk(sayings), text)), sheet, 0, 380)
+    left_out = [m for m in sheet.marks if isinstance(m, Words) and "left out" in m.text]
+    assert end <= 380
+    if left_out:
+        assert end > 380 - 18  # not one more line would fit
+    else:
+        assert sum(m.text in text.lines for m in sheet.marks if isinstance(m, Words)) == long
