@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from palestra_renderers.changes import Follower
+from palestra_renderers.changes import Follower, scene_of
 from palestra_renderers.plain import (
     broken,
     clean,
@@ -62,7 +62,7 @@ class TerminalRenderer:
             self.close()
 
     def _print(self, episode: Episode, viewer: int | None, events: list[str]) -> None:
-        lines = [*events, *scene_lines(episode.scene(viewer)), ending(episode)]
+        lines = [*events, *scene_lines(scene_of(episode, viewer)), ending(episode)]
         for line in lines:
             self._console.print(Text(line), soft_wrap=True)
 
