@@ -26,9 +26,10 @@ EXPECTED = {"grid/Particles-v0": BODIES}  # bodies on a plane lie over each othe
 
 
 @pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize("seed", [3, 90721])
 @pytest.mark.parametrize(("env", "players"), CASES)
-def test_no_picture_has_a_flaw(env: str, players: int | None) -> None:
-    found = list(looking.inspect(SPECS[env], players))
+def test_no_picture_has_a_flaw(env: str, players: int | None, seed: int) -> None:
+    found = list(looking.inspect(SPECS[env], players, seed))
     expected = EXPECTED.get(env, frozenset[FlawKind]())
     assert [one for one in found if one[1].kind not in expected] == []
 

@@ -219,3 +219,16 @@ def test_no_empty_line_follows_a_board(env: str) -> None:
     board, *_ = (text for text in scene_texts(Scene(grid=grids(env)[-1])) if "\n" in text.plain)
     assert board.plain.splitlines()[-1].strip()
     assert not board.plain.endswith("\n")
+
+
+def test_the_robber_is_told_from_the_number_of_its_hex() -> None:
+    episode = Episode(palestra.game("games/Catan-v0"), 5, compiled=False)
+    places = set()
+    for _moment in play_on(episode, Rng(8), 60):
+        (board,) = [p for p in episode.scene().all_parts() if isinstance(p, Hexes)]
+        island = hex_lines(board)[: len({tile.r for tile in board.tiles})]
+        found = re.findall(r"R\d*[a-z]{2}", " ".join(island))
+        assert len(found) == 1
+        assert len(re.findall(r"[a-z]{2}\b", " ".join(island))) == len(board.tiles)
+        places.add(found[0])
+    assert len(places) > 1  # it moved
