@@ -151,7 +151,7 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
             room, shares = rest * share / shares, shares - share
         elif isinstance(part, Lines) and not shares:  # a text also gets what others have left
             rest += room
-            room, from_rest = rest, True
+            room, from_rest = min(rest, bottom - y), True
         used = LAYOUTS[type(part)](part, y, max(line / 2, room), sheet)
         rest -= used if from_rest else 0.0
         y += used + gap
