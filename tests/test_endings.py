@@ -17,7 +17,7 @@ from palestra.endings import ending_text, number_text
 from palestra.kernel.registry import renderer
 from palestra.records.record import replay
 from palestra_renderers import picture
-from palestra_renderers.changes import Follower
+from palestra_renderers.changes import Follower, scene_of
 from palestra_renderers.html import export
 from palestra_renderers.layout.scenes import lay_out
 from palestra_renderers.layout.sheet import Sheet
@@ -51,6 +51,12 @@ ENDS = [
     (("loss",), "the ice broke", "player_0 loses. The ice broke."),
     (("draw", "draw"), "Stalemate.", "A draw. Stalemate."),
     (("forfeit", "win"), "", "player_0 forfeits. player_1 wins."),
+    (("forfeit", "win"), "player_0 forfeits: forfeit", "player_0 forfeits. player_1 wins."),
+    (
+        ("win", "forfeit", "forfeit"),
+        "player_1 forfeits: illegal move: 9; player_2 forfeits: too slow",
+        "player_1 forfeits: illegal move: 9; player_2 forfeits: too slow. player_0 wins.",
+    ),
     (("win", "loss", "win"), "", "player_0 and player_2 win."),
     (("win",) * 7, "", "player_0, player_1, player_2, player_3 and 3 more win."),
     (("truncated",) * 3, "time was up after 400 steps", "Time was up after 400 steps."),
@@ -193,3 +199,32 @@ def test_long_sentences_of_scores_stay_whole_numbers() -> None:
     texts = [mark.text for mark in sheet.marks if isinstance(mark, Words)]
     assert "-15,840 / 20,000" in texts, texts
     assert any("-15,840 of 20,000" in line for line in scene_lines(scene))
+
+
+CUT_SHORT = {
+    "games/Chess-v0": {},
+    "games/Holdem-v0": {"num_players": 4},
+    "games/Catan-v0": {"num_players": 3},
+    "games/Werewolf-v0": {"num_players": 7},
+}
+
+
+@pytest.mark.parametrize("env", CUT_SHORT)
+@pytest.mark.parametrize("how", ["forfeit", "truncate"])
+def test_nobody_is_to_move_in_a_picture_after_the_end(env: str, how: str) -> None:
+    for seed in (41, 43):
+        episode, rng = Episode(palestra.game(env, **CUT_SHORT[env]), seed), Rng(seed)
+        for _ in range(5):
+            episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+        going_on = scene_of(episode, None)
+        assert going_on == episode.scene()
+        if how == "forfeit":
+            episode.forfeit(episode.to_act[0], "the flag fell")
+        else:
+            episode.truncate("the hall is closed")
+        for viewer in (None, *range(episode.game.num_players)):
+            shown = scene_of(episode, viewer)
+            people = [p for part in shown.all_parts() for p in getattr(part, "people", ())]
+            assert not any(person.acting for person in people)
+            assert shown.caption == (ending_text(episode) if going_on.caption else "")
+            assert shown.with_parts(()).colours == episode.scene(viewer).colours

@@ -26,9 +26,10 @@ EXPECTED = {"grid/Particles-v0": BODIES}  # bodies on a plane lie over each othe
 
 
 @pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize("seed", [3, 90721])
 @pytest.mark.parametrize(("env", "players"), CASES)
-def test_no_picture_has_a_flaw(env: str, players: int | None) -> None:
-    found = list(looking.inspect(SPECS[env], players))
+def test_no_picture_has_a_flaw(env: str, players: int | None, seed: int) -> None:
+    found = list(looking.inspect(SPECS[env], players, seed))
     expected = EXPECTED.get(env, frozenset[FlawKind]())
     assert [one for one in found if one[1].kind not in expected] == []
 
@@ -61,3 +62,15 @@ def test_everybody_is_in_the_picture(env: str, players: int | None) -> None:
     for episode in looking.moments(env, players):
         scene, marks = looking.picture(episode, (480, 480))
         assert discs(marks) >= figures(scene)
+
+
+@pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize(("env", "players"), CASES)
+def test_every_seat_is_at_the_table_and_nobody_acts_out_of_turn(
+    env: str, players: int | None
+) -> None:
+    for episode in looking.moments(env, players, seed=17):
+        for part in episode.scene().all_parts():
+            if isinstance(part, RoundTable) and part.people:
+                assert len(part.people) >= episode.game.num_players
+                assert all(not p.acting or p.colour in episode.to_act for p in part.people)

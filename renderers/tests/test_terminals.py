@@ -5,6 +5,7 @@ The scenes are those of all environments after some random play.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from io import StringIO
 
@@ -14,7 +15,7 @@ from palestra import Episode, Grid, Piece, Rng, Scene
 from palestra.scene import Hex, HexCorner, HexEdge, Hexes, mark_cells
 from palestra.testing.subject import play_on
 from palestra_renderers.human import HumanAgent, Terminal
-from palestra_renderers.plain import event_lines
+from palestra_renderers.plain import broken, event_lines
 from palestra_renderers.terminal import TerminalRenderer, coloured_grid, scene_texts
 from palestra_renderers.theme import luminance
 from palestra_renderers.words import hex_lines
@@ -156,3 +157,78 @@ def test_a_live_board_fits_its_terminal_with_the_latest_event(
     assert all(name in text for name in episode.game.players)
     latest = event_lines(episode, None)[-1]
     assert " ".join(latest.split()) in text
+
+
+@pytest.mark.parametrize("width", [33, 60, 80])
+def test_a_long_list_of_moves_breaks_after_its_bars(width: int) -> None:
+    out = StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    person = HumanAgent()
+
+    def leave(_prompt: str) -> str:
+        raise EOFError
+
+    person._place = Terminal(console, leave)
+    with pytest.raises(KeyboardInterrupt):
+        palestra.play("games/Catan-v0", agents=[person, *["random"] * 3], seed=5)
+    lines = out.getvalue().splitlines()
+    assert max(map(cell_len, lines)) <= width
+    asked = "".join(lines)
+    assert f"Settle(corner={'|'.join(map(str, range(54)))})" in asked
+    inside = [line for line in lines if line.count("|") > 3]
+    assert len(inside) > 2
+    assert all(line.endswith(("|", ")")) for line in inside)
+
+
+@pytest.mark.parametrize("text", ["", "a", "one two  three", "  indented words here", "x|y" * 40])
+@pytest.mark.parametrize("width", [1, 4, 9, 50])
+def test_a_broken_line_keeps_all_its_letters(text: str, width: int) -> None:
+    lines = broken(text, width)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    words = text.split()
+    if max(map(len, words), default=0) <= width and not text.startswith(" "):
+        assert [word for line in lines for word in line.split()] == words
+        assert all(len(line) <= width for line in lines)
+
+
+@pytest.mark.parametrize(("players", "size"), [(30, (60, 20)), (100, (80, 24)), (57, (100, 14))])
+def test_many_seats_leave_half_of_a_low_terminal_to_the_board(
+    players: int, size: tuple[int, int]
+) -> None:
+    console = Console(
+        file=StringIO(), width=size[0], height=size[1], force_terminal=True, color_system=None
+    )
+    live = TerminalRenderer(console)
+    episode = Episode(palestra.game("markets/DoubleAuction-v0", num_players=players), 6011)
+    for _moment in play_on(episode, Rng(8), 9):
+        pass
+    with console.capture() as kept:
+        console.print(live._picture(episode, None))
+    lines = [line.strip("│ ") for line in kept.get().splitlines()[1:-1]]
+    empty = lines.index("")
+    assert empty >= (size[1] - 3) // 2 - 2
+    seats = " ".join(lines[empty:])
+    shown = re.findall(r"\S [> ] player_\d+", seats)
+    assert all(f"> player_{seat}" in seats for seat in episode.to_act)
+    more = re.search(r"and (\d+) more", seats)
+    assert len(shown) + int(more[1] if more else 0) == players
+
+
+@pytest.mark.parametrize("env", ["games/Chess-v0", "games/ConnectFour-v0", "grid/Pursuit-v0"])
+def test_no_empty_line_follows_a_board(env: str) -> None:
+    board, *_ = (text for text in scene_texts(Scene(grid=grids(env)[-1])) if "\n" in text.plain)
+    assert board.plain.splitlines()[-1].strip()
+    assert not board.plain.endswith("\n")
+
+
+def test_the_robber_is_told_from_the_number_of_its_hex() -> None:
+    episode = Episode(palestra.game("games/Catan-v0"), 5, compiled=False)
+    places = set()
+    for _moment in play_on(episode, Rng(8), 60):
+        (board,) = [p for p in episode.scene().all_parts() if isinstance(p, Hexes)]
+        island = hex_lines(board)[: len({tile.r for tile in board.tiles})]
+        found = re.findall(r"R\d*[a-z]{2}", " ".join(island))
+        assert len(found) == 1
+        assert len(re.findall(r"[a-z]{2}\b", " ".join(island))) == len(board.tiles)
+        places.add(found[0])
+    assert len(places) > 1  # it moved

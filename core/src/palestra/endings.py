@@ -61,13 +61,17 @@ def ending_text(episode: Episode) -> str:
     if outcome is None:
         return ""
     players, results = episode.players, outcome.results
-    said = [_who(players, results, "forfeit")] if "forfeit" in results else []
+    reason, said = outcome.reason, []
+    if "forfeit" in results and " forfeits: " in reason:  # it says who, and why each of them
+        said, reason = [reason.replace(" forfeits: forfeit", " forfeits")], ""
+    elif "forfeit" in results:
+        said = [_who(players, results, "forfeit")]
     if "win" in results or "loss" in results:
         said.append(_who(players, results, "win" if "win" in results else "loss"))
     elif set(results) == {"draw"}:
         said.append("A draw")
-    if outcome.reason:
-        said.append(outcome.reason)
+    if reason:
+        said.append(reason)
     elif not said and episode.truncated:
         said.append(f"Time is up after {number_text(episode.steps_played)} steps")
     elif not said:

@@ -135,3 +135,44 @@ def test_a_thousand_records_are_an_index_at_once(browser: Any, tmp_path: Path) -
         page.click("#more")
         assert page.locator("tbody tr").count() == 400
         page.close()
+
+
+LONG_FILE = (
+    "negotiation-tournament-2026-11/small_models_of_seven_billion/episodes-0001-to-1000.jsonl"
+)
+SPLIT_WORDS = """
+() => [...document.querySelectorAll("th, td")].flatMap(cell => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (const word of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1)
+        found.push(word[0]);
+    }
+  return found;
+})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 700, 420])
+def test_no_word_of_the_index_is_cut(browser: Any, tmp_path: Path, width: int) -> None:
+    home = tmp_path / "runs"
+    kept = home / LONG_FILE
+    kept.parent.mkdir(parents=True)
+    palestra.play(
+        "games/TicTacToe-v0", agents=["minimax:depth=2", "random"], episodes=3, out=home / "a"
+    )
+    kept.write_bytes((home / "a" / "episode.jsonl").read_bytes())
+    with running(Viewer(read_folder(home), home, KEY, 1).app()) as address:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(f"{address}/#key={KEY}")
+        page.locator("tbody tr").nth(5).wait_for()
+        assert LONG_FILE in page.text_content("tbody")
+        assert page.evaluate(SPLIT_WORDS) == []
+        cells = "() => [...document.querySelectorAll('td')].map(cell => cell.offsetWidth)"
+        assert max(page.evaluate(cells)) < max(420, width / 2)  # space is left to other columns
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        page.close()

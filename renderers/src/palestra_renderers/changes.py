@@ -7,7 +7,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from palestra import Episode, Game, Grid, Scene, Turn
-from palestra.scene import Hexes, MarkKind, Part, mark_cells
+from palestra.endings import ending_text
+from palestra.scene import Hexes, MarkKind, Part, RoundTable, mark_cells
 
 MOST = 4  # cells that one move changes: castling moves two men
 
@@ -15,6 +16,30 @@ MOST = 4  # cells that one move changes: castling moves two men
 def shows_moves(game: Game[Any, Any]) -> bool:
     """Whether a picture says which cells changed: on boards where seats move in turn."""
     return game.order == "sequential" and game.perfect_information and game.num_players > 1
+
+
+def scene_of(episode: Episode, viewer: int | None) -> Scene:
+    """The scene of an episode for a viewer, in which nobody is to move once it is over.
+
+    A forfeit or a truncation leaves a state whose caption may still name who is to move: the
+    caption then says how the episode ended.
+    """
+    scene = episode.scene(viewer)
+    if not episode.over or episode.outcome is None:
+        return scene
+    parts = tuple(map(at_rest, scene.all_parts()))
+    scene = scene.with_parts(parts) if parts != tuple(scene.all_parts()) else scene
+    cut_short = episode.truncated and not episode.game.truncated(episode.state)
+    if scene.caption and (cut_short or "forfeit" in episode.outcome.results):
+        scene = replace(scene, caption=ending_text(episode))
+    return scene
+
+
+def at_rest(part: Part) -> Part:
+    """A table at which nobody is marked as the one to act; other parts as they are."""
+    if isinstance(part, RoundTable) and any(person.acting for person in part.people):
+        return replace(part, people=tuple(replace(one, acting=False) for one in part.people))
+    return part
 
 
 class Follower:
@@ -28,7 +53,7 @@ class Follower:
     def scene(self, episode: Episode, viewer: int | None) -> Scene:
         """The scene of a step, marked if the last one seen was at most a round before."""
         key = (episode.seed, viewer, episode.players)
-        return self._follow(episode.scene(viewer), key, episode.steps_played, episode.game)
+        return self._follow(scene_of(episode, viewer), key, episode.steps_played, episode.game)
 
     def scene_of_turn(self, turn: Turn) -> Scene:
         """What a seat sees at its turn, with the moves since its last one marked."""

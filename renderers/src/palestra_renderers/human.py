@@ -11,7 +11,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from palestra_renderers.changes import Follower
-from palestra_renderers.plain import clean, verdict
+from palestra_renderers.plain import broken, clean, verdict
 from palestra_renderers.terminal import scene_texts
 from palestra_renderers.typed_moves import help_lines, legal_line, read_move, refusal
 
@@ -132,11 +132,16 @@ class Terminal:
         self._events_shown[key] = len(events)
         for text in scene_texts(self._follower.scene_of_turn(turn)):
             board = "\n" in text.plain
-            self._console.print(text, soft_wrap=board or self._unwrapped, end="" if board else "\n")
+            self._console.print(
+                text,
+                soft_wrap=board or self._unwrapped,
+            )
 
     def _say(self, text: str, style: str = "", limit: int = 2 * EVENT_LIMIT) -> None:
-        line = Text(clean(text, limit), style=style)
-        self._console.print(line, soft_wrap=self._unwrapped)
+        line = clean(text, limit)
+        if not self._unwrapped:
+            line = "\n".join(broken(line, self._console.width))
+        self._console.print(Text(line, style=style), soft_wrap=self._unwrapped)
 
     @property
     def _unwrapped(self) -> bool:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from palestra import Episode, renderer
 from palestra.html import render_page
 
+from palestra_renderers.changes import scene_of
 from palestra_renderers.plain import ending, event_lines, seat_title
 from palestra_renderers.still import still
 from palestra_renderers.svg import theme_css
@@ -22,7 +23,7 @@ def show(episode: Episode) -> str:
 
     It shows what a spectator sees, who sees everything.
     """
-    picture, height = still(episode.scene())
+    picture, height = still(scene_of(episode, None))
     page = render_page(
         "palestra_renderers",
         "episode.html",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from palestra import Episode, Turn, printable
 from palestra.endings import ending_text, number_text
+from rich.cells import cell_len
 
 LINE_LIMIT = 400
 
@@ -25,6 +27,21 @@ def clean(text: str, limit: int = LINE_LIMIT) -> str:
 def clean_lines(texts: Iterable[str], limit: int = LINE_LIMIT) -> list[str]:
     """Every line of some texts, each as `clean` shows it."""
     return [clean(line, limit) for text in texts for line in text.split("\n")]
+
+
+def broken(text: str, width: int) -> list[str]:
+    """A line of text as lines of a terminal, broken between words.
+
+    A word that is wider than a line, such as a long list of moves, is broken after its bars.
+    """
+    lines = [""]
+    for word in re.findall(" *[^ ]+", text):
+        for part in re.findall(r"[^|]*\||[^|]+", word) if cell_len(word) > width else [word]:
+            if lines[-1] and cell_len(lines[-1]) + cell_len(part) > width:
+                lines.append(part.lstrip())
+            else:
+                lines[-1] += part
+    return lines
 
 
 def shown_return(episode: Episode, seat: int, viewer: int | None) -> float | None:

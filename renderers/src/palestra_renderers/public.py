@@ -9,6 +9,7 @@ from typing import Any
 from palestra import Episode, Grid, Piece, Scene
 from palestra.scene import Bars, Card, Cards, Lines, Part
 
+from palestra_renderers.changes import scene_of
 from palestra_renderers.plain import LINE_LIMIT, clean_lines
 
 UNKNOWN = Card(hidden=True, label="hidden")
@@ -26,8 +27,8 @@ def public_scene(episode: Episode) -> Scene:
     is hidden, seats may only sit on other sides of the board.
     """
     if episode.game.perfect_information:
-        return episode.scene()
-    views: list[Scene] = [episode.scene(seat) for seat in range(episode.game.num_players)]
+        return scene_of(episode, None)
+    views: list[Scene] = [scene_of(episode, seat) for seat in range(episode.game.num_players)]
     caption = views[0].caption if all(v.caption == views[0].caption for v in views) else ""
     shown: list[Part] = []
     for parts in zip(*(tuple(view.all_parts()) for view in views), strict=False):

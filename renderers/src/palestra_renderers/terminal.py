@@ -11,8 +11,9 @@ from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
-from palestra_renderers.changes import Follower
+from palestra_renderers.changes import Follower, scene_of
 from palestra_renderers.plain import (
+    broken,
     clean,
     ending,
     event_lines,
@@ -61,7 +62,7 @@ class TerminalRenderer:
             self.close()
 
     def _print(self, episode: Episode, viewer: int | None, events: list[str]) -> None:
-        lines = [*events, *scene_lines(episode.scene(viewer)), ending(episode)]
+        lines = [*events, *scene_lines(scene_of(episode, viewer)), ending(episode)]
         for line in lines:
             self._console.print(Text(line), soft_wrap=True)
 
@@ -71,7 +72,11 @@ class TerminalRenderer:
             Text.assemble((DISCS[seat % len(DISCS)], chip(seat)), f" {line}")
             for seat, line in enumerate(status_lines(episode, self.names, viewer))
         ]
-        events = [Text(line, style="dim") for line in self._events[-SHOWN_EVENTS:]]
+        wide = max(1, self._console.width - 4)
+        events = [
+            Text("\n".join(broken(line, wide)), style="dim")
+            for line in self._events[-SHOWN_EVENTS:]
+        ]
         end = ending(episode)
         if end:
             events.append(Text(end, style="bold"))
@@ -88,7 +93,7 @@ class TerminalRenderer:
         scene, happened = self._lines(scene), [self._lines([event]) for event in events]
         least = len(happened[-1]) if happened else 0
         if len(scene) + 1 + len(self._lines(seats)) + least > room:
-            seats = [Text("   ").join(seats)]
+            seats = self._abreast(seats, room // 2)
         seats = self._lines(seats)
         left = max(1, room - 1 - len(seats) - least)
         if len(scene) > left:
@@ -99,6 +104,21 @@ class TerminalRenderer:
                 break
             shown = [*lines, *shown]
         return [*scene, Text(), *seats, *shown]
+
+    def _abreast(self, seats: list[Text], most: int) -> list[Text]:
+        """Seats in columns of one width, in few lines: those to move first if not all fit."""
+        wide = max(seat.cell_len for seat in seats) + 2
+        columns = max(1, (self._console.width - 4 + 2) // wide)
+        if len(seats) > columns * most:
+            seats = sorted(seats, key=lambda seat: seat.plain[2:3] != ">")
+            kept = max(1, columns * most - 1)
+            seats = [*seats[:kept], Text(f"and {len(seats) - kept} more", style="dim")]
+        for seat in seats:
+            seat.pad_right(wide - seat.cell_len)
+        rows = [Text().join(seats[n : n + columns]) for n in range(0, len(seats), columns)]
+        for row in rows:
+            row.rstrip()
+        return rows
 
     def _lines(self, texts: list[Text]) -> list[Text]:
         """Texts as lines of the panel."""
@@ -116,7 +136,9 @@ def scene_texts(scene: Scene) -> list[Text]:
     texts = [Text(clean(scene.caption))] if scene.caption else []
     for part in scene.all_parts():
         if isinstance(part, Grid):
-            texts.append(coloured_grid(part))
+            board = coloured_grid(part)
+            board.right_crop(1)  # the end of its last line would be an empty one
+            texts.append(board)
         else:
             texts += [Text(line) for line in part_lines(part)]
     return texts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from palestra import Episode, renderer
 
-from palestra_renderers.changes import shows_moves, with_changes
+from palestra_renderers.changes import scene_of, shows_moves, with_changes
 from palestra_renderers.drawing import pygame
 from palestra_renderers.picture import SHOWN_EVENTS, Painter
 from palestra_renderers.plain import clean, ending, event_lines
@@ -171,7 +171,7 @@ class WindowRenderer:
         if self._painter is None or self._painter.size != size:
             self._painter = Painter(size, self._theme)
         hidden = self.view is None and not self.secrets
-        scene = public_scene(moment) if hidden else moment.scene(self.view)
+        scene = public_scene(moment) if hidden else scene_of(moment, self.view)
         if self._shown and shows_moves(moment.game):
             scene = with_changes(scene, self._film[self._shown - 1].scene(self.view))
         events = public_lines(moment) if hidden else event_lines(moment, self.view)

@@ -25,6 +25,7 @@ from palestra.scene import (
     Talk,
 )
 
+from palestra_renderers.changes import scene_of
 from palestra_renderers.layout.pages import read_rows
 from palestra_renderers.plain import clean, ending, status_lines
 from palestra_renderers.sprites import has_sprite
@@ -302,7 +303,7 @@ class AnsiRenderer:
 
     def draw(self, episode: Episode, viewer: int | None) -> str:
         status = status_lines(episode, viewer=viewer)
-        lines = [*status, *scene_lines(episode.scene(viewer))]
+        lines = [*status, *scene_lines(scene_of(episode, viewer))]
         end = ending(episode)
         return "\n".join([*lines, end] if end else lines) + "\n"
 

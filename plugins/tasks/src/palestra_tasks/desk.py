@@ -39,7 +39,6 @@ from palestra.quoting import escape
 from palestra.scene import Lines, Part, Saying, Talk
 
 SHOWN = 600  # characters of one saying in a picture
-MOST_LINES = 14  # of the task in a picture
 REVEAL = "reveal"
 _FENCED = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 
@@ -232,11 +231,11 @@ class TaskGame(TextGame[State]):
             for shown in [shown_action(past.action)]
             for saying in (
                 Saying(self.players[past.seat], shown, past.seat, code="\n" in shown),
-                Saying("answer", past.reply[:SHOWN], "green"),
+                Saying("answer", beginning(past.reply), "green"),
             )
         ]
         reader = 0 if seat is None else seat
-        task = Lines(tuple(self.statement(state, reader).splitlines()[:MOST_LINES]))
+        task = Lines(tuple(self.statement(state, reader).splitlines()))
         parts: list[Part] = [*self.picture(state, seat), Talk(tuple(said_so_far)), task]
         return Scene(parts=tuple(parts), lines=self.notes(state, reader))
 
@@ -273,6 +272,11 @@ class TaskGame(TextGame[State]):
         return read_action(text, legal, self.action_types)
 
 
+def beginning(text: str) -> str:
+    """A text, or its beginning with a sign that more follows."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
+
+
 def shown_action(action: TextAction) -> str:
     """An action as people read it: texts of several lines below its name, their lines numbered.
 
@@ -281,9 +285,9 @@ def shown_action(action: TextAction) -> str:
     fields = {name: getattr(action, name) for name in action.__struct_fields__}
     texts = [text for text in fields.values() if isinstance(text, str) and "\n" in text]
     if not texts:
-        return escape(repr(action)[:SHOWN])
+        return escape(beginning(repr(action)))
     others = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value not in texts)
-    lines = [line for text in texts for line in text.strip("\n")[:SHOWN].split("\n")]
+    lines = [line for text in texts for line in beginning(text.strip("\n")).split("\n")]
     numbered = [f"{number:>2}  {escape(line)}" for number, line in enumerate(lines, 1)]
     return "\n".join([f"{type(action).__name__}({escape(others)})", *numbered])
 

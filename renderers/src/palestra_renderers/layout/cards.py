@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from palestra.scene import Card, Cards, Dice
 
-from palestra_renderers.layout.sheet import Sheet
+from palestra_renderers.layout.sheet import Sheet, fit_text
 from palestra_renderers.lettering import height_for
 from palestra_renderers.marks import Circle, Rect, Sprite, Words
 from palestra_renderers.plain import clean
@@ -26,6 +26,7 @@ PIPS = {
 }
 
 
+LEGIBLE = 11.0  # height of a line of words that can still be read
 LARGEST = 6.0  # lines: the height of cards in a row, if nothing else needs the space
 
 
@@ -50,7 +51,7 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
     """Cards from the left of a box, as high as it."""
     left, top, width, height = box
     wide = card_width(cards, height)
-    if any(len(card.rank) > 3 for card in cards):  # words must not be covered by the next card
+    if any(len(card.rank) > 3 or card.sprite for card in cards):  # the next must not cover them
         wide = min(wide, max(height * 0.4, width / len(cards) / 1.08))
     step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
     for number, card in enumerate(cards):
@@ -93,16 +94,28 @@ def lay_card(
     if card.sprite and has_sprite(card.sprite):
         lay_picture(card, (x, y, wide, tall), sheet)
         return
-    height = height_for(card.rank, seen * 0.9, tall * (0.5 if suited or card.badge else 0.62))
+    most = tall * (0.5 if suited or card.badge else 0.62)
     middle = y + tall * (0.3 if suited else 0.36 if card.badge else 0.5)
-    sheet.write(
-        card.rank, x + seen / 2, middle, room=2 * seen, height=height,
-        colour=ink, anchor="middle",
-    )  # fmt: skip
+    lay_rank(card.rank, (x + seen / 2, middle), (seen * 0.9, most), ink, sheet)
     if suited:
         size = min(seen, tall * 0.45)
         sheet.marks.append(Sprite(x + seen / 2, y + tall * 0.7, size, card.suit, ink))
     lay_badge(card, box, sheet, seen)
+
+
+def lay_rank(
+    rank: str, middle: tuple[float, float], room: tuple[float, float], ink: str, sheet: Sheet
+) -> None:
+    """A rank as large as fits; words that would be too small to read are broken into lines."""
+    (x, y), (wide, most) = middle, room
+    text = clean(rank)
+    lines, height = [text], height_for(text, wide, most)
+    if height < LEGIBLE:
+        lines, height = fit_text(text, wide, max(LEGIBLE, most), LEGIBLE)
+    start = y - height * (len(lines) - 1) / 2
+    for number, shown in enumerate(lines):
+        at = start + number * height
+        sheet.write(shown, x, at, room=1.1 * wide, height=height, colour=ink, anchor="middle")
 
 
 def lay_badge(

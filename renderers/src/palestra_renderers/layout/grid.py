@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil, sqrt
@@ -10,13 +11,14 @@ from palestra import Grid, Piece
 from palestra.scene import MarkKind
 
 from palestra_renderers.layout.sheet import Sheet, fit_text
-from palestra_renderers.lettering import cut, height_for, text_width
+from palestra_renderers.lettering import cut, ems, font_size, height_for, text_width
 from palestra_renderers.marks import Circle, Layer, Line, Mark, Place, Polygon, Rect, Sprite, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.sprites import has_sprite
 from palestra_renderers.theme import ink_on, paint_of
 
 LABELS = 18  # space for labels above a board, and the height of their letters
+SHORT = 3  # letters of a label that is never cut
 BESIDE = 110  # the most space for labels beside a board
 # Grounds whose cells are told apart by a thin line of this colour
 TEXTURES = (
@@ -157,17 +159,28 @@ def empty_board(
             box = (x + c * cell, y + r * cell, cell, cell)
             marks += covered_cell(named, style, box) if named else bare_cell(style, r, c, box)
     height = min(LABELS, max(13, cell * 0.6))
-    for number, label in enumerate(column_labels[:columns]):
-        at = x + number * cell + cell / 2
-        marks.append(
-            Words(at, y - LABELS / 2, cut(clean(label), cell, height), height, "quiet", "middle")
-        )
-    for number, label in enumerate(row_labels[:rows]):
-        at = y + number * cell + cell / 2
+    shown = every_so_many(column_labels[:columns], cell, height)
+    for number in range(0, min(columns, len(column_labels)), shown):
+        at, text = x + number * cell + cell / 2, clean(column_labels[number])
+        text = cut(text, shown * cell, height)
+        marks.append(Words(at, y - LABELS / 2, text, height, "quiet", "middle"))
+    for number in range(0, min(rows, len(row_labels)), ceil(font_size(height) / cell)):
+        at, label = y + number * cell + cell / 2, row_labels[number]
         marks.append(
             Words(x - 4, at, cut(clean(label), BESIDE - 4, height), height, "quiet", "end")
         )
     return Layer(left - x, top - y, wide + x + 2, high + y + 1, tuple(marks))
+
+
+def every_so_many(labels: Sequence[str], cell: float, height: float) -> int:
+    """How many columns share a label, so that short ones such as numbers are whole and apart.
+
+    Words are cut at the width of their column instead.
+    """
+    wide = max((text_width(clean(label), height) for label in labels), default=0.0)
+    if wide <= cell or any(len(label) > SHORT for label in labels):
+        return 1
+    return ceil((wide + 3) / cell)
 
 
 def bare_cell(style: str, row: int, column: int, box: Box) -> list[Mark]:
@@ -293,7 +306,7 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> N
         )
     elif "/" in piece.badge and piece.badge.replace("/", "").isdigit():
         lay_dots(piece.badge, box, sheet)
-    elif piece.badge:
+    elif piece.badge and cell >= BADGED:
         radius = max(min(6.0, cell * 0.26), cell / 5)
         bx, by = x + cell - radius, y + radius
         sheet.marks.append(Circle(bx, by, radius, "panel", "ink"))
@@ -301,13 +314,15 @@ def lay_piece(piece: Piece, box: Box, sheet: Sheet, *, token: bool = False) -> N
 
 
 PAIR = 0.64  # of a cell: each of two that share it, in opposite corners
+BADGED = 11  # pixels of a cell below which a badge would be a blot
+SMALL_PAIR = 0.56  # in a small cell, where one would hide the other's number
 
 
 def shared_boxes(count: int, box: Box) -> list[Box]:
     """Where so many things stand that share a cell: a pair in opposite corners, more in rows."""
     x, y, cell, _ = box
     if count == 2:
-        part = PAIR * cell
+        part = (PAIR if cell >= SMALL else SMALL_PAIR) * cell
         return [(x, y, part, part), (x + cell - part, y + cell - part, part, part)]
     side = ceil(sqrt(count))
     part, rows = cell / side, ceil(count / side)
@@ -326,9 +341,13 @@ def lay_pawn(piece: Piece, paint: str, box: Box, sheet: Sheet) -> None:
     middle = (x + cell / 2, y + cell / 2)
     sheet.marks.append(Circle(*middle, cell * 0.5, paint, "black", max(1, cell // 10)))
     if not piece.facing:
-        if piece.glyph.isdigit():
-            height = height_for(piece.glyph, cell * 0.7, cell * 0.75)
-            sheet.marks.append(Words(*middle, piece.glyph, max(9, height), ink_on(paint), "middle"))
+        height = max(9, height_for(piece.glyph, cell * 0.7, cell * 0.75))
+        if piece.glyph.isdigit() and font_size(height) * ems(piece.glyph) < cell:
+            aside = (
+                cell * 0.12 if piece.badge and cell >= BADGED else 0.0
+            )  # its badge has the corner
+            at = (middle[0] - aside, middle[1] + 1.5 * aside)
+            sheet.marks.append(Words(*at, piece.glyph, height, ink_on(paint), "middle"))
         return
     (cx, cy), (a, b) = middle, TURNS[piece.facing]
     eye = cell * 0.2

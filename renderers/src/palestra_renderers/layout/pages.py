@@ -12,6 +12,8 @@ from palestra_renderers.marks import Circle, Line, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
 
+NOTE = 0.7  # lines at the foot of a page, for how much of it is not shown
+
 
 def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
     """A window with as many widgets as fit; returns the height used."""
@@ -26,8 +28,11 @@ def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
         widget = page.widgets[index]
         if widget.kind == "row":
             rows, after = read_rows(page.widgets, index)
-            start, fits = y + height, int((top + room - y - height) / (line * 1.15))
-            if not fits:
+            start = y + height
+            fits = int((top + room - start) / (line * 1.15))
+            if fits < len(rows) or after < len(page.widgets):  # a note may follow
+                fits = int((top + room - start - line * NOTE) / (line * 1.15))
+            if fits < 1:
                 break
             lay_rows(rows[:fits], (left, start, right - left), sheet)
             x, y, height = left, start + len(rows[:fits]) * line * 1.15 + line / 4, 0.0
@@ -41,7 +46,7 @@ def lay_page(page: Page, top: float, room: float, sheet: Sheet) -> float:
         if height and (alone or x + wide > right or widget.depth != depth):
             x, y, height = start, y + height, 0.0
         depth, x = widget.depth, max(x, start)
-        if y + tall > top + room - line * 0.6:
+        if y + tall > top + room - line * NOTE:
             break
         draw(widget, (x, y, wide, tall), lines, sheet)
         x += wide + line / 2
@@ -136,7 +141,11 @@ def lay_rows(rows: Rows, box: tuple[float, float, float], sheet: Sheet) -> None:
 def cell_width(cells: Sequence[Sequence[Widget]], line: float) -> float:
     """How wide the widest cell of a column is, with a space after it."""
     widths = [
-        sum(text_width(w.text, line * 0.9) + line * bool(w.number) for w in cell) for cell in cells
+        sum(
+            text_width(w.text, line * 0.9) + line * (bool(w.number) + 0.85 * (w.kind != "cell"))
+            for w in cell
+        )
+        for cell in cells
     ]
     return max(widths) + line * 0.7
 

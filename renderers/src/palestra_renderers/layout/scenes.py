@@ -145,14 +145,15 @@ def lay_out(scene: Scene, sheet: Sheet, top: float, bottom: float) -> float:
     rest = space - sum(given.values())
     y = top
     for number, part in enumerate(parts):
-        if number in given:
-            room = given[number]
-        else:
+        room, from_rest = given.get(number, 0.0), number not in given
+        if from_rest:
             share = SHARES[type(part)]
             room, shares = rest * share / shares, shares - share
+        elif isinstance(part, Lines) and not shares:  # a text also gets what others have left
+            rest += room
+            room, from_rest = min(rest, bottom - y), True
         used = LAYOUTS[type(part)](part, y, max(line / 2, room), sheet)
-        if number not in given:
-            rest -= used
+        rest -= used if from_rest else 0.0
         y += used + gap
     return y - gap if parts else y
 

@@ -16,10 +16,12 @@ function fits(row, {env, agent, outcome, text}) {
   return row.results.some((result, seat) => row.agents[seat] === agent && result === outcome);
 }
 const ended = row => row.error || (row.results.length ? row.results.map((result, seat) => `${result} ${brief(row.returns[seat])}`).join(", ") : OPEN);
+// A name in parts, between which a line may end: after a sign, so that no word is cut.
+const parted = name => name.split(/(?<=[\/_\-.:,;=])/).flatMap((part, number) => number ? [make("wbr"), part] : [part]);
 function showRow(row) {
-  const link = make("a", {href: `/replay/${row.id}`}, `${row.file} #${row.number}`);
+  const link = make("a", {href: `/replay/${row.id}`}, [...parted(row.file), ` #${row.number}`]);
   return make("tr", {class: row.error ? "failed" : ""}, [
-    make("td", {}, link), make("td", {}, row.env), make("td", {}, row.agents.join(" – ")),
+    make("td", {}, link), make("td", {}, parted(row.env)), make("td", {}, parted(row.agents.join(" – "))),
     make("td", {class: "number"}, String(row.seed)), make("td", {class: "number"}, String(row.steps)), make("td", {title: row.reason}, ended(row))]);
 }
 function showMore() {

@@ -782,9 +782,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def picture(self, state: SeekerState, seat: int | None) -> tuple[Part, ...]:
         shown = EMOTIONS[state.emotion] if seat != 0 and not state.inner else ""
+        acting = self.to_act(state)
         people = (
-            Person("counsellor", 0, acting=state.turn_of == 0),
-            Person("seeker", 1, detail=shown, acting=state.turn_of == 1),
+            Person("counsellor", 0, acting=0 in acting),
+            Person("seeker", 1, detail=shown, acting=1 in acting),
         )
         most = len(state.inner.places) if state.inner and seat != 0 else len(seekers.TOPICS)
         heard = Bar("complaints heard", state.voiced, most if state.inner else STAGES, 1)

@@ -63,6 +63,7 @@ from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
 HELP = 0.5  # what a treatment that helps pays
 TEST_COST = 0.01  # of one unit of a test's price
 DOCTOR, PATIENT, COLLEAGUE, NURSE = range(4)
+ROLES = ("doctor", "patient", "second doctor", "nurse")
 WINGS = ("east", "north", "west")
 WALK = 4  # questions that a wrong wing costs
 LATE = 0.5  # the share that is paid for what is right only when the patient has come back
@@ -600,14 +601,13 @@ class Hospital(Talking, TaskGame[WardState]):
         return wing, known.treatments[state.tried[1]] if state.tried else ""
 
     def picture(self, state: WardState, seat: int | None) -> tuple[Part, ...]:
-        known = self.knowledge(state)
-        people = [Person("doctor", 0, acting=not state.waiting)]
-        people.append(Person("patient", 1, detail=known.symptoms[state.complaint]))
-        if self.num_players == 3:
-            people.append(Person("second doctor", 2))
+        known, acting = self.knowledge(state), self.to_act(state)
+        complaint = known.symptoms[state.complaint]
+        people = [
+            Person(role, number, detail=complaint * (role == "patient"), acting=number in acting)
+            for number, role in enumerate(ROLES[: max(2, self.num_players)])
+        ]
         done = Bar("patients seen", len(state.visits), self.day, 0)
-        if self.num_players == 4:
-            people.append(Person("nurse", 3, acting=state.waiting == "triage"))
         table = RoundTable(tuple(people), words="clinic", ground="floor")
         plan = (self._map(state, seat),) if self.course == "whole" else ()
         return (*plan, table, Bars((done,)))

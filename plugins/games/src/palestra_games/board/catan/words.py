@@ -165,7 +165,7 @@ def hex_tile(state: CatanState, place: int) -> Hex:
     kind, number = state.terrain[place], state.number[place]
     label, name = hex_text(place, kind, number, place == state.robber), LETTERS[place]
     if state.robber == place:
-        piece = Piece(str(number or ""), "black", "disc", label, "robber", badge=str(number or ""))
+        piece = Piece("R", "black", "disc", label, "robber", badge=str(number or ""))
     elif number:
         often = number in (6, 8)
         piece = Piece(str(number), "red" if often else "black", "mark", label)
