@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import palestra
+import peft
 import pytest
-from palestra import InvalidOption, ModelError
-from palestra.agents.models import Message, Request
-from tiny_model import make_tiny_model
+import transformers
+from palestra import InvalidOption, MissingExtra, ModelError
+from palestra.agents.models import Message, Request, Tokens
+from tiny_model import make_adapter, make_tiny_model
 
 pytestmark = pytest.mark.slow
 
@@ -97,3 +102,65 @@ def test_bad_folders_are_named(tmp_path: Path) -> None:
         palestra.open_model(f"local:{tmp_path}")
     with pytest.raises(InvalidOption, match="mode=score weighs listed moves"):
         palestra.play("text/Negotiation-v0", agents=["llm:local:,mode=score", "random"])
+
+
+def merge(base: Path, adapter: Path) -> Path:
+    """The folder of a model that peft has merged with an adapter."""
+    net = transformers.AutoModelForCausalLM.from_pretrained(base)
+    folder = adapter.with_name(f"{adapter.name}-merged")
+    peft.PeftModel.from_pretrained(net, adapter).merge_and_unload().save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(base).save_pretrained(folder)
+    return folder
+
+
+def test_each_request_has_its_own_adapter(tmp_path: Path) -> None:
+    def told(where: palestra.Model | Path, adapter: Path | None, text: str) -> Tokens:
+        if isinstance(where, Path):
+            with closing(palestra.open_model(f"local:{where}")) as opened:
+                return told(opened, adapter, text)
+        words, named = (Message("user", text),), str(adapter) if adapter else None
+        asked = Request(words, tokens=True, max_tokens=6, temperature=1.0, seed=4, adapter=named)
+        tokens = where.chat([asked])[0].tokens
+        assert tokens is not None
+        return tokens
+
+    base = make_tiny_model(tmp_path / "tiny")
+    adapters = {seed: make_adapter(base, tmp_path / f"adapter{seed}", seed=seed) for seed in (1, 2)}
+    merged = {seed: merge(base, folder) for seed, folder in adapters.items()}
+    asked = [
+        (seed, text)
+        for seed in (0, 1, 2, 1, 0, 2)
+        for text in ("You may play: left, right", "You may play: left, right, 1, 2, 3. Answer.")
+    ]
+    with closing(palestra.open_model(f"local:{base}")) as model:
+        found = [told(model, adapters.get(seed), text) for seed, text in asked]
+        with pytest.raises(
+            ModelError, match=r"is not a LoRA adapter: no adapter_config\.json in it"
+        ):
+            told(model, tmp_path, "left")
+        weights = adapters[1] / "adapter_model.safetensors"
+        shutil.copy(adapters[2] / weights.name, weights)  # a run that goes on writes anew
+        assert told(model, adapters[1], "left") == told(model, adapters[2], "left")
+        weights.write_bytes(b"{}")
+        for _ in range(2):
+            with pytest.raises(ModelError, match=r"adapter1 is no adapter of .*tiny: "):
+                told(model, adapters[1], "left")
+        assert told(model, None, asked[0][1]) == found[0]
+    assert len({tokens.logprobs for tokens in found}) == 6
+    for (seed, text), tokens in zip(asked, found, strict=True):
+        known = told(merged.get(seed, base), None, text)
+        assert tokens.reply == known.reply
+        assert tokens.logprobs == pytest.approx(known.logprobs, abs=1e-4)
+
+
+def test_adapters_without_peft_say_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = make_tiny_model(tmp_path / "tiny")
+    adapter = make_adapter(base, tmp_path / "adapter")
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with (
+        closing(palestra.open_model(f"local:{base}")) as model,
+        pytest.raises(MissingExtra, match=r"palestra-training\[lora\]"),
+    ):
+        model.chat([Request(ASK, adapter=str(adapter))])

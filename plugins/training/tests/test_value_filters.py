@@ -1,6 +1,8 @@
 """DigiRL's and Digi-Q's choices, against numbers worked out by hand."""
 
+import dataclasses
 import json
+import random
 
 import palestra
 import pytest
@@ -9,13 +11,16 @@ from palestra.agents.models import Message
 from palestra.cli import main
 from palestra.records.record import StepRecord, TurnRecord
 from palestra_training.exchanges import Exchange
-from palestra_training.text_rows import Trajectory
+from palestra_training.text_rows import Trajectory, paid_by_answer
 from palestra_training.value_filters import (
+    best_legal_rows,
     best_rows,
     filtered_rows,
-    paid_by_answer,
     step_advantages,
 )
+from palestra_training.value_networks import Critic, step_values
+
+COLOURS = ("red", "blue", "green")
 
 
 def rollout(number, *moves, seed=1, seat=0):
@@ -91,6 +96,130 @@ def test_positions_that_differ_in_counters_alone_are_one():
     rows = list(best_rows(played))
     assert [row["completion"][0]["content"] for row in rows] == ["left"]
     assert rows[0]["worth"] == 0.5
+
+
+def tickets(number, share):
+    """Rollouts of one answer each: a key fits a door in `share` of cases, others in the rest.
+
+    No question comes again: each has a number of its own.
+    """
+    rng, played, shares = random.Random(number), [], []
+    for n in range(number):
+        key, door = rng.choice(COLOURS), rng.choice(COLOURS)
+        shares.append(share if key == door else 1 - share)
+        asked = f"key {key}, door {door}, ticket {rng.randrange(10**6)}"
+        played.append(rollout(n, (asked, "open", float(rng.random() < shares[-1]))))
+    return played, shares
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, -3.0])
+def test_a_network_knows_what_a_position_is_worth_that_never_came_before(scale):
+    played, shares = tickets(600, 0.9)
+    for one in played:
+        for step in one.record.steps:
+            step.rewards = {
+                s: {k: scale * v for k, v in p.items()} for s, p in step.rewards.items()
+            }
+    found = step_values(played)
+    errors = [abs(values[0] - scale * share) for values, share in zip(found, shares, strict=True)]
+    own = [abs(scale * (one.worth - share)) for one, share in zip(played, shares, strict=True)]
+    assert sum(errors) / len(errors) < 0.16 * abs(scale)
+    assert sum(errors) < 0.8 * sum(own)  # what a mean over visits would be
+    assert found == step_values(played)
+
+
+def test_a_network_is_not_asked_where_all_is_paid_alike():
+    assert step_values([rollout(n, ("s", "left", 0.5)) for n in range(4)]) == [[0.5]] * 4
+    assert step_values([rollout(0, ("s", "left", 0.5), ("t", "up", 0.5))]) == [[1.0, 0.5]]
+
+
+def walks(number, length):
+    """Random walks from a cell to an end of a corridor; the right end pays 1."""
+    rng, played = random.Random(number), []
+    for n in range(number):
+        cell, moves = rng.randrange(1, length), []
+        while 0 < cell < length:
+            move = rng.choice(["left", "right"])
+            moves.append([f"cell {cell} of {length}, ticket {rng.randrange(10**6)}", move, 0.0])
+            cell += 1 if move == "right" else -1
+        moves[-1][2] = float(cell == length)
+        played.append(rollout(n, *moves))
+    return played
+
+
+@pytest.mark.slow
+def test_a_critic_knows_the_gamblers_ruin():
+    """V = c / 6, Q(right) = (c + 1) / 6, Q(left) = (c - 1) / 6."""
+    played = walks(250, 6)
+    critic = Critic(played)
+    errors, answers = [], [answer for one in played[:80] for answer in one.answers]
+    for answer in answers:
+        cell = int(answer.messages[0].content.split()[2])
+        left, right = critic.worths(answer, ["left", "right"])
+        errors += [abs(left - (cell - 1) / 6), abs(right - (cell + 1) / 6)]
+        errors.append(abs(critic.value(answer) - cell / 6))
+    assert sum(errors) / len(errors) < 0.15
+    legal = [
+        dataclasses.replace(one, answers=[a._replace(legal=("left", "right")) for a in one.answers])
+        for one in played[:80]
+    ]
+    assert list(best_rows(legal)) == []  # no two answers at one position
+    rows = list(best_legal_rows(legal, critic))
+    right = [row["completion"][0]["content"] == "right" for row in rows]
+    assert len(rows) > 0.9 * len(answers)
+    assert sum(right) > 0.98 * len(rows)
+    assert list(best_legal_rows(legal, critic, least=2.0)) == []
+    given = [row["completion"][0]["content"] for row in best_legal_rows(played[:80], critic)]
+    assert given.count("right") > 0.7 * len(given)  # without lists, what was given, if above V
+    assert len(given) < 0.7 * len(rows)
+
+
+def test_the_best_of_many_legal_moves_is_among_those_that_were_drawn():
+    class Longest:
+        def worths(self, answer, moves):
+            assert moves[0] == "a"
+            assert len(set(moves)) == len(moves) == 16
+            return [float(len(move)) for move in moves]
+
+        def value(self, answer):
+            return 0.5
+
+    (one,) = [rollout(0, ("s", "a", 1.0))]
+    legal = tuple("a" * n for n in range(1, 40))
+    one.answers[:] = [one.answers[0]._replace(legal=legal)]
+    found = [
+        next(best_legal_rows([one], Longest(), seed=seed))["completion"][0]["content"]
+        for seed in range(30)
+    ]
+    assert len(set(found)) > 3
+    assert min(map(len, found)) >= 16
+
+
+@pytest.mark.slow
+def test_the_command_learns_values(tmp_path, capsys):
+    """Who always passes gives every pot to a bet: it is the best answer in every position."""
+    records = [
+        record
+        for seed in range(20)
+        for record in palestra.rollouts(
+            "games/KuhnPoker-v0", agents=["random", "first"], n=6, seed=seed
+        )
+    ]
+    palestra.write_records(tmp_path / "episode.jsonl", records)
+    asked = ["export-llm", str(tmp_path / "episode.jsonl"), "--out", str(tmp_path / "rows.jsonl")]
+    for rows in ("best", "filter", "imitate"):
+        with pytest.raises(SystemExit) as left:
+            main([*asked, "--rows", rows, "--agents", "random", "--by-network", "--least", "0"])
+        if rows == "imitate":
+            break
+        assert left.value.code in (0, None)
+        lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+        answers = [line["completion"][0]["content"] for line in lines]
+        assert len(answers) > 10
+        assert answers.count("bet") > (0.9 if rows == "best" else 0.5) * len(answers)
+    assert left.value.code == 2
+    assert "--by-network is for --rows filter and best, not imitate" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rows", ["filter", "best"])

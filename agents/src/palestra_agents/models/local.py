@@ -3,13 +3,15 @@
 `local:` alone is the embedded SmolLM2-135M-Instruct; `local:FOLDER` any causal model in the format
 of transformers. Conversations are answered one after another, each from its own key-value cache, so
 that a turn processes only its new tokens. For many games at once use `vllm:`. Models that name the
-same folder share its weights, and the weights that were used last stay loaded.
+same folder share its weights, and the weights that were used last stay loaded. LoRA adapters are
+applied by peft, another one for each request if need be.
 """
 
 from __future__ import annotations
 
 import copy
 import gc
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +39,7 @@ try:
     import llguidance.numpy
     import torch
     import transformers
+    from safetensors import SafetensorError
 except ImportError as error:
     raise MissingExtra(f"{error.name} (for local: models)", "palestra-agents[local]") from error
 
@@ -47,10 +50,11 @@ SHARED = 32  # least shared tokens worth copying from another conversation
 
 @dataclass(slots=True)
 class CachedConversation:
-    """The tokens of a conversation, and the key-value cache after them."""
+    """The tokens of a conversation, the key-value cache after them, and under which adapter."""
 
     ids: list[int]
     cache: Any
+    adapter: str = ""
 
 
 class LocalModel(Model):
@@ -60,7 +64,7 @@ class LocalModel(Model):
     """
 
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        {"choices", "pattern", "score", "tokens", "raw"}
+        {"choices", "pattern", "score", "tokens", "raw", "adapter"}
     )
 
     def __init__(self, *, target: str = "", context: int | None = None) -> None:
@@ -108,7 +112,41 @@ class _Weights:
         self.vocabulary = int(self.net.config.vocab_size)
         self.end = _end_tokens(self.net, self.tokenizer)
         self.cache_name = cache_name(self.net)
+        self._tuned: Any = None  # the network with its adapters, once there is one
         self.decoders: WeakKeyDictionary[LocalModel, _Decoder] = WeakKeyDictionary()
+
+    def use(self, adapter: str | None) -> str:
+        """Apply the LoRA adapter of a folder, or none; returns a name that changes with its files.
+
+        Raises `ModelError` for a folder without an adapter of this model, and `MissingExtra`.
+        """
+        if not adapter:
+            if self._tuned is not None:
+                self._tuned.base_model.disable_adapter_layers()
+            return ""
+        folder = Path(adapter).expanduser().resolve()
+        if not (folder / "adapter_config.json").exists():
+            raise ModelError(f"{adapter} is not a LoRA adapter: no adapter_config.json in it")
+        name = hashlib.sha256(f"{folder} {version_of_files(folder)}".encode()).hexdigest()
+        try:
+            from peft import PeftModel
+        except ImportError as error:
+            raise MissingExtra("peft", "palestra-training[lora]") from error
+        try:
+            if self._tuned is None:
+                self._tuned = PeftModel.from_pretrained(self.net, folder, adapter_name=name)
+            elif name not in self._tuned.peft_config:
+                self._tuned.load_adapter(folder, adapter_name=name)
+        except (RuntimeError, ValueError, OSError, SafetensorError) as error:
+            if self._tuned is not None and name in self._tuned.peft_config:
+                self._tuned.delete_adapter(name)  # half of it
+            raise ModelError(
+                f"{adapter} is no adapter of {self.net.name_or_path}: {error}"
+            ) from error
+        self._tuned.base_model.enable_adapter_layers()
+        self._tuned.set_adapter(name)
+        self._tuned.eval()
+        return name
 
     @cached_property
     def guide(self) -> Any:
@@ -138,7 +176,7 @@ class _Decoder:
         longest = max((len(self._ids(text)) for text in request.score), default=request.max_tokens)
         if len(ids) + longest > self._context:
             return Reply("", overflow=True, model=self._name)
-        state, cached = self._recall(ids)
+        state, cached = self._recall(ids, self._weights.use(request.adapter))
         usage = Usage(tokens_in=len(ids), tokens_cached=cached, calls=1)
         if request.score:
             scores = tuple(self._weigh(state, ids, self._ids(text)) for text in request.score)
@@ -168,15 +206,15 @@ class _Decoder:
 
     # Key-value caches
 
-    def _recall(self, ids: list[int]) -> tuple[CachedConversation, int]:
-        """The cache with the longest prefix of `ids`, and the length of that prefix."""
+    def _recall(self, ids: list[int], adapter: str) -> tuple[CachedConversation, int]:
+        """An adapter's cache with the longest prefix of `ids`, and the length of that prefix."""
         best, common = None, 0
-        for kept in self._kept:
+        for kept in (one for one in self._kept if one.adapter == adapter):
             length = min(_common(kept.ids, ids), len(ids) - 1)
             if length > common:
                 best, common = kept, length
         if best is None or (common < SHARED and common < len(best.ids)):
-            state, common = CachedConversation([], transformers.DynamicCache()), 0
+            state, common = CachedConversation([], transformers.DynamicCache(), adapter), 0
         elif common >= len(best.ids) // 2:
             state = best
             self._kept.remove(best)

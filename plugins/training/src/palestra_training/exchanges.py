@@ -9,6 +9,7 @@ from palestra import EpisodeRecord, retrace
 from palestra.agents.agent import Turn
 from palestra.agents.models import Message
 from palestra.llm.conversation import STYLES, THINK, Conversation
+from palestra.llm.legal import list_moves
 from palestra.phrasing.wording import answer_form
 from palestra.records.record import TurnRecord
 
@@ -17,7 +18,7 @@ class Exchange(NamedTuple):
     """One answer of a seat, and all the messages before it.
 
     life: whose answer it is, where a game seats newcomers. refused: whether it was refused and the
-    seat asked again.
+    seat asked again. legal: the moves it could have been, if they were asked for and can be listed.
     """
 
     step: int
@@ -27,6 +28,7 @@ class Exchange(NamedTuple):
     reply: Message
     turn: TurnRecord
     refused: bool = False
+    legal: tuple[str, ...] = ()
 
 
 def exchanges(
@@ -37,13 +39,14 @@ def exchanges(
     as_said: bool = False,
     refused: bool = False,
     thoughts: bool = False,
+    legal: bool = False,
 ) -> Iterator[Exchange]:
     """The answers of a record in order, by playing it again; forfeits without an answer are not.
 
     prompt, history: as the agent `llm` has them. as_said: replies are what was said, where that is
     on the record, instead of the move that was played. refused: answers that were refused are part
     of it, each before the question that followed. thoughts: prompts ask for a thought before the
-    move, as those of `react` do.
+    move, as those of `react` do. legal: the legal moves of each turn are listed.
     """
     style, read = STYLES[prompt](), dict[int, int]()
     talks: dict[tuple[int, int], Conversation] = {}
@@ -72,6 +75,7 @@ def exchanges(
                     answer,
                     turn,
                     refused=place < len(attempts),
+                    legal=tuple(list_moves(seen) or ()) if legal else (),
                 )
                 talk.answer(reply)
                 why = error

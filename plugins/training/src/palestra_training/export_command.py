@@ -26,13 +26,16 @@ def export_command(
     keep: Annotated[
         int, typer.Option(min=1, help="imitate, agentgym: so many of every start.")
     ] = 1,
+    by_network: Annotated[
+        bool, typer.Option("--by-network", help="filter, best: values that a network learns.")
+    ] = False,
     least: Annotated[float | None, typer.Option(help="Leave out what is worth less.")] = None,
     gap: Annotated[float, typer.Option(help="prefer: how far apart two must be.")] = 0.0,
     most: Annotated[int | None, typer.Option(min=1, help="prefer: pairs of every start.")] = None,
     draws: Annotated[
         int | None, typer.Option(min=1, help="prefer: pairs drawn by the cube of their gap.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="prefer: for --draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="prefer: for --draws; --by-network.")] = 0,
     scores: Annotated[
         str, typer.Option(help="prefer: the worths that score 0 and 1, as in -1,1.")
     ] = "0,1",
@@ -50,6 +53,8 @@ def export_command(
     from palestra_training.crediting import credited_traces, open_credit
     from palestra_training.export import write_rows, write_traces
 
+    if by_network and rows not in ("filter", "best"):
+        raise InvalidOption(f"--by-network is for --rows filter and best, not {rows}")
     if rows not in ROWS:
         raise UnknownName("kind of rows", rows, ROWS)
     records = [record for run in runs for record in read_records(records_at(run))]
@@ -69,6 +74,8 @@ def export_command(
         write_traces(out, traces)
         typer.echo(f"wrote {len(traces)} rows to {out}")
         return
+    if by_network:
+        from palestra_training import value_networks as networks
     credit = None
     chosen = [*own, *experts] if own else []
     if by:
@@ -86,6 +93,7 @@ def export_command(
         history=history,
         refused=correct,
         thoughts=thoughts,
+        legal=by_network and rows == "best",
     )
     made: Iterator[dict[str, Any]]
     if rows == "imitate":
@@ -93,9 +101,13 @@ def export_command(
     elif rows == "agentgym":
         made = agentgym_rows(played, keep=keep, least=least)
     elif rows == "filter":
-        made = values.filtered_rows(played, least=least)
+        known = networks.step_values(played, seed=seed) if by_network else None
+        made = values.filtered_rows(played, least=least, values=known)
+    elif rows == "best" and by_network:
+        critic = networks.Critic(played, seed=seed)
+        made = values.best_legal_rows(played, critic, least=least or 0.0, seed=seed)
     elif rows == "best":
-        made = values.best_rows(played, least=0.0 if least is None else least)
+        made = values.best_rows(played, least=least or 0.0)
     elif rows == "prefer":
         made = text.preference_rows(
             played,

@@ -88,13 +88,14 @@ def trajectories(
     history: str = "conversation",
     refused: bool = False,
     thoughts: bool = False,
+    legal: bool = False,
 ) -> list[Trajectory]:
     """Each seat of each record that answered something; episodes that failed are left out.
 
     agents: only their seats; all by default. credit: one mapping a record, as `palestra_credit`
     gives it. refused: answers that were refused are part of the conversation. thoughts: prompts ask
-    for a thought before the move. A seat that a game
-    gives to a new person has a trajectory for each.
+    for a thought before the move. legal: answers have the legal moves of their turns. A seat that a
+    game gives to a new person has a trajectory for each.
     """
     found = []
     for place, record in enumerate(records):
@@ -108,6 +109,7 @@ def trajectories(
             as_said=True,
             refused=refused,
             thoughts=thoughts,
+            legal=legal,
         )
         for one in said:
             if not agents or record.agents[one.seat] in agents:
@@ -122,6 +124,16 @@ def trajectories(
             whole = history == "conversation"
             found.append(Trajectory(record, seat, answers, worth, given, whole))
     return found
+
+
+def paid_by_answer(one: Trajectory) -> list[float]:
+    """What the seat was paid from each answer to the next; what came before is the first's."""
+    starts = [answer.step for answer in one.answers]
+    ends = [*starts[1:], len(one.record.steps)]
+    return [
+        sum(sum(s.rewards.get(one.seat, {}).values()) for s in one.record.steps[start:end])
+        for start, end in zip([0, *starts[1:]], ends, strict=True)
+    ]
 
 
 def imitation_rows(

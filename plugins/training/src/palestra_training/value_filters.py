@@ -1,27 +1,26 @@
 """Answers that did better than their position was worth: what DigiRL and Digi-Q imitate.
 
-Both learn values with a network over screenshots. Here a value is the mean return of the rollouts
-that came by a position, which is what such a network tends to where positions come again. Those
-that differ in the game's counters alone are one (`Game.anchor`). Rollouts are compared as in
-`text_rows`.
+Both learn values with a network, as `value_networks` does. Without one, a value is the mean return
+of the rollouts that came by a position, which is what a network tends to where positions come
+again; those that differ in the game's counters alone are one (`Game.anchor`). Rollouts are compared
+as in `text_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from palestra import Rng
+from palestra.agents.models import Message
 
 from palestra_training.exchanges import Exchange
-from palestra_training.text_rows import Row, Trajectory, groups_of, said
+from palestra_training.text_rows import Row, Trajectory, groups_of, paid_by_answer, said
 
+if TYPE_CHECKING:
+    from palestra_training.value_networks import Critic  # it imports torch
 
-def paid_by_answer(one: Trajectory) -> list[float]:
-    """What the seat was paid from each answer to the next; what came before is the first's."""
-    starts = [answer.step for answer in one.answers]
-    ends = [*starts[1:], len(one.record.steps)]
-    return [
-        sum(sum(s.rewards.get(one.seat, {}).values()) for s in one.record.steps[start:end])
-        for start, end in zip([0, *starts[1:]], ends, strict=True)
-    ]
+CANDIDATES = 16  # answers of which the best is taken
 
 
 def step_advantages(
@@ -44,25 +43,62 @@ def step_advantages(
 
 
 def filtered_rows(
-    played: Sequence[Trajectory], *, fade: float = 0.5, least: float | None = None
+    played: Sequence[Trajectory],
+    *,
+    fade: float = 0.5,
+    least: float | None = None,
+    values: Sequence[Sequence[float]] | None = None,
 ) -> Iterator[Row]:
     """DigiRL: of the rollouts worth more than their start's mean, the answers above a threshold.
 
-    least: the threshold of `step_advantages`; by default 1 / H for H answers, as in the paper. A
-    row an answer: "prompt", "completion".
+    least: the threshold of `step_advantages`; by default 1 / H for H answers, as in the paper.
+    values: of the positions of each rollout, as `value_networks.step_values` learns them; means
+    over visits without it. A row an answer: "prompt", "completion".
     """
+    learned = {id(one): own for one, own in zip(played, values or (), strict=bool(values))}
     for group in groups_of(played):
-        values = _values(group)
+        means = _values(group)
         mean = sum(one.worth for one in group) / len(group)
         for one in group:
             if one.worth <= mean:
                 continue
-            known = [values[_position(answer)] for answer in one.answers]
+            known = learned.get(id(one)) or [means[_position(answer)] for answer in one.answers]
             found = step_advantages(paid_by_answer(one), known, fade)
             threshold = 1 / len(found) if least is None else least
             for place, advantage in enumerate(found):
                 if advantage > threshold:
                     yield _row(one, place, advantage)
+
+
+def best_legal_rows(
+    played: Sequence[Trajectory], critic: Critic, *, least: float = 0.0, seed: int = 0
+) -> Iterator[Row]:
+    """Digi-Q with its networks: the answer with the highest Q at every position, if above V.
+
+    Candidates are the answer that was given and others that were legal, `CANDIDATES` of them at the
+    most (the paper samples so many from the policy); rollouts need answers with `legal`. A row a
+    position that differs from the others of its start.
+    """
+    for group in groups_of(played):
+        seen: set[str] = set()
+        for one in group:
+            for place, answer in enumerate(one.answers):
+                if _position(answer) in seen:
+                    continue
+                seen.add(_position(answer))
+                moves = [answer.turn.text, *_others(answer, seed)]
+                worths = critic.worths(answer, moves)
+                best = max(range(len(moves)), key=worths.__getitem__)
+                better = worths[best] - critic.value(answer)
+                if better > least:
+                    reply = Message("assistant", moves[best]) if best else answer.reply
+                    yield _row(one, place, better, reply)
+
+
+def _others(answer: Exchange, seed: int) -> list[str]:
+    others = [move for move in answer.legal if move != answer.turn.text]
+    Rng.seeded(seed, len(others)).shuffle(others)
+    return others[: CANDIDATES - 1]
 
 
 def best_rows(played: Sequence[Trajectory], *, least: float = 0.0) -> Iterator[Row]:
@@ -107,11 +143,11 @@ def _position(answer: Exchange) -> str:
     return answer.turn.anchor or answer.turn.state_key
 
 
-def _row(one: Trajectory, place: int, advantage: float) -> Row:
+def _row(one: Trajectory, place: int, advantage: float, reply: Message | None = None) -> Row:
     answer = one.answers[place]
     return {
         "prompt": said(answer.messages),
-        "completion": said([answer.reply]),
+        "completion": said([reply or answer.reply]),
         **one.origin(),
         "worth": advantage,
     }
