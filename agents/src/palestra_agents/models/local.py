@@ -13,6 +13,7 @@ import copy
 import gc
 import hashlib
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,10 +134,12 @@ class _Weights:
         except ImportError as error:
             raise MissingExtra("peft", "palestra-training[lora]") from error
         try:
-            if self._tuned is None:
-                self._tuned = PeftModel.from_pretrained(self.net, folder, adapter_name=name)
-            elif name not in self._tuned.peft_config:
-                self._tuned.load_adapter(folder, adapter_name=name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # peft's use of transformers
+                if self._tuned is None:
+                    self._tuned = PeftModel.from_pretrained(self.net, folder, adapter_name=name)
+                elif name not in self._tuned.peft_config:
+                    self._tuned.load_adapter(folder, adapter_name=name)
         except (RuntimeError, ValueError, OSError, SafetensorError) as error:
             if self._tuned is not None and name in self._tuned.peft_config:
                 self._tuned.delete_adapter(name)  # half of it
