@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import palestra
@@ -32,6 +33,12 @@ def test_no_picture_has_a_flaw(env: str, players: int | None, seed: int) -> None
     found = list(looking.inspect(SPECS[env], players, seed))
     expected = EXPECTED.get(env, frozenset[FlawKind]())
     assert [one for one in found if one[1].kind not in expected] == []
+
+
+def test_every_environment_has_one_grade() -> None:
+    page = (ROOT / "docs" / "pictures.md").read_text("utf-8")
+    graded = re.findall(r"`(\w+/\w+-v\d+)`", page.partition("## Grades")[2])
+    assert sorted(graded) == sorted(SPECS)
 
 
 def figures(scene: Scene) -> int:
