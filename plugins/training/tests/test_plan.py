@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+import palestra
 import pytest
 from palestra import InvalidOption, MissingExtra
+from palestra_training.crediting import open_credit
 from palestra_training.losses import AVERAGES
 from palestra_training.plan import TinyModel, TrainPlan, read_plan
 from palestra_training.trainer import Trainer
@@ -24,6 +26,18 @@ def fields(kind=TrainPlan, prefix=""):
             made = field.default_factory is not msgspec.NODEFAULT
             default = field.default_factory() if made else field.default
             yield prefix + field.name, get_type_hints(kind)[field.name], default
+
+
+EXAMPLES = sorted((PAGE.parents[1] / "examples").glob("train_llm_*.toml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_example_plans_are_read_and_name_what_there_is(file):
+    plan = read_plan(file)
+    assert not palestra.make(plan.env, view="episode", seed=0, **plan.options).over
+    for agent in (*plan.opponents, *plan.evaluation.opponents):
+        palestra.make_agent(agent).close()
+    open_credit(plan.credit)
 
 
 NAMED = [
