@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from time import process_time
 
 import pytest
@@ -236,3 +239,18 @@ def test_fields_that_an_option_does_not_list_keep_their_defaults(suit: object) -
     assert why.startswith("suit must be one of 'clubs', not ")
     with pytest.raises(InvalidAction, match="suit must be one of 'clubs'"):
         read_action("Bid(amount=3, suit='hearts')", grammar, TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced(Option):
+    """An option that says more than its fields."""
+
+    prices: tuple[int, ...] = ()
+
+
+def test_an_option_of_another_kind_is_sent_whole_to_other_processes() -> None:
+    sent = Grammar((Priced(Bid, {"amount": Integer(1, 9)}, (3, 4)), Option(Fold)))
+    for got in (pickle.loads(pickle.dumps(sent)), copy.deepcopy(sent)):
+        assert got == sent
+        assert isinstance(got.options[0], Priced)
+        assert got.options[0].prices == (3, 4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -176,7 +176,8 @@ class Option:
         object.__setattr__(self, "fields", MappingProxyType(dict(self.fields)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.action, dict(self.fields))
+        own = (getattr(self, one.name) for one in fields(self))  # also those of a subclass
+        return type(self), tuple(dict(v) if v is self.fields else v for v in own)
 
     @property
     def name(self) -> str:
